@@ -1,0 +1,89 @@
+# make demo, make test: all that is needed is Python 3.11+, a C++ compiler and make.
+# The first call of any target creates .venv and builds the package in it; later calls only
+# rebuild what changed.
+
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check
+READY  := $(VENV)/.ready
+RACE   := $(VENV)/.ready-race
+
+CORE   := $(wildcard core/*.cpp core/*.hpp core/*.h core/*/*.cpp core/*/*.hpp core/*/*.h)
+JOBS   ?= 2
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format race clean distclean
+
+help: ## this list
+	@echo "widestreet"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+demo: $(READY) ## train exactly on a million rows, print the certificate, draw the street
+	@$(BIN)/widestreet demo
+
+test: lint ## lint, then all tests
+	@echo "== pytest"
+	@$(BIN)/python -m pytest -q -n $(JOBS)
+
+lint: $(READY) ## style, types, layers
+	@echo "== ruff"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo "run: make format"; exit 1; }
+	@echo "== mypy"
+	@$(BIN)/mypy --no-error-summary
+	@echo "== import-linter"
+	@$(BIN)/lint-imports --no-logo
+	@echo "== clang-format"
+	@$(if $(CORE),$(BIN)/clang-format --dry-run -Werror $(CORE))
+
+format: $(READY) ## let ruff and clang-format rewrite the sources
+	@$(BIN)/ruff check --quiet --fix . || true
+	@$(BIN)/ruff format --quiet .
+	@$(if $(CORE),$(BIN)/clang-format -i $(CORE))
+
+race: $(RACE) ## time it against the other libraries
+	@$(BIN)/python -m benchmarks
+
+clean: ## remove what was built, keep the virtual environment
+	@rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -f $(READY) $(RACE) widestreet-demo.png
+	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+distclean: clean ## remove the virtual environment too
+	@rm -rf $(VENV)
+
+# -- the environment --------------------------------------------------------------------------
+
+# The first of these that is 3.11 or later and can make virtual environments; or name one:
+# make PYTHON=/opt/python3.13/bin/python3 test
+PYTHONS = python3 python3.14 python3.13 python3.12 python3.11 python
+FITS    = import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+
+$(BIN)/python:
+	@python="$(PYTHON)"; \
+	for p in $(if $(PYTHON),,$(PYTHONS)); do \
+	    if $$p -c '$(FITS)' >/dev/null 2>&1; then python=$$p; break; fi; \
+	done; \
+	if ! $${python:-false} -c '$(FITS)' >/dev/null 2>&1; then \
+	    echo "No Python 3.11+ with venv found; install one or say: make PYTHON=/path/to/python3"; \
+	    exit 1; \
+	fi; \
+	echo "== $(VENV) from $$($$python --version)"; \
+	$$python -m venv $(VENV)
+
+# Build tools first, then an editable install without isolation: the build directory is kept, so
+# a change in core/ recompiles one file.
+BUILD_REQUIRES = import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); \
+                 print(*p["build-system"]["requires"], "cmake", "ninja", sep="\n")
+
+$(READY): pyproject.toml CMakeLists.txt $(CORE) | $(BIN)/python
+	@echo "== building widestreet (the first time takes a few minutes)"
+	@$(BIN)/python -c '$(BUILD_REQUIRES)' > $(VENV)/build-requires.txt
+	@$(PIP) install -r $(VENV)/build-requires.txt
+	@$(PIP) install --no-build-isolation -e '.[dev,plot]'
+	@touch $@
+
+$(RACE): $(READY)
+	@$(PIP) install --no-build-isolation -e '.[race]'
+	@touch $@

@@ -1,0 +1,356 @@
+// The only file that knows Python: arrays in, arrays out, the interpreter lock released around
+// every computation. Array arguments are never converted: a wrong type is an error, not a copy.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "dispatch.hpp"
+#include "merge.hpp"
+#include "slots.hpp"
+#include "survey.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace widestreet;
+
+namespace {
+
+template <class T>
+using Array1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Array2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Index = Array1<const int64_t>;
+using MaybeIndex = std::optional<Index>;
+using Any = nb::ndarray<nb::device::cpu>;
+using ReadOnly = nb::ndarray<nb::ro, nb::device::cpu>;
+
+void require(bool ok, const char* message) {
+  if (!ok) throw std::invalid_argument(message);
+}
+
+template <class T>
+bool is(const nb::dlpack::dtype& t) {
+  return t == nb::dtype<T>();
+}
+
+// Rows that keep the arrays they look at alive.
+struct HeldRows {
+  Rows view;
+  std::vector<ReadOnly> held;
+
+  static HeldRows dense(ReadOnly values, std::optional<Array1<const double>> centre) {
+    require(values.ndim() == 2, "values must have two dimensions");
+    require(is<double>(values.dtype()) || is<float>(values.dtype()),
+            "values must be float32 or float64");
+    HeldRows rows;
+    rows.view.storage = Rows::Storage::dense;
+    rows.view.n = int64_t(values.shape(0));
+    rows.view.d = int64_t(values.shape(1));
+    rows.view.is_double = is<double>(values.dtype());
+    rows.view.values = values.data();
+    rows.view.row_stride = values.stride(0);
+    rows.view.col_stride = values.stride(1);
+    rows.held.push_back(std::move(values));
+    if (centre) {
+      require(int64_t(centre->shape(0)) == rows.view.d, "centre must have one value per column");
+      rows.view.centre = centre->data();
+      rows.held.push_back(ReadOnly(*centre));
+    }
+    return rows;
+  }
+
+  static HeldRows csr(ReadOnly values, ReadOnly indices, ReadOnly indptr, int64_t n, int64_t d) {
+    require(is<double>(values.dtype()) || is<float>(values.dtype()),
+            "values must be float32 or float64");
+    require(indices.dtype() == indptr.dtype() &&
+                (is<int32_t>(indices.dtype()) || is<int64_t>(indices.dtype())),
+            "indices and indptr must both be int32 or both be int64");
+    require(int64_t(indptr.shape(0)) == n + 1, "indptr must have n + 1 values");
+    HeldRows rows;
+    rows.view.storage = Rows::Storage::csr;
+    rows.view.n = n;
+    rows.view.d = d;
+    rows.view.is_double = is<double>(values.dtype());
+    rows.view.values = values.data();
+    rows.view.wide = is<int64_t>(indices.dtype());
+    rows.view.indices = indices.data();
+    rows.view.indptr = indptr.data();
+    rows.held = {std::move(values), std::move(indices), std::move(indptr)};
+    return rows;
+  }
+};
+
+RowList list_of(const HeldRows& rows, const MaybeIndex& index) {
+  RowList list;
+  list.rows = &rows.view;
+  list.index = index ? index->data() : nullptr;
+  list.size = index ? int64_t(index->shape(0)) : rows.view.n;
+  for (int64_t p = 0; index && p < list.size; ++p)
+    require(list.index[p] >= 0 && list.index[p] < rows.view.n, "row index out of range");
+  return list;
+}
+
+void bind_scan(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index,
+               const HeldRows& right, MaybeIndex right_index, Array1<const double> coef,
+               Array1<double> out, bool in_double, int threads) {
+  ScanTask task;
+  task.kernel = kernel;
+  task.left = list_of(left, left_index);
+  task.right = list_of(right, right_index);
+  require(left.view.d == right.view.d, "rows must have the same number of columns");
+  require(int64_t(coef.shape(0)) == task.right.size, "coef must have one value per right row");
+  require(int64_t(out.shape(0)) == task.left.size, "out must have one value per left row");
+  task.coef = coef.data();
+  task.out = out.data();
+  task.in_double = in_double;
+  task.threads = threads;
+  nb::gil_scoped_release release;
+  functions().scan(task);
+}
+
+void bind_tile(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index,
+               const HeldRows& right, MaybeIndex right_index, Any out, MaybeIndex out_rows,
+               int threads) {
+  TileTask task;
+  task.kernel = kernel;
+  task.left = list_of(left, left_index);
+  task.right = list_of(right, right_index);
+  require(left.view.d == right.view.d, "rows must have the same number of columns");
+  require(out.ndim() == 2 && out.stride(1) == 1, "out must be row major");
+  require(is<float>(out.dtype()) || is<double>(out.dtype()), "out must be float32 or float64");
+  require(int64_t(out.shape(1)) >= task.right.size, "out has too few columns");
+  if (out_rows) {
+    require(int64_t(out_rows->shape(0)) == task.left.size, "one row of out per left row");
+    for (int64_t p = 0; p < task.left.size; ++p)
+      require(out_rows->data()[p] >= 0 && out_rows->data()[p] < int64_t(out.shape(0)),
+              "row of out out of range");
+    task.out_row = out_rows->data();
+  } else {
+    require(int64_t(out.shape(0)) >= task.left.size, "out has too few rows");
+  }
+  task.out = out.data();
+  task.ld = out.stride(0);
+  task.in_double = is<double>(out.dtype());
+  task.threads = threads;
+  nb::gil_scoped_release release;
+  functions().tile(task);
+}
+
+std::tuple<double, int64_t, int64_t> bind_solve(Any tile, int64_t rows, Array2<const double> target,
+                                                Array2<const double> lower,
+                                                Array2<const double> upper,
+                                                Array2<const uint8_t> group, Array2<double> beta,
+                                                Array1<double> score, int groups, double tol,
+                                                int64_t max_steps, int64_t block, int threads) {
+  require(tile.ndim() == 2 && tile.stride(1) == 1, "tile must be row major");
+  require(is<float>(tile.dtype()) || is<double>(tile.dtype()), "tile must be float32 or float64");
+  require(rows > 0 && int64_t(tile.shape(0)) >= rows && int64_t(tile.shape(1)) >= rows &&
+              int64_t(score.shape(0)) >= rows && int64_t(beta.shape(1)) >= rows,
+          "arrays are smaller than the number of rows");
+  for (const auto& a : {lower, upper, target})
+    require(a.shape(0) == beta.shape(0) && a.shape(1) == beta.shape(1),
+            "shapes of variables differ");
+  require(group.shape(0) == beta.shape(0) && group.shape(1) == beta.shape(1),
+          "shapes of variables differ");
+  Subproblem p;
+  p.rows = rows;
+  p.layers = int(beta.shape(0));
+  p.groups = groups;
+  p.in_double = is<double>(tile.dtype());
+  p.tile = tile.data();
+  p.ld = tile.stride(0);
+  p.layer_stride = int64_t(beta.shape(1));
+  p.target = target.data();
+  p.lower = lower.data();
+  p.upper = upper.data();
+  p.group = group.data();
+  p.beta = beta.data();
+  p.score = score.data();
+  p.tol = tol;
+  p.max_steps = max_steps;
+  p.block = block;
+  p.threads = threads;
+  nb::gil_scoped_release release;
+  const SubproblemReport report = functions().solve(p);
+  return {report.violation, report.steps, report.blocks};
+}
+
+// A vector handed to NumPy without a copy.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T>&& values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
+}
+
+// A shard's arrays, held together so that a survey passes one object.
+struct HeldShard {
+  ShardView view;
+  std::vector<ReadOnly> held;
+
+  HeldShard(Array2<const double> target, Array2<const double> lower, Array2<const double> upper,
+            Array2<const uint8_t> group, int groups, Array2<double> beta, Array1<double> score,
+            Array1<int32_t> version, std::optional<Array1<const float>> norm) {
+    const size_t layers = beta.shape(0), rows = beta.shape(1);
+    for (const auto& a : {target, lower, upper})
+      require(a.shape(0) == layers && a.shape(1) == rows, "shapes of variables differ");
+    require(group.shape(0) == layers && group.shape(1) == rows, "shapes of variables differ");
+    require(score.shape(0) == rows && version.shape(0) == rows && (!norm || norm->shape(0) == rows),
+            "one value per row is needed");
+    view.rows = int64_t(rows);
+    view.layers = int(layers);
+    view.groups = groups;
+    view.target = target.data();
+    view.lower = lower.data();
+    view.upper = upper.data();
+    view.group = group.data();
+    view.beta = beta.data();
+    view.score = score.data();
+    view.version = version.data();
+    view.norm = norm ? norm->data() : nullptr;
+    held = {ReadOnly(target), ReadOnly(lower), ReadOnly(upper),  ReadOnly(group),
+            ReadOnly(beta),   ReadOnly(score), ReadOnly(version)};
+    if (norm) held.push_back(ReadOnly(*norm));
+  }
+
+  nb::tuple triage(int64_t offset, int64_t stride, int64_t begin, int64_t end,
+                   Array1<const double> bias, Array1<const double> drift, double slack,
+                   int threads) const {
+    require(int64_t(bias.shape(0)) == view.groups, "one bias per group is needed");
+    Triage found;
+    {
+      nb::gil_scoped_release release;
+      found = widestreet::triage(view, {offset, stride, begin, end}, bias.data(), drift.data(),
+                                 slack, threads);
+    }
+    return nb::make_tuple(give(std::move(found.stale)), found.skipped, found.loss);
+  }
+
+  nb::tuple judge(Index rows, Array1<const double> bias, double tol) const {
+    require(int64_t(bias.shape(0)) == view.groups, "one bias per group is needed");
+    const Judgement found =
+        widestreet::judge(view, rows.data(), int64_t(rows.shape(0)), bias.data(), tol);
+    return nb::make_tuple(give(std::vector<int64_t>(found.violators)),
+                          give(std::vector<double>(found.violation)),
+                          give(std::vector<double>(found.highest)),
+                          give(std::vector<double>(found.lowest)), found.loss);
+  }
+};
+
+template <class F>
+void with_type(const Any& tile, F&& f) {
+  require(tile.ndim() == 2 && tile.stride(1) == 1, "tile must be row major");
+  if (is<float>(tile.dtype()))
+    f(static_cast<float*>(tile.data()));
+  else if (is<double>(tile.dtype()))
+    f(static_cast<double*>(tile.data()));
+  else
+    throw std::invalid_argument("tile must be float32 or float64");
+}
+
+void require_slots(const Any& tile, int64_t size, const Index& slots) {
+  require(int64_t(tile.shape(0)) >= size && int64_t(tile.shape(1)) >= size, "tile is too small");
+  for (size_t i = 0; i < slots.shape(0); ++i)
+    require(slots.data()[i] >= 0 && slots.data()[i] < size, "slot out of range");
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  nb::enum_<KernelKind>(m, "KernelKind")
+      .value("linear", KernelKind::linear)
+      .value("rbf", KernelKind::rbf)
+      .value("poly", KernelKind::poly)
+      .value("sigmoid", KernelKind::sigmoid)
+      .value("laplacian", KernelKind::laplacian);
+
+  nb::class_<Kernel>(m, "Kernel")
+      .def(
+          "__init__",
+          [](Kernel* self, KernelKind kind, double gamma, double coef0, int degree) {
+            new (self) Kernel{kind, gamma, coef0, degree};
+          },
+          "kind"_a, "gamma"_a, "coef0"_a, "degree"_a);
+
+  nb::class_<HeldRows>(m, "Rows")
+      .def_static("dense", &HeldRows::dense, "values"_a.noconvert(), "centre"_a.noconvert().none())
+      .def_static("csr", &HeldRows::csr, "values"_a.noconvert(), "indices"_a.noconvert(),
+                  "indptr"_a.noconvert(), "n"_a, "d"_a);
+
+  nb::class_<HeldShard>(m, "Shard")
+      .def(nb::init<Array2<const double>, Array2<const double>, Array2<const double>,
+                    Array2<const uint8_t>, int, Array2<double>, Array1<double>, Array1<int32_t>,
+                    std::optional<Array1<const float>>>(),
+           "target"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
+           "group"_a.noconvert(), "groups"_a, "beta"_a.noconvert(), "score"_a.noconvert(),
+           "version"_a.noconvert(), "norm"_a.noconvert().none())
+      .def("triage", &HeldShard::triage, "offset"_a, "stride"_a, "begin"_a, "end"_a,
+           "bias"_a.noconvert(), "drift"_a.noconvert(), "slack"_a, "threads"_a)
+      .def("judge", &HeldShard::judge, "rows"_a.noconvert(), "bias"_a.noconvert(), "tol"_a);
+
+  m.def("scan", &bind_scan, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
+        "right_index"_a.noconvert().none(), "coef"_a.noconvert(), "out"_a.noconvert(),
+        "in_double"_a, "threads"_a);
+  m.def("tile", &bind_tile, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
+        "right_index"_a.noconvert().none(), "out"_a.noconvert(), "out_rows"_a.noconvert().none(),
+        "threads"_a);
+  m.def("solve", &bind_solve, "tile"_a.noconvert(), "rows"_a, "target"_a.noconvert(),
+        "lower"_a.noconvert(), "upper"_a.noconvert(), "group"_a.noconvert(), "beta"_a.noconvert(),
+        "score"_a.noconvert(), "groups"_a, "tol"_a, "max_steps"_a, "block"_a, "threads"_a);
+
+  m.def(
+      "relocate",
+      [](Any tile, int64_t size, Index from, Index to, int threads) {
+        require(from.shape(0) == to.shape(0), "from and to must have the same length");
+        require_slots(tile, size, from);
+        require_slots(tile, size, to);
+        with_type(tile, [&](auto* t) {
+          relocate(t, tile.stride(0), size, from.data(), to.data(), int64_t(from.shape(0)),
+                   threads);
+        });
+      },
+      "tile"_a.noconvert(), "size"_a, "from_slots"_a.noconvert(), "to_slots"_a.noconvert(),
+      "threads"_a);
+  m.def(
+      "mirror",
+      [](Any tile, int64_t size, Index slots, int threads) {
+        require_slots(tile, size, slots);
+        with_type(tile, [&](auto* t) {
+          mirror(t, tile.stride(0), size, slots.data(), int64_t(slots.shape(0)), threads);
+        });
+      },
+      "tile"_a.noconvert(), "size"_a, "slots"_a.noconvert(), "threads"_a);
+  m.def(
+      "first_equal",
+      [](const HeldRows& rows, Array1<const double> label, int threads) {
+        require(int64_t(label.shape(0)) == rows.view.n, "one label per row is needed");
+        std::vector<int64_t> first(rows.view.n);
+        int64_t distinct;
+        {
+          nb::gil_scoped_release release;
+          distinct = first_equal(rows.view, label.data(), first.data(), threads);
+        }
+        return nb::make_tuple(give(std::move(first)), distinct);
+      },
+      "rows"_a, "label"_a.noconvert(), "threads"_a);
+  m.def(
+      "exp2",
+      [](Array1<const double> z, Array1<double> out, bool in_double) {
+        require(z.shape(0) == out.shape(0), "z and out must have the same length");
+        functions().exp2_array(z.data(), out.data(), int64_t(z.shape(0)), in_double);
+      },
+      "z"_a.noconvert(), "out"_a.noconvert(), "in_double"_a);
+
+  m.attr("IN_WORKING_SET") = kInWorkingSet;
+  m.attr("UNKNOWN") = kUnknown;
+  m.def("instruction_sets", &available);
+  m.def("instruction_set", [] { return std::string(functions().name); });
+  m.def("force_instruction_set", &force, "name"_a);
+}

@@ -1,0 +1,29 @@
+// The functions that exist once per instruction set, and which of them runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "evaluate.hpp"
+#include "smo.hpp"
+
+namespace widestreet {
+
+struct Functions {
+  const char* name;
+  void (*scan)(const ScanTask&);
+  void (*tile)(const TileTask&);
+  SubproblemReport (*solve)(const Subproblem&);
+  void (*exp2_array)(const double*, double*, int64_t, bool);
+};
+
+// Instruction sets this build and this processor share, best first: "avx512", "avx2", "portable".
+std::vector<std::string> available();
+
+// The set in use: the best one unless another was forced.
+const Functions& functions();
+
+// Throws std::invalid_argument for a name that is not available.
+void force(const std::string& name);
+
+}  // namespace widestreet

@@ -1,0 +1,27 @@
+// The five native kernels, each as "accumulate over features, then apply a scalar function".
+//
+//   kernel      accumulate z                                      value
+//   linear      x.s                                               z
+//   rbf         2g x.s - g|x|^2 - g|s|^2          (times log2 e)  2^min(z, 0)
+//   poly        g x.s + c0                                        z^degree
+//   sigmoid     2 (g x.s + c0)                    (times log2 e)  1 - 2 / (2^z + 1)
+//   laplacian   -g |x - s|_1                      (times log2 e)  2^z
+//
+// The factors are folded into the packed vectors s and into start values, so that the inner
+// loop is one multiply-add per feature (two operations for the laplacian).
+#pragma once
+
+#include <cstdint>
+
+namespace widestreet {
+
+enum class KernelKind { linear, rbf, poly, sigmoid, laplacian };
+
+struct Kernel {
+  KernelKind kind = KernelKind::rbf;
+  double gamma = 1.0;
+  double coef0 = 0.0;
+  int degree = 3;
+};
+
+}  // namespace widestreet

@@ -1,0 +1,84 @@
+#include "merge.hpp"
+
+#include <cstring>
+#include <vector>
+
+namespace widestreet {
+namespace {
+
+inline uint64_t mix(uint64_t h, uint64_t x) {
+  h = (h ^ x) * 0x9E3779B97F4A7C15ull;
+  return h ^ (h >> 29);
+}
+
+inline uint64_t bits(double x) {
+  x += 0.0;  // -0.0 becomes 0.0
+  uint64_t b;
+  std::memcpy(&b, &x, sizeof b);
+  return b;
+}
+
+double dense_value(const Rows& rows, int64_t i, int64_t k) {
+  return rows.value_at(i * rows.row_stride + k * rows.col_stride);
+}
+
+uint64_t hash_row(const Rows& rows, int64_t i, double label) {
+  uint64_t h = mix(0, bits(label));
+  if (rows.storage == Rows::Storage::dense) {
+    for (int64_t k = 0; k < rows.d; ++k) h = mix(h, bits(dense_value(rows, i, k)));
+  } else {
+    for (int64_t p = rows.begin_of(i); p < rows.begin_of(i + 1); ++p)
+      if (rows.value_at(p) != 0)
+        h = mix(mix(h, uint64_t(rows.column_at(p))), bits(rows.value_at(p)));
+  }
+  return h;
+}
+
+bool equal_rows(const Rows& rows, int64_t i, int64_t j) {
+  if (rows.storage == Rows::Storage::dense) {
+    for (int64_t k = 0; k < rows.d; ++k)
+      if (dense_value(rows, i, k) != dense_value(rows, j, k)) return false;
+    return true;
+  }
+  int64_t p = rows.begin_of(i), q = rows.begin_of(j);
+  const int64_t p_end = rows.begin_of(i + 1), q_end = rows.begin_of(j + 1);
+  while (true) {
+    while (p < p_end && rows.value_at(p) == 0) ++p;
+    while (q < q_end && rows.value_at(q) == 0) ++q;
+    if (p == p_end || q == q_end) return p == p_end && q == q_end;
+    if (rows.column_at(p) != rows.column_at(q) || rows.value_at(p) != rows.value_at(q))
+      return false;
+    ++p;
+    ++q;
+  }
+}
+
+}  // namespace
+
+int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int threads) {
+  std::vector<uint64_t> hash(rows.n);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (int64_t i = 0; i < rows.n; ++i) hash[i] = hash_row(rows, i, label[i]);
+  uint64_t capacity = 16;
+  while (capacity < 2 * uint64_t(rows.n)) capacity *= 2;
+  std::vector<int64_t> table(capacity, -1);
+  int64_t distinct = 0;
+  for (int64_t i = 0; i < rows.n; ++i) {
+    for (uint64_t at = hash[i] & (capacity - 1);; at = (at + 1) & (capacity - 1)) {
+      const int64_t j = table[at];
+      if (j < 0) {
+        table[at] = i;
+        first[i] = i;
+        ++distinct;
+        break;
+      }
+      if (hash[j] == hash[i] && label[j] == label[i] && equal_rows(rows, i, j)) {
+        first[i] = j;
+        break;
+      }
+    }
+  }
+  return distinct;
+}
+
+}  // namespace widestreet

@@ -1,0 +1,42 @@
+// The dual restricted to a working set whose kernel tile is at hand.
+//
+//   max_beta  sum_v t_v beta_v - 1/2 c'Kc,   lower <= beta <= upper,  sum over each group fixed
+//
+// over m rows, each with one or two variables (layers); c_r is the sum of a row's variables,
+// score u = K c (plus whatever lies outside the working set), indicator F_v = t_v - u_row(v).
+// Solved by sequential minimal optimisation with second-order pair selection on blocks of rows
+// small enough for the cache; double gradients whatever the precision of the tile.
+// Stops when, in every group,  max over beta < upper of F  -  min over beta > lower of F  <= tol.
+#pragma once
+
+#include <cstdint>
+
+namespace widestreet {
+
+struct Subproblem {
+  int64_t rows = 0;
+  int layers = 1;
+  int groups = 1;
+  bool in_double = false;      // type of the tile
+  const void* tile = nullptr;  // rows x rows, symmetric, `ld` values from row to row
+  int64_t ld = 0;
+  int64_t layer_stride = 0;  // from layer to layer in the arrays of variables
+  const double* target = nullptr;
+  const double* lower = nullptr;
+  const double* upper = nullptr;
+  const uint8_t* group = nullptr;
+  double* beta = nullptr;
+  double* score = nullptr;  // one per row
+  double tol = 1e-3;
+  int64_t max_steps = 0;  // pair steps allowed in this call
+  int64_t block = 1024;   // rows in a block
+  int threads = 1;
+};
+
+struct SubproblemReport {
+  double violation = 0;  // over the working set, at return
+  int64_t steps = 0;
+  int64_t blocks = 0;
+};
+
+}  // namespace widestreet

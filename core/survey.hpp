@@ -1,0 +1,59 @@
+// What a shard asks of its own rows: which need a new score, and which violate.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace widestreet {
+
+// A shard's variables and per-row state; all arrays are the caller's.
+struct ShardView {
+  int64_t rows = 0;
+  int layers = 1;
+  int groups = 1;
+  const double* target = nullptr;  // layers x rows, as are lower, upper, group, beta
+  const double* lower = nullptr;
+  const double* upper = nullptr;
+  const uint8_t* group = nullptr;
+  const double* beta = nullptr;
+  const double* score = nullptr;     // rows
+  const int32_t* version = nullptr;  // rows; model version of the score, or one of below
+  const float* norm = nullptr;       // rows: sqrt K(x, x), or null where it is 1
+};
+
+constexpr int32_t kInWorkingSet = -1;  // its score is kept by the working set
+constexpr int32_t kUnknown = -2;       // no score yet
+
+// The rows (offset + j * stride) mod n for j in [begin, end): a walk through all rows that is
+// spread evenly over them whenever it is cut off.
+struct Walk {
+  int64_t offset = 0;
+  int64_t stride = 1;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+struct Triage {
+  std::vector<int64_t> stale;  // rows that must be evaluated, in the order of the walk
+  int64_t skipped = 0;         // rows whose variables provably do not violate
+  double loss = 0;             // primal loss of the skipped rows at their last scores
+};
+
+// A row may be skipped if, whatever the model's change since its score was computed, no variable
+// of it can violate: |u_now - u_then| <= drift[version] * sqrt K(x, x).
+Triage triage(const ShardView& shard, const Walk& walk, const double* bias, const double* drift,
+              double slack, int threads);
+
+struct Judgement {
+  std::vector<int64_t> violators;  // positions in the list of rows judged
+  std::vector<double> violation;   // of each of them
+  std::vector<double> highest;     // per group: largest F over beta < upper
+  std::vector<double> lowest;      // per group: smallest F over beta > lower
+  double loss = 0;
+};
+
+// Rows are violators when one of their variables violates by more than tol against the bias.
+Judgement judge(const ShardView& shard, const int64_t* rows, int64_t count, const double* bias,
+                double tol);
+
+}  // namespace widestreet

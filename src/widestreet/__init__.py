@@ -1,0 +1,14 @@
+"""Kernel support vector machines on large data, trained exactly, with a certificate.
+
+>>> import widestreet as ws
+>>> from widestreet.datasets import checkerboard
+>>> X, y = checkerboard(2000, random_state=0)
+>>> model = ws.SVC(C=100, gamma=2.0).fit(X, y)
+>>> model.certificate_.status
+'optimal'
+"""
+
+from widestreet.estimators import SVC, SVR
+
+__version__ = "0.1.0"
+__all__ = ["SVC", "SVR", "__version__"]

@@ -1,0 +1,1 @@
+"""Where kernel values are computed. Everything above sees only the Gram."""

@@ -1,0 +1,86 @@
+"""Kernel values that come as blocks of a matrix: precomputed, or from a Python function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from widestreet.arrays import Floats, Ints, Real
+from widestreet.kernels import Callable, Precomputed
+from widestreet.rows import KernelRows, Rows
+
+_BLOCK_VALUES = 1 << 22  # kernel values asked for at a time
+_DIAG_BLOCK = 32
+
+
+@dataclass(frozen=True)
+class BlockBackend:
+    """Evaluates a kernel that exists as blocks only."""
+
+    kernel: Precomputed | Callable
+    left: Rows
+    right: Rows
+    cost: float = 64.0
+
+    def _block(self, I: Ints | slice, J: Ints | slice) -> Real:
+        if isinstance(self.left, KernelRows):
+            assert isinstance(self.right, KernelRows)
+            found: Real = self.left.values[I][:, self.right.column[J]]
+            return found
+        assert isinstance(self.kernel, Callable)
+        return _checked(self.kernel, self.left.data[I], self.right.data[J])
+
+    def _chunks(self, I: Ints | None, width: int) -> list[tuple[slice, Ints | slice]]:
+        """Pieces of the left list with their place in it."""
+        count = self.left.shape[0] if I is None else len(I)
+        step = max(1, _BLOCK_VALUES // max(1, width))
+        places = [slice(a, min(a + step, count)) for a in range(0, count, step)]
+        return [(place, place if I is None else I[place]) for place in places]
+
+    def add_scan(
+        self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
+    ) -> None:
+        """Add K[I, J] @ coef to `out`. Sets: out."""
+        columns = slice(None) if J is None else J
+        for place, part in self._chunks(I, len(coef)):
+            out[place] += self._block(part, columns) @ coef
+
+    def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
+        """Write K[I, J] into the rows `out_rows` of `out`. Sets: out."""
+        columns = slice(None) if J is None else J
+        width = self.right.shape[0] if J is None else len(J)
+        for place, part in self._chunks(I, width):
+            target = place if out_rows is None else out_rows[place]
+            out[target, :width] = self._block(part, columns)
+
+    def diag(self, I: Ints | None) -> Floats:
+        """K(x, x) for the left rows I."""
+        index = np.arange(self.left.shape[0]) if I is None else I
+        if isinstance(self.left, KernelRows):
+            return self.left.values[index, self.left.column[index]].astype(np.float64)
+        assert isinstance(self.kernel, Callable)
+        out = np.empty(len(index))
+        for a in range(0, len(index), _DIAG_BLOCK):
+            rows = self.left.data[index[a : a + _DIAG_BLOCK]]
+            out[a : a + _DIAG_BLOCK] = np.diagonal(_checked(self.kernel, rows, rows))
+        return out
+
+
+def _checked(kernel: Callable, X: Any, S: Any) -> Floats:
+    """Values of a Python kernel, or an error that says what it returned instead."""
+    values = kernel.function(X, S)
+    if sparse.issparse(values):
+        values = values.toarray()
+    values = np.asarray(values, dtype=np.float64)
+    expected = (X.shape[0], S.shape[0])
+    if values.shape != expected:
+        raise ValueError(
+            f"kernel: the callable returned shape {values.shape} for blocks of {expected[0]} and "
+            f"{expected[1]} rows; it must return a matrix of shape {expected}"
+        )
+    if not np.isfinite(values).all():
+        raise ValueError("kernel: the callable returned NaN or infinity")
+    return values

@@ -1,0 +1,92 @@
+"""Kernel values by the native core, for the kernels it knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from widestreet import _core
+from widestreet.arrays import Floats, Ints, Real
+from widestreet.kernels import RBF, Laplacian, Linear, NativeKernel, Poly, Sigmoid
+from widestreet.rows import Vectors
+
+
+def _native_kernel(kernel: NativeKernel) -> _core.Kernel:
+    kind = _core.KernelKind
+    match kernel:
+        case Linear():
+            return _core.Kernel(kind.linear, 1.0, 0.0, 1)
+        case RBF(gamma):
+            return _core.Kernel(kind.rbf, gamma, 0.0, 1)
+        case Laplacian(gamma):
+            return _core.Kernel(kind.laplacian, gamma, 0.0, 1)
+        case Poly(gamma, coef0, degree):
+            return _core.Kernel(kind.poly, gamma, coef0, degree)
+        case Sigmoid(gamma, coef0):
+            return _core.Kernel(kind.sigmoid, gamma, coef0, 1)
+
+
+@dataclass(frozen=True)
+class NativeBackend:
+    """Evaluates one native kernel between two sets of rows."""
+
+    kernel: NativeKernel
+    left: Vectors
+    right: Vectors
+    threads: int
+
+    def add_scan(
+        self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
+    ) -> None:
+        """Add K[I, J] @ coef to `out`. Sets: out."""
+        _core.scan(
+            _native_kernel(self.kernel),
+            self.left.native,
+            I,
+            self.right.native,
+            J,
+            coef,
+            out,
+            double,
+            self.threads,
+        )
+
+    def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
+        """Write K[I, J] into the rows `out_rows` of `out`. Sets: out."""
+        _core.tile(
+            _native_kernel(self.kernel),
+            self.left.native,
+            I,
+            self.right.native,
+            J,
+            out,
+            out_rows,
+            self.threads,
+        )
+
+    def diag(self, I: Ints | None) -> Floats:
+        """K(x, x) for the left rows I."""
+        count = self.left.shape[0] if I is None else len(I)
+        if isinstance(self.kernel, RBF | Laplacian):
+            return np.ones(count)
+        values = self.left.data if I is None else self.left.data[I]
+        if hasattr(values, "multiply"):
+            square = np.asarray(values.multiply(values).sum(axis=1), dtype=np.float64).ravel()
+        else:
+            square = np.einsum("ij,ij->i", values, values, dtype=np.float64)
+        match self.kernel:
+            case Poly(gamma, coef0, degree):
+                return np.asarray((gamma * square + coef0) ** degree)
+            case Sigmoid(gamma, coef0):
+                return np.asarray(np.tanh(gamma * square + coef0))
+            case _:
+                return square
+
+    @property
+    def cost(self) -> float:
+        """Rough cost of one kernel value, in units of one fused multiply-add."""
+        rows = self.right
+        if hasattr(rows.data, "nnz"):
+            return 16.0 + float(rows.data.nnz) / max(1, rows.shape[0])
+        return 16.0 + rows.shape[1]

@@ -1,0 +1,86 @@
+"""What a fit may spend: seconds and pair steps; and what memory it may use."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+
+
+class OutOfBudget(Exception):  # noqa: N818 - it is a normal way to stop, not an error
+    """Raised inside an engine when time or steps are used up."""
+
+    def __init__(self, status: str) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+@dataclass
+class Budget:
+    """Time and steps of one fit.
+
+    Parameters
+    ----------
+    max_time : float or None
+        Seconds for the rounds.
+    max_steps : int
+        Pair steps, or -1 for no limit.
+    """
+
+    max_time: float | None = None
+    max_steps: int = -1
+    reserve: float = 0.0  # seconds kept back for the certificate
+    _begun: float = field(default_factory=time.perf_counter)
+    _steps: int = 0
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the budget was made."""
+        return time.perf_counter() - self._begun
+
+    @property
+    def steps_left(self) -> int:
+        """Pair steps that may still be taken."""
+        return 2**62 if self.max_steps < 0 else max(0, self.max_steps - self._steps)
+
+    def keep_back(self, seconds: float) -> None:
+        """Reserve time for the certificate, at most half of all there is. Sets: reserve."""
+        if self.max_time is not None:
+            self.reserve = min(seconds, 0.5 * self.max_time)
+
+    def look_at_clock(self) -> None:
+        """Raise OutOfBudget when the time is up."""
+        if self.max_time is not None and self.elapsed + self.reserve > self.max_time:
+            raise OutOfBudget("time_limit")
+
+    def spend(self, steps: int, *, finished: bool) -> None:
+        """Count pair steps; raise OutOfBudget if there are none left and work remains."""
+        self._steps += steps
+        if not finished and self.steps_left == 0:
+            raise OutOfBudget("iteration_limit")
+
+
+def parse_memory(value: int | float | str | None) -> int:
+    """Bytes from a number, or from a string such as "500MB", "2GB", "1.5 GiB".
+
+    None means a quarter of the machine's memory.
+    """
+    if value is None:
+        if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
+        return 2 * 10**9
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\s*", value)
+        if match and match[2].upper() in _UNITS:
+            value = float(match[1]) * _UNITS[match[2].upper()]
+    if isinstance(value, bool) or not isinstance(value, Integral | Real) or not value > 0:
+        raise ValueError(
+            "max_memory must be a positive number of bytes or a string such as '2GB', "
+            f"got {value!r}"
+        )
+    return int(value)

@@ -1,0 +1,69 @@
+"""The command ``widestreet``.
+
+Each subcommand is one module of this package, listed in `COMMANDS`, with a one-line ``SUMMARY``,
+``configure(parser)``, which declares its arguments, and ``run(arguments)``, which does the work
+and returns the exit status. Its name is the module's name. Anything slow to import is imported in
+``run``.
+
+Exit status: 0 success; 1 the command ran but the model is not certified optimal; 2 wrong
+arguments or bad input; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from types import ModuleType
+
+from widestreet.cli import demo
+
+__all__ = ["main"]
+
+COMMANDS: tuple[ModuleType, ...] = (demo,)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str or None, default=None
+        The words after ``widestreet``; None takes them from ``sys.argv``.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+    except KeyboardInterrupt:
+        sys.stderr.write("widestreet: interrupted\n")
+        return 130
+    except (ValueError, TypeError, OSError) as error:
+        sys.stderr.write(f"widestreet: {error}\n")
+        return 2
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    """The parser of ``widestreet`` and of all its subcommands."""
+    parser = argparse.ArgumentParser(
+        prog="widestreet",
+        description="Kernel support vector machines on large data, with a certificate.",
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version('widestreet')}")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        subparser = subparsers.add_parser(
+            command.__name__.rpartition(".")[2],
+            help=command.SUMMARY,
+            description=command.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.configure(subparser)
+        subparser.set_defaults(run=command.run)
+    return parser

@@ -1,0 +1,201 @@
+"""The working set: rows whose kernel tile is at hand, and the dual restricted to them.
+
+Rows live in slots 0..size-1. A row that leaves frees its slot, a newcomer takes it over, and only
+the tile rows and columns of newcomers are computed: kernel values are kept between rounds.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widestreet import _core
+from widestreet.arrays import Bools, Bytes, Floats, Ints, Real
+from widestreet.duals import Dual
+from widestreet.gram import Gram
+from widestreet.shard import Candidates
+
+# Pair steps times rows of a block in one native call: about a tenth of a second.
+_CALL_WORK = 2e8
+_ROUND_TO = 16  # arrays grow by multiples of this
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+def _grown(array: NDArray[Scalar], length: int) -> NDArray[Scalar]:
+    """A copy whose last axis has the given length, zero where there was nothing."""
+    bigger: NDArray[Scalar] = np.zeros((*array.shape[:-1], length), dtype=array.dtype)
+    bigger[..., : array.shape[-1]] = array
+    return bigger
+
+
+class WorkingSet:
+    """Slots for at most `capacity` rows.
+
+    Attributes
+    ----------
+    size : int
+        Rows present. The arrays below may be longer; `present` says which part counts.
+    ids, place : ndarray
+        Of each row: its number, and where it stands among the rows of the Gram.
+    target, lower, upper, group, beta : ndarray of shape (layers, length)
+    score : ndarray
+    tile : ndarray of shape (length, length)
+        Kernel values between the rows, float32 or float64.
+    """
+
+    def __init__(self, gram: Gram, dual: Dual, capacity: int, threads: int) -> None:
+        self.gram = gram
+        self.capacity = capacity
+        self.threads = threads
+        self.groups = dual.groups
+        self.size = 0
+        self.ids: Ints = np.zeros(0, dtype=np.int64)
+        self.place: Ints = np.zeros(0, dtype=np.int64)
+        self.score: Floats = np.zeros(0)
+        self.target: Floats = np.zeros((dual.layers, 0))
+        self.lower: Floats = np.zeros((dual.layers, 0))
+        self.upper: Floats = np.zeros((dual.layers, 0))
+        self.beta: Floats = np.zeros((dual.layers, 0))
+        self.group: Bytes = np.zeros((dual.layers, 0), dtype=np.uint8)
+        self.tile: Real = np.zeros((0, 0), dtype=np.float32)
+
+    @property
+    def present(self) -> slice:
+        return slice(0, self.size)
+
+    @property
+    def double(self) -> bool:
+        return self.tile.dtype == np.float64
+
+    def _reserve(self, room: int) -> None:
+        """Make room for this many rows, at least doubling. Sets: all arrays."""
+        length = len(self.ids)
+        if room <= length:
+            return
+        length = max(room, min(2 * length, self.capacity))
+        length = -(-length // _ROUND_TO) * _ROUND_TO
+        for name in ("ids", "place", "score", "target", "lower", "upper", "beta", "group"):
+            setattr(self, name, _grown(getattr(self, name), length))
+        tile = np.empty((length, length), dtype=self.tile.dtype)
+        tile[self.present, self.present] = self.tile[self.present, self.present]
+        self.tile = tile
+
+    def admit(self, rows: Candidates, place: Ints) -> None:
+        """Add rows at the end and compute their part of the tile. Sets: all arrays."""
+        old, new = self.size, self.size + len(rows)
+        if new == old:
+            return
+        self._reserve(new)
+        slots = np.arange(old, new)
+        self.ids[old:new], self.place[old:new] = rows.ids, place
+        self.score[old:new] = rows.score
+        self.beta[:, old:new] = rows.beta
+        self.target[:, old:new] = rows.variables.target
+        self.lower[:, old:new] = rows.variables.lower
+        self.upper[:, old:new] = rows.variables.upper
+        self.group[:, old:new] = rows.variables.group
+        self.size = new
+        self._compute(slots)
+
+    def _compute(self, slots: Ints) -> None:
+        """Tile rows and columns of some slots. Sets: tile."""
+        places = self.place[self.present]
+        self.gram.block(places[slots], places, out=self.tile, out_rows=slots)
+        _core.mirror(self.tile, self.size, slots, self.threads)
+
+    def dismiss(self, leaving: Bools) -> None:
+        """Remove rows; those in the last slots move into the gaps. Sets: all arrays."""
+        size = self.size - int(leaving.sum())
+        gaps = np.flatnonzero(leaving[:size])
+        movers = size + np.flatnonzero(~leaving[size:])
+        if len(gaps):
+            for array in (self.ids, self.place, self.score):
+                array[gaps] = array[movers]
+            for layered in (self.target, self.lower, self.upper, self.beta, self.group):
+                layered[:, gaps] = layered[:, movers]
+            _core.relocate(self.tile, self.size, movers, gaps, self.threads)
+        self.size = size
+
+    def use_double(self) -> None:
+        """Compute the tile anew in float64. Sets: tile."""
+        shape = self.tile.shape
+        self.tile = np.empty((0, 0))  # the old one goes before the new one comes
+        self.tile = np.empty(shape, dtype=np.float64)
+        if self.size:
+            self._compute(np.arange(self.size))
+
+    def solve(self, tol: float, max_steps: int, block: int) -> tuple[float, int]:
+        """Pair steps until the violation within the set is at most `tol`.
+
+        One call does a bounded amount of work: the caller repeats it while the violation is above
+        `tol` and there are steps left.
+
+        Returns
+        -------
+        violation : float
+        steps : int
+
+        Sets: beta and score.
+        """
+        steps = min(max_steps, max(64, int(_CALL_WORK / min(block, self.size))))
+        violation, done, _ = _core.solve(
+            self.tile,
+            self.size,
+            self.target,
+            self.lower,
+            self.upper,
+            self.group,
+            self.beta,
+            self.score,
+            self.groups,
+            tol,
+            steps,
+            block,
+            self.threads,
+        )
+        return violation, done
+
+    def indicator(self) -> Floats:
+        """F = target - score of every variable."""
+        f: Floats = self.target[:, self.present] - self.score[self.present]
+        return f
+
+    def may_grow(self) -> Bools:
+        grow: Bools = self.beta[:, self.present] < self.upper[:, self.present]
+        return grow
+
+    def may_shrink(self) -> Bools:
+        shrink: Bools = self.beta[:, self.present] > self.lower[:, self.present]
+        return shrink
+
+    def free(self) -> Bools:
+        """Variables strictly inside their box."""
+        return self.may_grow() & self.may_shrink()
+
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Per group: largest F where beta may grow, smallest F where it may shrink."""
+        f, grow, shrink = self.indicator(), self.may_grow(), self.may_shrink()
+        group = self.group[:, self.present]
+        highest, lowest = np.full(self.groups, -np.inf), np.full(self.groups, np.inf)
+        for g in range(self.groups):
+            highest[g] = np.max(f, where=grow & (group == g), initial=-np.inf)
+            lowest[g] = np.min(f, where=shrink & (group == g), initial=np.inf)
+        return highest, lowest
+
+    def slack(self, bias: Floats) -> Floats:
+        """Of each row, how far its variables are from violating; negative for violators."""
+        excess = self.indicator() - bias[self.group[:, self.present]]
+        worst = np.maximum(
+            np.where(self.may_grow(), excess, -np.inf),
+            np.where(self.may_shrink(), -excess, -np.inf),
+        )
+        slack: Floats = -worst.max(axis=0)
+        return slack
+
+    def coef(self) -> Floats:
+        """Summed coefficient of each row."""
+        total: Floats = self.beta[:, self.present].sum(axis=0)
+        return total

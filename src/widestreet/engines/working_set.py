@@ -1,0 +1,395 @@
+"""The working-set engine: a coordinator over shards.
+
+It holds the working set (rows with their kernel tile) and the model (all support vectors), and
+nothing as long as the data. A round is
+
+    1) propose    the strategy says which rows leave and which enter the working set
+    2) solve      the dual restricted to the working set
+    3) publish    the new model
+    4) survey     the shard looks for rows that violate its optimality conditions
+    5) finish?    when the surveys find nothing, the certificate checks every row in float64;
+                  if it disagrees, its scores are taken over and, where float32 kernel values are
+                  the reason, the precision is raised
+
+The dual objective never falls from round to round.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from widestreet.arrays import Bools, Floats, Ints
+from widestreet.budget import Budget, OutOfBudget
+from widestreet.engines.newton import polish
+from widestreet.engines.subproblem import WorkingSet
+from widestreet.model import Model
+from widestreet.shard import Shard, Survey, SurveyOrder
+from widestreet.solution import Observer, Solution, Trace, TraceRecord
+from widestreet.strategies.base import MARGIN, Proposal, Situation, Strategy
+
+log = logging.getLogger("widestreet")
+
+_DOUBLE_ROWS = 2048  # problems up to this size are float64 throughout: it costs nothing there
+_BLOCK = 1024  # rows of a block of pair steps
+_SKIP_SAFETY = 1.001  # lengths are computed from float32 kernel values
+_STEP_COST = 60.0  # of a pair step per row of its block, in flops of a factorisation
+_FEW_STEPS = 1000  # pair steps always allowed before a Newton step
+_SMALL_FREE = 512  # free variables up to which the last word is always a Newton step
+_COARSE = 0.1  # part of tol by which float32 scores may be off
+_PATIENCE = 3  # checks by the certificate without progress before the engine gives up
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """An independent look at a point: its violation over all rows and the exact scores."""
+
+    violation: float
+    score: Floats
+
+
+class WorkingSetEngine:
+    """Solves the dual of one shard.
+
+    Parameters
+    ----------
+    shard : Shard
+    strategy : Strategy
+    tol : float
+        Violation to reach over all rows.
+    check : callable
+        Takes beta of shape (layers, n) and returns a Check. The engine trusts it over its own
+        surveys.
+    budget : Budget
+    capacity : int
+        Rows the working set may hold.
+    observer : callable
+        Called with the record of each round.
+    rng : numpy.random.Generator
+    skip : bool
+        Whether surveys may skip rows safely.
+    """
+
+    def __init__(
+        self,
+        shard: Shard,
+        strategy: Strategy,
+        *,
+        tol: float,
+        check: Callable[[Floats], Check],
+        budget: Budget,
+        capacity: int,
+        observer: Observer,
+        rng: np.random.Generator,
+        skip: bool = True,
+    ) -> None:
+        self.shard, self.strategy, self.tol = shard, strategy, tol
+        self.check, self.budget, self.observer, self.rng = check, budget, observer, rng
+        self.skip = skip and shard.gram.kernel.positive
+        self.capacity = min(capacity, shard.rows)
+        dual = shard.dual
+        self.work = WorkingSet(shard.gram, dual, self.capacity, shard.threads)
+        self.model = Model(dual.groups)
+        self.trace = Trace()
+        self.pair_steps = 0
+        self.timings: dict[str, float] = {}
+        self._reluctance = 1.0  # to take Newton steps: grows when one is cut short
+        self._solving = False  # whether the working set is ahead of the shard
+        self._linear = self._norm = 0.0  # t'beta and c'Kc of the model
+        if shard.rows <= _DOUBLE_ROWS:
+            shard.double = True
+            self.work.use_double()
+
+    # -- the loop --------------------------------------------------------------------------------
+
+    def solve(self) -> Solution:
+        """Run rounds until the check agrees, the budget is spent or nothing moves any more."""
+        try:
+            status = self._rounds()
+        except OutOfBudget as stop:
+            status = stop.status
+        except KeyboardInterrupt:
+            status = "interrupted"
+        return Solution(
+            beta=self._collect(),
+            bias=self.model.bias,
+            dual_objective=self._linear - 0.5 * self._norm,
+            status=status,
+            trace=self.trace,
+            pair_steps=self.pair_steps,
+            kernel_values=self.shard.gram.kernel_values,
+        )
+
+    def _rounds(self) -> str:
+        survey = self._start()
+        best_check, failures = np.inf, 0
+        violation = np.inf
+        while True:
+            # 1) propose
+            situation = self._situation(survey, violation)
+            proposal = self.strategy.propose(situation, self.rng)
+            self._exchange(proposal)
+            # 2) solve, 3) publish
+            beta, score = self._solve_working_set(proposal.inner_tol)
+            self._publish(beta, score)
+            # 4) survey
+            survey = self._survey(proposal.survey)
+            violation = self._violation(survey)
+            self._record(survey, violation)
+            # 5) finish?
+            if not self.strategy.finished(self._situation(survey, violation)):
+                continue
+            if self._refresh_working_set() > self.tol:
+                continue
+            verdict = self._consult()
+            if verdict.violation <= self.tol:
+                return "optimal"
+            log.debug("check: violation %.3g above tol %.3g", verdict.violation, self.tol)
+            failures = 0 if verdict.violation < 0.5 * best_check else failures + 1
+            best_check = min(best_check, verdict.violation)
+            if failures >= _PATIENCE:
+                return "stalled"
+            survey = self._accept(verdict)
+            violation = verdict.violation
+
+    # -- the steps -------------------------------------------------------------------------------
+
+    def _start(self) -> Survey:
+        """Begin at zero, or at a feasible point where zero is none. Returns the first rows."""
+        dual = self.shard.dual
+        if dual.total.any():
+            beta = dual.feasible_point()
+            self.shard.start_from(beta)
+            ids = np.flatnonzero(beta.any(axis=0))
+            self.model.publish(ids, beta[:, ids].sum(axis=0), self.model.bias, np.inf)
+            self._linear = float((dual.target * beta).sum())
+            self._norm = float(self.model.coef @ self.shard.evaluate(ids, self.model, double=True))
+        size = self.strategy.start(self.shard.rows, self.capacity)
+        if size == self.shard.rows:
+            ids = np.arange(size)
+        elif dual.layers == 1:
+            ids = _stratified(dual.lower[0] < 0, size, self.rng)
+        else:
+            ids = np.sort(self.rng.choice(self.shard.rows, size, replace=False))
+        empty = np.empty(0)
+        return Survey(ids, np.ones(len(ids)), len(ids), empty, empty, 0.0, 0, 0, False)
+
+    def _situation(self, survey: Survey, violation: float) -> Situation:
+        work = self.work
+        return Situation(
+            round=len(self.trace),
+            rows=self.shard.rows,
+            capacity=self.capacity,
+            tol=self.tol,
+            violation=violation,
+            support=work.beta[:, work.present].any(axis=0),
+            free=work.free().any(axis=0),
+            slack=work.slack(self.model.bias),
+            violators=survey.ids,
+            excess=survey.violation,
+            complete=survey.complete,
+        )
+
+    def _exchange(self, proposal: Proposal) -> None:
+        """Rows leave and enter the working set."""
+        begun = time.perf_counter()
+        work, shard = self.work, self.shard
+        if proposal.drop.any():
+            leaving = np.flatnonzero(proposal.drop)
+            shard.release(
+                work.ids[leaving], work.beta[:, leaving], work.score[leaving], self.model.version
+            )
+            work.dismiss(proposal.drop)
+        add = np.sort(proposal.add)
+        if len(add):
+            self._refresh_before_entry(add)
+            work.admit(shard.take(add), shard.at(add))
+        self._clock("exchange", begun)
+
+    def _refresh_before_entry(self, ids: Ints) -> None:
+        """Newcomers need the score of the present model."""
+        stale = ids[self.shard.version[ids] != self.model.version]
+        if len(stale):
+            self.shard.bring_up_to_date(stale, self.model)
+
+    def _solve_working_set(self, tol: float) -> tuple[Floats, Floats]:
+        """Pair steps to `tol`, with Newton steps when they get slow.
+
+        A Newton step is taken when the pair steps since the last one cost as much as it will, so
+        that it never more than doubles the work.
+
+        Returns
+        -------
+        beta, score : ndarray
+            Before the solve.
+        """
+        begun = time.perf_counter()
+        work = self.work
+        before = work.beta[:, work.present].copy(), work.score[work.present].copy()
+        self._solving = True
+        violation, spent = np.inf, 0.0
+        while violation > tol:
+            self.budget.look_at_clock()
+            newton = self._reluctance * max(1.0, float(work.free().sum())) ** 3 / 3
+            pace = _STEP_COST * min(_BLOCK, work.size)
+            steps = int(min(self.budget.steps_left, max(_FEW_STEPS, newton / pace)))
+            violation, steps = work.solve(tol, steps, _BLOCK)
+            self.pair_steps += steps
+            self.budget.spend(steps, finished=violation <= tol)
+            if steps == 0:
+                break
+            spent += steps * pace
+            if violation > tol and spent > newton:
+                whole = polish(work)
+                self._reluctance = max(1.0, self._reluctance * (0.5 if whole else 4.0))
+                spent = 0.0
+        if tol <= MARGIN * self.tol and work.free().sum() <= _SMALL_FREE:
+            polish(work)  # costs next to nothing and leaves the free variables exact
+        self._clock("solve", begun)
+        return before
+
+    def _publish(self, beta: Floats, score: Floats) -> None:
+        """Make the state of the working set the model; its state before is given."""
+        work, model = self.work, self.model
+        now, ids = work.beta[:, work.present], work.ids[work.present]
+        change, moved = now - beta, work.score[work.present] - score
+        coef = change.sum(axis=0)
+        length = float(np.sqrt(max(0.0, coef @ moved)))
+        self._linear += float((work.target[:, work.present] * change).sum())
+        self._norm += float(coef @ (2.0 * score + moved))
+        self.shard.beta[:, ids] = now
+        self._solving = False
+        inside = work.coef() != 0
+        outside = ~np.isin(model.ids, ids)
+        model.publish(
+            np.concatenate([ids[inside], model.ids[outside]]),
+            np.concatenate([work.coef()[inside], model.coef[outside]]),
+            self._bias(),
+            _SKIP_SAFETY * length,
+        )
+        self.budget.keep_back(
+            2.0 * self.shard.gram.seconds_per_value * self.shard.rows * len(model.ids)
+        )
+
+    def _bias(self) -> Floats:
+        """The middle of each group's interval; its one end, or the last bias, where it is open."""
+        highest, lowest = self.work.extremes()
+        bias = np.where(np.isfinite(highest), highest, lowest)
+        both = np.isfinite(highest) & np.isfinite(lowest)
+        bias[both] = 0.5 * (highest[both] + lowest[both])
+        found: Floats = np.where(np.isfinite(bias), bias, self.model.bias)
+        return found
+
+    def _survey(self, order: SurveyOrder) -> Survey:
+        begun = time.perf_counter()
+        survey = self.shard.survey(
+            self.model, replace(order, skip=order.skip and self.skip), self.rng
+        )
+        self._clock("survey", begun)
+        return survey
+
+    def _violation(self, survey: Survey) -> float:
+        """Largest violation over the working set and the rows surveyed."""
+        highest, lowest = self.work.extremes()
+        gap = np.maximum(highest, survey.highest) - np.minimum(lowest, survey.lowest)
+        return max(0.0, float(gap.max()))
+
+    def _refresh_working_set(self) -> float:
+        """Exact scores for the working set; returns the violation they show.
+
+        Pair steps add up the rounding of float32 kernel values. Looking at the working set first
+        costs little and spares a check of all rows that would fail.
+        """
+        work, shard = self.work, self.shard
+        exact = shard.evaluate(work.ids[work.present], self.model, double=True)
+        self._raise_precision(exact)
+        work.score[work.present] = exact
+        highest, lowest = work.extremes()
+        return float((highest - lowest).max())
+
+    def _raise_precision(self, exact: Floats) -> None:
+        """Change to float64 where float32 scores prove too coarse: surveys first, then the tile."""
+        work, shard = self.work, self.shard
+        error = float(np.abs(exact - work.score[work.present]).max())
+        if error <= _COARSE * self.tol or work.double:
+            return
+        log.debug("scores were off by %.3g: more kernel values in float64 from here", error)
+        if shard.double:
+            work.use_double()
+        shard.double = True
+
+    def _consult(self) -> Check:
+        begun = time.perf_counter()
+        verdict = self.check(self.shard.beta)
+        self._clock("check", begun)
+        return verdict
+
+    def _accept(self, verdict: Check) -> Survey:
+        """Go on from exact scores, in float64 if float32 kernel values were the trouble."""
+        work, shard, model = self.work, self.shard, self.model
+        exact = verdict.score[work.ids[work.present]]
+        self._raise_precision(exact)
+        work.score[work.present] = exact
+        shard.refresh(verdict.score, model.version)
+        self._norm = float(shard.beta.sum(axis=0) @ verdict.score)
+        model.bias = self._bias()
+        return self._survey(SurveyOrder(None, MARGIN * self.tol))
+
+    def _collect(self) -> Floats:
+        """The best feasible point there is."""
+        if self._solving:
+            self.shard.beta[:, self.work.ids[self.work.present]] = self.work.beta[
+                :, self.work.present
+            ]
+        return self.shard.beta
+
+    # -- the record ------------------------------------------------------------------------------
+
+    def _clock(self, part: str, begun: float) -> None:
+        self.timings[part] = self.timings.get(part, 0.0) + time.perf_counter() - begun
+
+    def _record(self, survey: Survey, violation: float) -> None:
+        work = self.work
+        excess = work.indicator() - self.model.bias[work.group[:, work.present]]
+        loss = survey.loss + float(
+            np.maximum(
+                work.upper[:, work.present] * excess, work.lower[:, work.present] * excess
+            ).sum()
+        )
+        dual = self._linear - 0.5 * self._norm
+        primal = 0.5 * self._norm + float(self.model.bias @ self.shard.dual.total) + loss
+        record = TraceRecord(
+            round=len(self.trace) + 1,
+            working_set=work.size,
+            n_sv=len(self.model.ids),
+            n_free=int(work.free().sum()),
+            violation=violation,
+            dual_objective=dual,
+            gap=primal - dual,
+            rows_scanned=survey.scanned,
+            rows_skipped=survey.skipped,
+            kernel_values=self.shard.gram.kernel_values,
+            pair_steps=self.pair_steps,
+            seconds=self.budget.elapsed,
+            timings=self.timings,
+        )
+        self.timings = {}
+        self.trace.append(record)
+        self.observer(record)
+
+
+def _stratified(negative: Bools, size: int, rng: np.random.Generator) -> Ints:
+    """Random rows, at least a quarter of each sign where there are enough."""
+    sides = [np.flatnonzero(negative), np.flatnonzero(~negative)]
+    fewer, more = sorted(sides, key=len)
+    share = min(len(fewer), max(size // 4, round(size * len(fewer) / max(1, len(negative)))))
+    chosen = [
+        rng.choice(fewer, share, replace=False),
+        rng.choice(more, size - share, replace=False),
+    ]
+    ids: Ints = np.sort(np.concatenate(chosen))
+    return ids

@@ -1,0 +1,185 @@
+"""Parameters and data from users, turned into what the layers below understand.
+
+Every error names the parameter and says what to do.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from widestreet import kernels
+from widestreet.arrays import Floats
+from widestreet.strategies import SMO, Auto, Strategy
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
+STRATEGIES: Mapping[str, type] = {"auto": Auto, "smo": SMO}
+
+_BLOCK_ROWS = 1 << 14
+_SCALE_RATIO = 1e3  # columns this many times wider than the usual one drown the others
+_NAMED = 5  # columns named in a warning
+
+
+def require_real(
+    name: str, value: Any, *, above: float | None = None, least: float | None = None
+) -> float:
+    """A finite number within bounds."""
+    ok = isinstance(value, Real) and not isinstance(value, bool | np.bool_) and np.isfinite(value)
+    if ok and above is not None:
+        ok = value > above
+    if ok and least is not None:
+        ok = value >= least
+    if not ok:
+        bound = f" greater than {above:g}" if above is not None else ""
+        bound += f" of at least {least:g}" if least is not None else ""
+        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
+    return float(value)
+
+
+def require_integer(name: str, value: Any, *, least: int) -> int:
+    """A whole number within bounds."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    return int(value)
+
+
+def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """One of some strings."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return str(value)
+
+
+def resolve_strategy(strategy: Any) -> Strategy:
+    """A strategy from its name or from an object of its kind."""
+    if isinstance(strategy, str):
+        if strategy not in STRATEGIES:
+            names = ", ".join(map(repr, STRATEGIES))
+            raise ValueError(f"strategy must be one of {names} or a Strategy, got {strategy!r}")
+        chosen: Strategy = STRATEGIES[strategy]()
+        return chosen
+    missing = [m for m in ("start", "propose", "finished") if not hasattr(strategy, m)]
+    if missing or isinstance(strategy, type):
+        raise TypeError(
+            f"strategy must be a name or an object with the methods start, propose and finished, "
+            f"got {strategy!r}"
+        )
+    found: Strategy = strategy
+    return found
+
+
+def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> kernels.Kernel:
+    """A kernel from scikit-learn's parameters, gamma being a number already."""
+    if callable(kernel):
+        return kernels.Callable(kernel)
+    match require_choice("kernel", kernel, KERNELS):
+        case "linear":
+            return kernels.Linear()
+        case "rbf":
+            return kernels.RBF(gamma)
+        case "laplacian":
+            return kernels.Laplacian(gamma)
+        case "poly":
+            power = require_integer("degree", degree, least=0)
+            return kernels.Poly(gamma, require_real("coef0", coef0), power)
+        case "sigmoid":
+            return kernels.Sigmoid(gamma, require_real("coef0", coef0))
+        case _:
+            return kernels.Precomputed()
+
+
+def resolve_gamma(gamma: Any, X: Any, weight: Floats) -> float:
+    """The number behind gamma="scale" (1 / (columns * variance)), "auto" or a number.
+
+    The variance is weighted, so that weights stay equal to repeated rows.
+    """
+    if isinstance(gamma, str):
+        require_choice("gamma", gamma, ("scale", "auto"))
+        if gamma == "auto":
+            return 1.0 / X.shape[1]
+        variance = weighted_variance(X, weight)
+        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    return require_real("gamma", gamma, least=0.0)
+
+
+def weighted_variance(X: Any, weight: Floats) -> float:
+    """Variance of all entries of X, rows counting by weight."""
+    total = float(weight.sum()) * X.shape[1]
+    if sparse.issparse(X):
+        per_entry = np.repeat(weight, np.diff(X.indptr))
+        mean = float(per_entry @ X.data) / total
+        return float(per_entry @ np.square(X.data, dtype=np.float64)) / total - mean**2
+    blocks = [slice(a, a + _BLOCK_ROWS) for a in range(0, X.shape[0], _BLOCK_ROWS)]
+    mean = sum(float(weight[b] @ X[b].sum(axis=1, dtype=np.float64)) for b in blocks) / total
+    square = 0.0
+    for b in blocks:
+        centred = X[b] - mean
+        square += float(weight[b] @ np.einsum("ij,ij->i", centred, centred, dtype=np.float64))
+    return square / total
+
+
+def check_weight(sample_weight: Any, rows: int) -> Floats:
+    """Weights as float64, one per row; ones if there are none."""
+    if sample_weight is None:
+        return np.ones(rows)
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(rows, sample_weight)
+    weight = np.asarray(sample_weight)
+    if weight.dtype.kind not in "bifu":
+        raise ValueError(f"sample_weight must be numbers, got an array of {weight.dtype}")
+    weight = weight.astype(np.float64)
+    if weight.shape != (rows,):
+        raise ValueError(f"sample_weight must have shape ({rows},), got {weight.shape}")
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight contains NaN or infinity; remove those rows")
+    if (weight < 0).any():
+        raise ValueError("sample_weight must not be negative: use 0 to leave a row out")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row: nothing is left to train on")
+    return weight
+
+
+def check_kernel_matrix(K: Any) -> None:
+    """A precomputed kernel must be square and symmetric."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"X must be a square matrix of kernel values when kernel='precomputed', got "
+            f"shape {K.shape}; compute it between the training rows"
+        )
+    for a in range(0, len(K), 1024):
+        part = K[a : a + 1024]
+        scale = np.abs(part).max(initial=0.0)
+        if np.abs(part - K[:, a : a + 1024].T).max(initial=0.0) > 1e-6 * max(scale, 1e-300):
+            raise ValueError(
+                "X is not symmetric, but kernel='precomputed' needs a symmetric kernel matrix; "
+                "check the kernel, or pass (K + K.T) / 2"
+            )
+
+
+def warn_of_scales(X: Any, names: Any = None) -> None:
+    """Warn once if some columns are so wide that the kernel sees nothing else."""
+    if sparse.issparse(X) or X.shape[1] < 2:
+        return
+    sample = X[:: max(1, X.shape[0] // 4096)]
+    spread = sample.std(axis=0, dtype=np.float64)
+    varying = spread[spread > 0]
+    if len(varying) < 2:
+        return
+    wide = np.flatnonzero(spread > _SCALE_RATIO * np.median(varying))
+    if len(wide) == 0 and varying.max() > _SCALE_RATIO * varying.min() and len(varying) == 2:
+        wide = np.flatnonzero(spread == varying.max())
+    if len(wide):
+        shown = ", ".join(str(names[j] if names is not None else j) for j in wide[:_NAMED])
+        more = f" and {len(wide) - _NAMED} more" if len(wide) > _NAMED else ""
+        warnings.warn(
+            f"columns {shown}{more} vary more than {_SCALE_RATIO:g} times as much as the others, "
+            "which the kernel will hardly see; scale the features first, for example with "
+            "sklearn.preprocessing.StandardScaler in a pipeline",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,185 @@
+"""Epsilon-support vector regression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from widestreet.arrays import Floats
+from widestreet.duals import eps_svr
+from widestreet.estimators import checks
+from widestreet.estimators.base import KernelMachine
+
+
+class SVR(RegressorMixin, KernelMachine):
+    """Epsilon-support vector regression, exact and certified.
+
+    Minimises 1/2 |w|^2 + C sum_i weight_i max(0, |y_i - w.phi(x_i) - b| - epsilon) through its
+    dual, until the violation of the optimality conditions, recomputed over all rows in float64, is
+    at most `tol`. The names are those of :class:`sklearn.svm.SVR`.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"} or callable, \
+default="rbf"
+        A callable takes two blocks of rows and returns the matrix of their kernel values.
+    degree : int, default=3
+        Of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        "scale" is 1 / (columns * variance of X), with the variance weighted by `sample_weight`;
+        "auto" is 1 / columns.
+    coef0 : float, default=0.0
+        Constant in the polynomial and the sigmoid kernel.
+    tol : float, default=1e-3
+        Violation of the optimality conditions to reach over all rows, in units of y.
+    C : float, default=1.0
+        Price of a residual beyond epsilon.
+    epsilon : float, default=0.1
+        Half the width of the tube within which residuals cost nothing.
+    shrinking : bool, default=True
+        Whether rows may be skipped that provably cannot have become violators.
+    cache_size : float, default=None
+        Megabytes; used as `max_memory` where that is not given.
+    verbose : int or bool, default=False
+        1 shows a progress bar, 2 also a line per round.
+    max_iter : int, default=-1
+        Limit on pair steps; -1 is no limit.
+    random_state : int, RandomState or None, default=None
+        Which rows are looked at first. The result is deterministic for a given value and number
+        of threads.
+    strategy : str or Strategy, default="auto"
+        How rows are picked: "auto", "smo", or an object from `widestreet.strategies`.
+    max_time : float, default=None
+        Seconds after which training stops with the best model so far.
+    max_memory : int, float or str, default=None
+        Bytes, or a string such as "2GB", for everything beside the data; a quarter of the
+        machine's memory by default.
+    n_jobs : int, default=None
+        Threads; None uses every processor available to the process.
+    device : {"cpu"}, default="cpu"
+        Where kernel values are computed.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        After Ctrl-C the model is complete and usable in both cases; "keep" also swallows the
+        KeyboardInterrupt.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+    support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
+    n_support_ : ndarray of shape (1,)
+    dual_coef_ : ndarray of shape (1, n_SV)
+    intercept_ : ndarray of shape (1,)
+    coef_ : ndarray of shape (1, n_features)
+        For the linear kernel only.
+    certificate_ : Certificate
+        What was proved: objectives, gap, violation, status.
+    trace_ : Trace
+        One record per round; `to_frame()` makes a data frame of it.
+    n_iter_ : int
+        Pair steps.
+    n_kernel_values_ : int
+        Kernel values computed, the certificate's included.
+    fit_status_ : int
+        0 if the certificate says "optimal", 1 otherwise.
+    shape_fit_ : tuple of int
+        Shape of the training data.
+
+    Examples
+    --------
+    >>> from widestreet import SVR
+    >>> from widestreet.datasets import friedman
+    >>> X, y = friedman(1000, random_state=0)
+    >>> model = SVR(C=10, gamma=0.5, epsilon=1.0).fit(X, y)
+    >>> model.certificate_.status
+    'optimal'
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float | None = None,
+        verbose: int | bool = False,
+        max_iter: int = -1,
+        random_state: Any = None,
+        strategy: Any = "auto",
+        max_time: float | None = None,
+        max_memory: int | float | str | None = None,
+        n_jobs: int | None = None,
+        device: str = "cpu",
+        on_interrupt: str = "raise",
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.strategy = strategy
+        self.max_time = max_time
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.device = device
+        self.on_interrupt = on_interrupt
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
+        """Train on rows X with targets y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or the square kernel matrix, for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C row by row: a weight of two is the same as a repeated row, a weight of
+            zero the same as a missing one.
+
+        Returns
+        -------
+        SVR
+            The fitted estimator itself.
+        """
+        settings = self._settings()
+        C = checks.require_real("C", self.C, above=0.0)
+        epsilon = checks.require_real("epsilon", self.epsilon, least=0.0)
+        X, y = self._validated(X, y, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        weight = checks.check_weight(sample_weight, X.shape[0])
+        prepared = self._prepare(X, y, weight, settings.threads)
+        dual = eps_svr(y[prepared.merged.kept], C * prepared.merged.weight, epsilon)
+        trained = self._fit_dual(X, prepared, dual, settings)
+        self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
+        self.intercept_ = trained.bias.copy()
+        self.n_iter_ = trained.solution.pair_steps
+        self._finish()
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Return the value of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._scores(X) + self.intercept_[0]

@@ -1,0 +1,142 @@
+"""The Gram matrix between two sets of rows, never held as a whole.
+
+Solvers ask it for three things: `diag`, `block` (some rows against some columns) and `scan` (a
+product with a vector, without ever writing K). Whether rows are dense or sparse and where the
+values are computed is decided here and known to nobody above.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable as Function
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from widestreet.arrays import Floats, Ints, Real
+from widestreet.backends.blocks import BlockBackend
+from widestreet.backends.native import NativeBackend
+from widestreet.kernels import Callable, Kernel, Precomputed
+from widestreet.rows import KernelRows, Rows
+
+# One native call is kept below this many multiply-adds, so that signals and clocks are looked at
+# between calls: about a tenth of a second on two cores with AVX2.
+_CALL_COST = 3e9
+
+
+Action: TypeAlias = Function[[], None]
+
+
+def _nothing() -> None:
+    """Do nothing between calls."""
+
+
+class Gram:
+    """Kernel values between `left` and `right` rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    left, right : Rows
+        `right` defaults to `left`.
+    threads : int
+    between : callable
+        Called between native calls, about every tenth of a second; may raise to stop the work.
+
+    Attributes
+    ----------
+    kernel_values : int
+        Kernel values computed so far.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        left: Rows,
+        right: Rows | None = None,
+        *,
+        threads: int = 1,
+        between: Action = _nothing,
+    ) -> None:
+        right = left if right is None else right
+        self.kernel = kernel
+        self.left = left
+        self.right = right
+        self.between = between
+        self.kernel_values = 0
+        self._seconds, self._scanned = 0.0, 0
+        self._backend: NativeBackend | BlockBackend
+        if isinstance(kernel, Precomputed | Callable):
+            self._backend = BlockBackend(kernel, left, right)
+        else:
+            assert not isinstance(left, KernelRows)
+            assert not isinstance(right, KernelRows)
+            self._backend = NativeBackend(kernel, left, right, threads)
+
+    @property
+    def cost(self) -> float:
+        """Rough cost of one kernel value, in units of one fused multiply-add."""
+        return self._backend.cost
+
+    @property
+    def seconds_per_value(self) -> float:
+        """Seconds a kernel value took in the scans so far."""
+        return self._seconds / max(1, self._scanned)
+
+    def diag(self, I: Ints | None = None) -> Floats:
+        """K(x, x) of the left rows I (all when None)."""
+        return self._backend.diag(I)
+
+    def block(
+        self,
+        I: Ints | None = None,
+        J: Ints | None = None,
+        *,
+        dtype: Any = np.float64,
+        out: Real | None = None,
+        out_rows: Ints | None = None,
+    ) -> Real:
+        """K[I, J], written into the rows `out_rows` of `out` when these are given."""
+        height = self.left.shape[0] if I is None else len(I)
+        width = self.right.shape[0] if J is None else len(J)
+        if out is None:
+            out = np.empty((height, width), dtype=dtype)
+        for place in self._pieces(height, width):
+            part = np.arange(place.start, place.stop) if I is None else I[place]
+            rows = np.arange(place.start, place.stop) if out_rows is None else out_rows[place]
+            self._backend.fill(part, J, out, rows)
+        self.kernel_values += height * width
+        return out
+
+    def scan(
+        self,
+        I: Ints | None,
+        J: Ints | None,
+        coef: Floats,
+        *,
+        dtype: Any = np.float64,
+        out: Floats | None = None,
+    ) -> Floats:
+        """K[I, J] @ coef in float64, from kernel values of precision `dtype`; added to `out`."""
+        height = self.left.shape[0] if I is None else len(I)
+        if out is None:
+            out = np.zeros(height)
+        if len(coef) == 0:
+            return out
+        begun = time.perf_counter()
+        coef = np.ascontiguousarray(coef, dtype=np.float64)
+        for place in self._pieces(height, len(coef)):
+            part = np.arange(place.start, place.stop) if I is None else I[place]
+            self._backend.add_scan(part, J, coef, out[place], dtype == np.float64)
+        self.kernel_values += height * len(coef)
+        self._seconds += time.perf_counter() - begun
+        self._scanned += height * len(coef)
+        return out
+
+    def _pieces(self, height: int, width: int) -> Iterator[slice]:
+        """Cut a list of left rows so that no single call takes long."""
+        step = max(48, int(_CALL_COST / (self.cost * max(1, width))))
+        for a in range(0, height, step):
+            self.between()
+            yield slice(a, min(a + step, height))

@@ -1,0 +1,15 @@
+"""Read-only rows of a data set: dense, sparse, or rows of a precomputed kernel matrix."""
+
+from widestreet.rows.memory import CsrRows, DenseRows, KernelRows, Rows, Vectors, as_rows
+from widestreet.rows.merge import Merged, merge_duplicates
+
+__all__ = [
+    "CsrRows",
+    "DenseRows",
+    "KernelRows",
+    "Merged",
+    "Rows",
+    "Vectors",
+    "as_rows",
+    "merge_duplicates",
+]

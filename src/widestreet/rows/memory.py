@@ -1,0 +1,119 @@
+"""Rows held in memory.
+
+No class here copies the data set. Dense rows may be float32 or float64 in any layout, sparse rows
+CSR with int32 or int64 indices; the native core converts a row when it loads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from widestreet import _core
+from widestreet.arrays import Floats, Ints, Real
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows:
+    """Rows of a dense matrix, seen relative to `centre`.
+
+    Subtracting the mean of each column changes no distance, but keeps the norms small from which
+    the core computes distances.
+    """
+
+    values: Real
+    centre: Floats | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape[0], self.values.shape[1]
+
+    @cached_property
+    def native(self) -> _core.Rows:
+        return _core.Rows.dense(self.values, self.centre)
+
+    def take(self, index: Ints) -> DenseRows:
+        return DenseRows(self.values[index], self.centre)
+
+    @property
+    def data(self) -> Real:
+        """The rows as the user knows them."""
+        return self.values
+
+
+@dataclass(frozen=True, eq=False)
+class CsrRows:
+    """Rows of a CSR matrix or array with sorted, distinct column indices."""
+
+    values: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape[0], self.values.shape[1]
+
+    @cached_property
+    def native(self) -> _core.Rows:
+        csr = self.values
+        indices, indptr = csr.indices, csr.indptr
+        if indices.dtype != indptr.dtype:
+            wide = np.promote_types(indices.dtype, indptr.dtype)
+            indices, indptr = indices.astype(wide), indptr.astype(wide)
+        return _core.Rows.csr(csr.data, indices, indptr, *self.shape)
+
+    def take(self, index: Ints) -> CsrRows:
+        return CsrRows(self.values[index])
+
+    @property
+    def data(self) -> Any:
+        """The rows as the user knows them."""
+        return self.values
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRows:
+    """Rows of a precomputed kernel matrix; `column` is where a row stands as a support vector."""
+
+    values: Real
+    column: Ints
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape[0], self.values.shape[1]
+
+    def take(self, index: Ints) -> KernelRows:
+        return KernelRows(self.values[index], self.column[index])
+
+    @property
+    def data(self) -> Real:
+        """The rows as the user knows them."""
+        return self.values
+
+
+Vectors: TypeAlias = DenseRows | CsrRows
+Rows: TypeAlias = DenseRows | CsrRows | KernelRows
+
+
+def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> Vectors:
+    """Wrap a validated array or sparse matrix.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of float32 or float64
+    centred : bool
+        Look at dense rows relative to their mean, for kernels that allow it.
+    centre : ndarray, optional
+        Look at dense rows relative to this point instead.
+    """
+    if sparse.issparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return CsrRows(X)
+    if centred and centre is None:
+        centre = np.asarray(X.mean(axis=0, dtype=np.float64))
+    return DenseRows(X, centre)

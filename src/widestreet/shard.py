@@ -1,0 +1,240 @@
+"""A block of rows with everything that has one entry per row.
+
+The engine coordinates; whatever is as long as the data lives in a shard: the variables of its
+rows, their coefficients, the last score of each row and the version of the model it was computed
+with. A shard answers one question, `survey`: which of your rows violate the optimality conditions
+of this model? What crosses between the two is the model one way and a bounded number of violators
+the other way.
+
+Safe skipping. Between two versions of a model the score of a row x moves by at most
+|w_new - w_old| sqrt(K(x, x)). A row whose variables are all at a bound, with a slack larger than
+what the model can have moved since its score was computed, cannot have become a violator and is
+not evaluated. This is exact for positive semidefinite kernels and off for others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+
+from widestreet import _core
+from widestreet.arrays import Floats, Ints
+from widestreet.duals import Dual, select
+from widestreet.gram import Gram
+from widestreet.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Rows on their way into the working set, with their variables and current state."""
+
+    ids: Ints
+    variables: Dual
+    beta: Floats
+    score: Floats
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class SurveyOrder:
+    """What a survey is asked for.
+
+    Attributes
+    ----------
+    quota : int or None
+        Stop as soon as this many violators were found; None looks at every row.
+    tol : float
+        Rows that violate by more than this are violators.
+    skip : bool
+        Whether rows may be skipped safely.
+    """
+
+    quota: int | None
+    tol: float
+    skip: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What a shard found.
+
+    Attributes
+    ----------
+    ids : ndarray
+        Violators drawn, at most the quota.
+    violation : ndarray
+        By how much each of them violates.
+    found : int
+        Violators seen, drawn or not.
+    highest, lowest : ndarray of shape (groups,)
+        Extremes of F over the rows evaluated.
+    loss : float
+        Primal loss over the rows visited, extrapolated to all rows outside the working set.
+    scanned, skipped : int
+    complete : bool
+        Whether every row was visited.
+    """
+
+    ids: Ints
+    violation: Floats
+    found: int
+    highest: Floats
+    lowest: Floats
+    loss: float
+    scanned: int
+    skipped: int
+    complete: bool
+
+
+class Shard:
+    """Rows in this process.
+
+    Parameters
+    ----------
+    gram : Gram
+        Kernel values between the rows (left) and support vectors (right).
+    dual : Dual
+        The variables of the rows.
+    place : ndarray or None
+        Where row i of the dual stands among the rows of the Gram; None means at i.
+    threads : int
+    """
+
+    def __init__(self, gram: Gram, dual: Dual, place: Ints | None, threads: int) -> None:
+        self.gram = gram
+        self.dual = dual
+        self.place = place
+        self.threads = threads
+        self.double = False  # precision of the kernel values in surveys
+        self.beta = np.zeros_like(dual.target)
+        self.score = np.zeros(dual.rows)
+        self.version = np.zeros(dual.rows, dtype=np.int32)  # zero is exact while beta is zero
+        norm = None
+        if not gram.kernel.translation_invariant and gram.kernel.positive:
+            norm = np.sqrt(gram.diag(place)).astype(np.float32)
+        self._native = _core.Shard(
+            dual.target,
+            dual.lower,
+            dual.upper,
+            dual.group,
+            dual.groups,
+            self.beta,
+            self.score,
+            self.version,
+            norm,
+        )
+
+    @property
+    def rows(self) -> int:
+        return self.dual.rows
+
+    def at(self, ids: Ints) -> Ints:
+        """Where rows stand among the rows of the Gram."""
+        return ids if self.place is None else self.place[ids]
+
+    def start_from(self, beta: Floats) -> None:
+        """Begin at another point than zero. Sets: beta; all scores become unknown."""
+        self.beta[:] = beta
+        self.version[:] = _core.UNKNOWN
+
+    def take(self, ids: Ints) -> Candidates:
+        """Hand rows over to the working set. Sets: their version."""
+        self.version[ids] = _core.IN_WORKING_SET
+        return Candidates(
+            ids, select(self.dual, ids), np.ascontiguousarray(self.beta[:, ids]), self.score[ids]
+        )
+
+    def release(self, ids: Ints, beta: Floats, score: Floats, version: int) -> None:
+        """Take rows back from the working set. Sets: their beta, score and version."""
+        self.beta[:, ids] = beta
+        self.score[ids] = score
+        self.version[ids] = version
+
+    def refresh(self, score: Floats, version: int) -> None:
+        """Accept scores computed elsewhere for all rows outside the working set."""
+        outside = self.version != _core.IN_WORKING_SET
+        self.score[outside] = score[outside]
+        self.version[outside] = version
+
+    def evaluate(self, ids: Ints, model: Model, *, double: bool | None = None) -> Floats:
+        """Scores of rows from all support vectors of the model."""
+        dtype = np.float64 if (self.double if double is None else double) else np.float32
+        return self.gram.scan(self.at(ids), self.at(model.ids), model.coef, dtype=dtype)
+
+    def survey(self, model: Model, order: SurveyOrder, rng: np.random.Generator) -> Survey:
+        """Look for violators of the model, in an order spread evenly over the rows.
+
+        Sets: score and version of the rows evaluated.
+        """
+        n = self.rows
+        offset = int(rng.integers(n))
+        stride = _coprime(int(rng.integers(1, max(2, n))), n)
+        drift = model.drift if order.skip else np.full_like(model.drift, np.inf)
+        highest, lowest = np.full(self.dual.groups, -np.inf), np.full(self.dual.groups, np.inf)
+        drawn: list[Ints] = []
+        sizes: list[Floats] = []
+        found = scanned = skipped = begin = 0
+        loss = 0.0
+        step = n if order.quota is None else max(2048, 2 * order.quota)
+        while begin < n and (order.quota is None or found < order.quota):
+            end = min(n, begin + step)
+            stale, jumped, jumped_loss = self._native.triage(
+                offset, stride, begin, end, model.bias, drift, 0.0, self.threads
+            )
+            self.bring_up_to_date(stale, model)
+            at, size, high, low, part_loss = self._native.judge(stale, model.bias, order.tol)
+            drawn.append(stale[at])
+            sizes.append(size)
+            np.maximum(highest, high, out=highest)
+            np.minimum(lowest, low, out=lowest)
+            found += len(at)
+            scanned += len(stale)
+            skipped += jumped
+            loss += jumped_loss + part_loss
+            begin = end
+        ids, violation = np.concatenate(drawn), np.concatenate(sizes)
+        if order.quota is not None and found > order.quota:
+            chosen = rng.choice(found, order.quota, replace=False)
+            ids, violation = ids[chosen], violation[chosen]
+        return Survey(
+            ids,
+            violation,
+            found,
+            highest,
+            lowest,
+            loss * n / max(1, begin),
+            scanned,
+            skipped,
+            complete=begin >= n,
+        )
+
+    def bring_up_to_date(self, stale: Ints, model: Model) -> None:
+        """Compute the scores of rows, from all support vectors or from what changed since.
+
+        Sets: score and version of the rows.
+        """
+        versions = self.version[stale]
+        dtype = np.float64 if self.double else np.float32
+        for version in np.unique(versions):
+            ids = stale[versions == version]
+            if version == model.version:
+                continue
+            changed, change = model.change_since(int(version))
+            if version >= 0 and changed is not None and len(changed) < len(model.ids):
+                out = self.score[ids]
+                self.gram.scan(self.at(ids), self.at(changed), change, dtype=dtype, out=out)
+                self.score[ids] = out
+            else:
+                self.score[ids] = self.evaluate(ids, model)
+        self.version[stale] = model.version
+
+
+def _coprime(start: int, n: int) -> int:
+    """The first number from `start` on that has no factor in common with n."""
+    while gcd(start, n) != 1:
+        start += 1
+    return start

@@ -1,0 +1,87 @@
+"""The default strategy: random violators, a doubling working set, exact skipping.
+
+Problem and stopping criterion: the dual of duals.py, until a survey that visits every row finds
+none that violates by more than MARGIN tol against the middle of the bias interval and the working
+set itself is solved to MARGIN tol; together these bound the violation by 0.8 tol, which leaves
+room for rounding in the scores.
+
+Each round
+    1) keeps support vectors and rows near the margin, drops the rest,
+    2) adds as many violators as the set has rows, drawn at random: the worst violators would bias
+       the set (RandSVM's sampling; ALGORITHMS D1),
+    3) solves the set loosely while the violations outside are still large,
+    4) surveys rows in random order only until enough violators are found (iSVM's first stage in
+       blocks), and all rows, with safe skipping, once they get rare.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from widestreet.arrays import Bools
+from widestreet.shard import SurveyOrder
+from widestreet.strategies.base import MARGIN, Proposal, Situation
+
+
+@dataclass(frozen=True)
+class Auto:
+    """The default strategy.
+
+    Parameters
+    ----------
+    start_size : int, default=1024
+        Rows in the first working set.
+    max_size : int, default=8192
+        Rows beyond which the working set keeps only what it must: free support vectors and
+        violators. Other support vectors stay in the model with their coefficient held.
+    looseness : float, default=0.05
+        The working set is solved to this part of the violation last seen outside it.
+    keep_slack : float, default=0.2
+        Rows that are not support vectors stay while they are nearer to violating than this part
+        of the violation last seen.
+    """
+
+    start_size: int = 1024
+    max_size: int = 8192
+    looseness: float = 0.05
+    keep_slack: float = 0.2
+
+    def start(self, rows: int, capacity: int) -> int:
+        """Return how many rows the first working set has."""
+        return min(rows, capacity, self.start_size)
+
+    def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
+        """Return what the next round does."""
+        limit = min(situation.capacity, self.max_size)
+        drop = self._drop(situation, limit)
+        stay = len(drop) - int(drop.sum())
+        add = situation.violators
+        room = max(limit - stay, min(situation.capacity - stay, limit // 8))
+        if len(add) > room:
+            add = add[rng.permutation(len(add))[:room]]
+        final = MARGIN * situation.tol
+        inner = max(final, self.looseness * situation.violation)
+        quota = max(self.start_size, min(limit, stay + len(add)))
+        return Proposal(drop, add, inner, SurveyOrder(quota, final))
+
+    def _drop(self, situation: Situation, limit: int) -> Bools:
+        """Rows to drop: idle ones always, support vectors at a bound when room is short."""
+        near = situation.slack < self.keep_slack * situation.violation
+        idle = ~situation.support & ~near
+        wanted = min(len(situation.violators), limit // 2)
+        excess = len(idle) - int(idle.sum()) + wanted - limit
+        if excess <= 0:
+            return idle
+        order = np.argsort(
+            -np.where(situation.free | idle, -np.inf, situation.slack), kind="stable"
+        )
+        drop = idle.copy()
+        droppable = len(idle) - int((situation.free | idle).sum())
+        drop[order[: min(excess, droppable)]] = True
+        return drop
+
+    def finished(self, situation: Situation) -> bool:
+        """Return whether every row was visited and none violates."""
+        return situation.complete and situation.violation <= situation.tol

@@ -1,0 +1,42 @@
+"""How many threads to use. The only module that reads the environment."""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral
+
+from widestreet import _core
+
+
+def _available() -> int:
+    """Processors this process may run on, less any limit set for native threads."""
+    if hasattr(os, "sched_getaffinity"):
+        count = len(os.sched_getaffinity(0))
+    else:
+        count = os.cpu_count() or 1
+    for name in ("WIDESTREET_NUM_THREADS", "OMP_NUM_THREADS"):
+        limit = os.environ.get(name, "").split(",")[0].strip()
+        if limit.isdigit() and int(limit) > 0:
+            return min(count, int(limit))
+    return count
+
+
+def resolve_threads(n_jobs: int | None) -> int:
+    """Turn `n_jobs` into a number of threads.
+
+    None means every processor the process may use, negative numbers count back from there as in
+    joblib (-1 is all of them, -2 all but one). Worker processes of joblib set OMP_NUM_THREADS,
+    which is honoured, so nested parallelism does not oversubscribe the machine.
+    """
+    if n_jobs is None:
+        return _available()
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or a nonzero integer, got {n_jobs!r}")
+    if n_jobs < 0:
+        return max(1, _available() + 1 + int(n_jobs))
+    return int(n_jobs)
+
+
+_forced = os.environ.get("WIDESTREET_INSTRUCTION_SET")
+if _forced:
+    _core.force_instruction_set(_forced)

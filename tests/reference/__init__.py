@@ -1,0 +1,16 @@
+"""Slow, obvious NumPy versions of everything the native core and the engines compute.
+
+Nothing here imports widestreet: each module is written from the formulas alone, so that a test
+comparing the two sides compares two independent derivations.
+
+| module    | the formula it spells out                                             |
+|-----------|-----------------------------------------------------------------------|
+| kernels   | K(x, s) by its definition, and ``scan`` = K @ coef                    |
+| duals     | the five SVMs as textbook QPs, and the same QPs in beta space         |
+| qp        | min 1/2 a'Qa + p'a, Aa = d, 0 <= a <= U, with its own duality gap     |
+| kkt       | objectives, KKT violation and feasibility of a point                  |
+| smo       | sequential minimal optimisation, second-order selection               |
+| newton    | one Newton step on the free variables with a ratio test               |
+| merge     | equal (row, label) pairs become one variable with the summed weight   |
+| shard     | violators, extremes, loss sums and the safe-skip test of a scored row |
+"""
