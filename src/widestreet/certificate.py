@@ -172,7 +172,7 @@ def infeasibility(dual: Dual, beta: Floats) -> float:
         / max(float(width[dual.group == g].sum()), 1e-300)
         for g, total in enumerate(dual.total)
     ]
-    return max(box, *sums)
+    return max(box, *map(float, sums))
 
 
 def best_bias(f: Floats, lower: Floats, upper: Floats, total: float) -> float:

@@ -46,11 +46,11 @@ class Dual:
 
     @property
     def layers(self) -> int:
-        return self.target.shape[0]
+        return int(self.target.shape[0])
 
     @property
     def rows(self) -> int:
-        return self.target.shape[1]
+        return int(self.target.shape[1])
 
     @property
     def groups(self) -> int:

@@ -45,16 +45,19 @@ class SurveyOrder:
 
     Attributes
     ----------
-    quota : int or None
-        Stop as soon as this many violators were found; None looks at every row.
+    quota : int
+        Violators wanted: no more are returned.
     tol : float
         Rows that violate by more than this are violators.
+    whole : bool
+        Visit every row, instead of stopping when the quota is reached.
     skip : bool
         Whether rows may be skipped safely.
     """
 
-    quota: int | None
+    quota: int
     tol: float
+    whole: bool = False
     skip: bool = True
 
 
@@ -68,8 +71,6 @@ class Survey:
         Violators drawn, at most the quota.
     violation : ndarray
         By how much each of them violates.
-    found : int
-        Violators seen, drawn or not.
     highest, lowest : ndarray of shape (groups,)
         Extremes of F over the rows evaluated.
     loss : float
@@ -81,7 +82,6 @@ class Survey:
 
     ids: Ints
     violation: Floats
-    found: int
     highest: Floats
     lowest: Floats
     loss: float
@@ -166,21 +166,22 @@ class Shard:
         return self.gram.scan(self.at(ids), self.at(model.ids), model.coef, dtype=dtype)
 
     def survey(self, model: Model, order: SurveyOrder, rng: np.random.Generator) -> Survey:
-        """Look for violators of the model, in an order spread evenly over the rows.
+        """Look for violators of the model, in all rows or in some spread evenly over them.
 
         Sets: score and version of the rows evaluated.
         """
         n = self.rows
-        offset = int(rng.integers(n))
-        stride = _coprime(int(rng.integers(1, max(2, n))), n)
+        offset, stride, step = 0, 1, n  # every row: in order, for the sake of the caches
+        if not order.whole:
+            offset, stride = int(rng.integers(n)), _coprime(int(rng.integers(1, max(2, n))), n)
+            step = max(2048, 2 * order.quota)
         drift = model.drift if order.skip else np.full_like(model.drift, np.inf)
         highest, lowest = np.full(self.dual.groups, -np.inf), np.full(self.dual.groups, np.inf)
         drawn: list[Ints] = []
         sizes: list[Floats] = []
         found = scanned = skipped = begin = 0
         loss = 0.0
-        step = n if order.quota is None else max(2048, 2 * order.quota)
-        while begin < n and (order.quota is None or found < order.quota):
+        while begin < n and (order.whole or found < order.quota):
             end = min(n, begin + step)
             stale, jumped, jumped_loss = self._native.triage(
                 offset, stride, begin, end, model.bias, drift, 0.0, self.threads
@@ -197,13 +198,12 @@ class Shard:
             loss += jumped_loss + part_loss
             begin = end
         ids, violation = np.concatenate(drawn), np.concatenate(sizes)
-        if order.quota is not None and found > order.quota:
+        if found > order.quota:
             chosen = rng.choice(found, order.quota, replace=False)
             ids, violation = ids[chosen], violation[chosen]
         return Survey(
             ids,
             violation,
-            found,
             highest,
             lowest,
             loss * n / max(1, begin),

@@ -127,7 +127,7 @@ class WorkingSetEngine:
     def _rounds(self) -> str:
         survey = self._start()
         best_check, failures = np.inf, 0
-        violation = np.inf
+        violation = self._first_violation()
         while True:
             # 1) propose
             situation = self._situation(survey, violation)
@@ -176,7 +176,15 @@ class WorkingSetEngine:
         else:
             ids = np.sort(self.rng.choice(self.shard.rows, size, replace=False))
         empty = np.empty(0)
-        return Survey(ids, np.ones(len(ids)), len(ids), empty, empty, 0.0, 0, 0, False)
+        return Survey(ids, np.ones(len(ids)), empty, empty, 0.0, 0, 0, complete=False)
+
+    def _first_violation(self) -> float:
+        """Violation of the zero model, or the size of the targets where zero is not feasible."""
+        dual = self.shard.dual
+        highest = np.max(dual.target, where=dual.upper > 0, initial=-np.inf)
+        lowest = np.min(dual.target, where=dual.lower < 0, initial=np.inf)
+        violation = float(highest - lowest)
+        return violation if 0 < violation < np.inf else 1.0
 
     def _situation(self, survey: Survey, violation: float) -> Situation:
         work = self.work
@@ -186,8 +194,8 @@ class WorkingSetEngine:
             capacity=self.capacity,
             tol=self.tol,
             violation=violation,
-            support=work.beta[:, work.present].any(axis=0),
-            free=work.free().any(axis=0),
+            support=np.asarray(work.beta[:, work.present].any(axis=0)),
+            free=np.asarray(work.free().any(axis=0)),
             slack=work.slack(self.model.bias),
             violators=survey.ids,
             excess=survey.violation,
@@ -337,7 +345,7 @@ class WorkingSetEngine:
         shard.refresh(verdict.score, model.version)
         self._norm = float(shard.beta.sum(axis=0) @ verdict.score)
         model.bias = self._bias()
-        return self._survey(SurveyOrder(None, MARGIN * self.tol))
+        return self._survey(SurveyOrder(self.capacity, MARGIN * self.tol, whole=True))
 
     def _collect(self) -> Floats:
         """The best feasible point there is."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
@@ -29,7 +30,7 @@ def require_real(
     name: str, value: Any, *, above: float | None = None, least: float | None = None
 ) -> float:
     """A finite number within bounds."""
-    ok = isinstance(value, Real) and not isinstance(value, bool | np.bool_) and np.isfinite(value)
+    ok = isinstance(value, Real) and not isinstance(value, bool | np.bool_) and isfinite(value)
     if ok and above is not None:
         ok = value > above
     if ok and least is not None:
@@ -101,15 +102,15 @@ def resolve_gamma(gamma: Any, X: Any, weight: Floats) -> float:
     if isinstance(gamma, str):
         require_choice("gamma", gamma, ("scale", "auto"))
         if gamma == "auto":
-            return 1.0 / X.shape[1]
+            return 1.0 / int(X.shape[1])
         variance = weighted_variance(X, weight)
-        return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+        return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
     return require_real("gamma", gamma, least=0.0)
 
 
 def weighted_variance(X: Any, weight: Floats) -> float:
     """Variance of all entries of X, rows counting by weight."""
-    total = float(weight.sum()) * X.shape[1]
+    total = float(weight.sum()) * int(X.shape[1])
     if sparse.issparse(X):
         per_entry = np.repeat(weight, np.diff(X.indptr))
         mean = float(per_entry @ X.data) / total

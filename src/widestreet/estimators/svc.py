@@ -227,7 +227,7 @@ default="rbf"
         ndarray of shape (n_samples,)
             Positive for the second class.
         """
-        return self._scores(X) + self.intercept_[0]
+        return self._scores(X) + float(self.intercept_[0])
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row.

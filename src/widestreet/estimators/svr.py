@@ -182,4 +182,4 @@ default="rbf"
         -------
         ndarray of shape (n_samples,)
         """
-        return self._scores(X) + self.intercept_[0]
+        return self._scores(X) + float(self.intercept_[0])

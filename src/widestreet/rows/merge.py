@@ -58,7 +58,7 @@ def merge_duplicates(rows: Vectors, label: Floats, weight: Floats, threads: int)
     first, distinct = _core.first_equal(rows.native, label, threads)
     if distinct == len(label) and weight.all():
         return Merged(np.arange(len(label)), None, weight)
-    total = np.bincount(first, weights=weight, minlength=len(label))
+    total: Floats = np.bincount(first, weights=weight, minlength=len(label)).astype(np.float64)
     kept = np.flatnonzero(total > 0)
     position = np.full(len(label), -1)
     position[kept] = np.arange(len(kept))

@@ -11,7 +11,7 @@ Each round
        the set (RandSVM's sampling; ALGORITHMS D1),
     3) solves the set loosely while the violations outside are still large,
     4) surveys rows in random order only until enough violators are found (iSVM's first stage in
-       blocks), and all rows, with safe skipping, once they get rare.
+       blocks), and all rows, with safe skipping, once such a survey had to visit them all.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class Auto:
         final = MARGIN * situation.tol
         inner = max(final, self.looseness * situation.violation)
         quota = max(self.start_size, min(limit, stay + len(add)))
-        return Proposal(drop, add, inner, SurveyOrder(quota, final))
+        order = SurveyOrder(quota, final, whole=situation.complete)
+        return Proposal(drop, add, inner, order)
 
     def _drop(self, situation: Situation, limit: int) -> Bools:
         """Rows to drop: idle ones always, support vectors at a bound when room is short."""

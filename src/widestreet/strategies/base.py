@@ -32,7 +32,7 @@ class Situation:
     tol : float
         Violation to reach.
     violation : float
-        Largest violation seen in the last round; infinite before the first.
+        Largest violation seen in the last round.
     support : ndarray of bool, shape (size,)
         Which rows of the working set are support vectors.
     free : ndarray of bool, shape (size,)

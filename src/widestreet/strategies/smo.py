@@ -48,7 +48,9 @@ class SMO:
         inner = max(final, min(1.0, 0.1 * situation.violation)) if len(add) else final
         if size >= situation.rows:
             inner = final
-        return Proposal(drop, add, inner, SurveyOrder(None, final, skip=False))
+        return Proposal(
+            drop, add, inner, SurveyOrder(situation.rows, final, whole=True, skip=False)
+        )
 
     def finished(self, situation: Situation) -> bool:
         """Return whether no row violates."""

@@ -1,0 +1,104 @@
+import enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widestreet.arrays import Bytes, Floats, Ints, Real
+
+class KernelKind(enum.Enum):
+    linear = 0
+    rbf = 1
+    poly = 2
+    sigmoid = 3
+    laplacian = 4
+
+class Kernel:
+    def __init__(self, kind: KernelKind, gamma: float, coef0: float, degree: int) -> None: ...
+
+class Rows:
+    @staticmethod
+    def dense(values: Real, centre: Floats | None) -> Rows: ...
+    @staticmethod
+    def csr(
+        values: Real,
+        indices: NDArray[np.signedinteger],
+        indptr: NDArray[np.signedinteger],
+        n: int,
+        d: int,
+    ) -> Rows: ...
+
+class Shard:
+    def __init__(
+        self,
+        target: Floats,
+        lower: Floats,
+        upper: Floats,
+        group: Bytes,
+        groups: int,
+        beta: Floats,
+        score: Floats,
+        version: NDArray[np.int32],
+        norm: NDArray[np.float32] | None,
+    ) -> None: ...
+    def triage(
+        self,
+        offset: int,
+        stride: int,
+        begin: int,
+        end: int,
+        bias: Floats,
+        drift: Floats,
+        slack: float,
+        threads: int,
+    ) -> tuple[Ints, int, float]: ...
+    def judge(
+        self, rows: Ints, bias: Floats, tol: float
+    ) -> tuple[Ints, Floats, Floats, Floats, float]: ...
+
+def scan(
+    kernel: Kernel,
+    left: Rows,
+    left_index: Ints | None,
+    right: Rows,
+    right_index: Ints | None,
+    coef: Floats,
+    out: Floats,
+    in_double: bool,
+    threads: int,
+) -> None: ...
+def tile(
+    kernel: Kernel,
+    left: Rows,
+    left_index: Ints | None,
+    right: Rows,
+    right_index: Ints | None,
+    out: Real,
+    out_rows: Ints | None,
+    threads: int,
+) -> None: ...
+def solve(
+    tile: Real,
+    rows: int,
+    target: Floats,
+    lower: Floats,
+    upper: Floats,
+    group: Bytes,
+    beta: Floats,
+    score: Floats,
+    groups: int,
+    tol: float,
+    max_steps: int,
+    block: int,
+    threads: int,
+) -> tuple[float, int, int]: ...
+def relocate(tile: Real, size: int, from_slots: Ints, to_slots: Ints, threads: int) -> None: ...
+def mirror(tile: Real, size: int, slots: Ints, threads: int) -> None: ...
+def first_equal(rows: Rows, label: Floats, threads: int) -> tuple[Ints, int]: ...
+def exp2(z: Floats, out: Floats, in_double: bool) -> None: ...
+
+IN_WORKING_SET: int
+UNKNOWN: int
+
+def instruction_sets() -> list[str]: ...
+def instruction_set() -> str: ...
+def force_instruction_set(name: str) -> None: ...
