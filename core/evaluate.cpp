@@ -75,7 +75,8 @@ inline Vec<T> value_of(Vec<T> z, int degree) {
   } else if constexpr (kind == KernelKind::laplacian) {
     return exp2_of(z);
   } else if constexpr (kind == KernelKind::sigmoid) {
-    return T(1) - T(2) / (exp2_of(smaller(z, splat(T(120)))) + T(1));
+    const Vec<T> e = exp2_minus_one(smaller(z, splat(T(120))));
+    return e / (e + T(2));
   } else if constexpr (kind == KernelKind::poly) {
     Vec<T> p = splat(T(1));
     for (int e = degree; e > 0; e >>= 1) {

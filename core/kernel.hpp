@@ -4,7 +4,7 @@
 //   linear      x.s                                               z
 //   rbf         2g x.s - g|x|^2 - g|s|^2          (times log2 e)  2^min(z, 0)
 //   poly        g x.s + c0                                        z^degree
-//   sigmoid     2 (g x.s + c0)                    (times log2 e)  1 - 2 / (2^z + 1)
+//   sigmoid     2 (g x.s + c0)                    (times log2 e)  (2^z - 1) / (2^z + 1)
 //   laplacian   -g |x - s|_1                      (times log2 e)  2^z
 //
 // The factors are folded into the packed vectors s and into start values, so that the inner

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace widestreet {
 
@@ -10,27 +11,31 @@ namespace widestreet {
 template <class T>
 void relocate(T* tile, int64_t ld, int64_t size, const int64_t* from, const int64_t* to,
               int64_t count, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static) if (size * count > 100000)
   for (int64_t r = 0; r < size; ++r) {
     T* row = tile + r * ld;
     for (int64_t i = 0; i < count; ++i) row[to[i]] = row[from[i]];
   }
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static) if (size * count > 100000)
   for (int64_t i = 0; i < count; ++i)
     std::memcpy(tile + to[i] * ld, tile + from[i] * ld, size_t(size) * sizeof(T));
 }
 
-// The rows of the given slots have been written; the columns of the same slots follow.
+// The rows of the given slots have been written; the columns of the same slots follow. Where two
+// of the slots meet, the row of the smaller one counts, so that the result is symmetric and does
+// not depend on the number of threads.
 template <class T>
 void mirror(T* tile, int64_t ld, int64_t size, const int64_t* slot, int64_t count, int threads) {
   constexpr int64_t kStrip = 64;
-#pragma omp parallel for num_threads(threads) schedule(static)
+  std::vector<char> fresh(size_t(size), 0);
+  for (int64_t i = 0; i < count; ++i) fresh[slot[i]] = 1;
+#pragma omp parallel for num_threads(threads) schedule(static) if (size * count > 100000)
   for (int64_t begin = 0; begin < size; begin += kStrip) {
     const int64_t end = begin + kStrip < size ? begin + kStrip : size;
     for (int64_t i0 = 0; i0 < count; i0 += kStrip)
       for (int64_t r = begin; r < end; ++r)
         for (int64_t i = i0; i < count && i < i0 + kStrip; ++i)
-          tile[r * ld + slot[i]] = tile[slot[i] * ld + r];
+          if (!fresh[r] || slot[i] < r) tile[r * ld + slot[i]] = tile[slot[i] * ld + r];
   }
 }
 

@@ -40,6 +40,9 @@ _SKIP_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _STEP_COST = 60.0  # of a pair step per row of its block, in flops of a factorisation
 _FEW_STEPS = 1000  # pair steps always allowed before a Newton step
 _SMALL_FREE = 512  # free variables up to which the last word is always a Newton step
+_IDLE_ROUNDS = 5  # rounds without progress after which the check is asked
+_NO_GAIN = 1e-14  # relative gain of the objective that is rounding
+_IDLE_CALLS = 8  # calls without progress after which a working set is as good as it gets
 _COARSE = 0.1  # part of tol by which float32 scores may be off
 _PATIENCE = 3  # checks by the certificate without progress before the engine gives up
 
@@ -98,6 +101,7 @@ class WorkingSetEngine:
         self.pair_steps = 0
         self.timings: dict[str, float] = {}
         self._reluctance = 1.0  # to take Newton steps: grows when one is cut short
+        self._best_objective, self._best_violation, self._idle = -np.inf, np.inf, 0
         self._solving = False  # whether the working set is ahead of the shard
         self._linear = self._norm = 0.0  # t'beta and c'Kc of the model
         if shard.rows <= _DOUBLE_ROWS:
@@ -141,9 +145,10 @@ class WorkingSetEngine:
             violation = self._violation(survey)
             self._record(survey, violation)
             # 5) finish?
-            if not self.strategy.finished(self._situation(survey, violation)):
+            stuck = self._stuck(violation)
+            if not stuck and not self.strategy.finished(self._situation(survey, violation)):
                 continue
-            if self._refresh_working_set() > self.tol:
+            if self._refresh_working_set() > self.tol and not stuck:
                 continue
             verdict = self._consult()
             if verdict.violation <= self.tol:
@@ -153,6 +158,7 @@ class WorkingSetEngine:
             best_check = min(best_check, verdict.violation)
             if failures >= _PATIENCE:
                 return "stalled"
+            self._idle = 0
             survey = self._accept(verdict)
             violation = verdict.violation
 
@@ -239,7 +245,7 @@ class WorkingSetEngine:
         work = self.work
         before = work.beta[:, work.present].copy(), work.score[work.present].copy()
         self._solving = True
-        violation, spent = np.inf, 0.0
+        violation, best, spent, idle = np.inf, np.inf, 0.0, 0
         while violation > tol:
             self.budget.look_at_clock()
             newton = self._reluctance * max(1.0, float(work.free().sum())) ** 3 / 3
@@ -251,6 +257,10 @@ class WorkingSetEngine:
             if steps == 0:
                 break
             spent += steps * pace
+            idle = 0 if violation < 0.9 * best else idle + 1
+            best = min(best, violation)
+            if idle >= _IDLE_CALLS:
+                break
             if violation > tol and spent > newton:
                 whole = polish(work)
                 self._reluctance = max(1.0, self._reluctance * (0.5 if whole else 4.0))
@@ -329,6 +339,18 @@ class WorkingSetEngine:
         if shard.double:
             work.use_double()
         shard.double = True
+
+    def _stuck(self, violation: float) -> bool:
+        """Whether neither the objective nor the violation has moved for some rounds."""
+        objective = self._linear - 0.5 * self._norm
+        gained = objective - self._best_objective > _NO_GAIN * abs(objective)
+        if gained or violation < 0.9 * self._best_violation:
+            self._idle = 0
+        else:
+            self._idle += 1
+        self._best_objective = max(self._best_objective, objective)
+        self._best_violation = min(self._best_violation, violation)
+        return self._idle >= _IDLE_ROUNDS
 
     def _consult(self) -> Check:
         begun = time.perf_counter()

@@ -18,7 +18,7 @@ from widestreet.estimators import checks
 from widestreet.estimators.training import Settings, Trained, train
 from widestreet.gram import Gram
 from widestreet.kernels import Kernel, Precomputed
-from widestreet.rows import KernelRows, Merged, Rows, as_rows, merge_duplicates
+from widestreet.rows import KernelRows, Merged, Rows, as_rows, merge_duplicates, without_empty
 from widestreet.threads import resolve_threads
 
 _DTYPES = [np.float64, np.float32]
@@ -26,12 +26,12 @@ _DTYPES = [np.float64, np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Validated data on its way into a dual: distinct rows of positive weight."""
+    """Validated data on its way into a dual: distinct rows, and the box that each row had."""
 
     kernel: Kernel
     rows: Rows
     merged: Merged
-    weight: Floats
+    box: Floats
 
     @property
     def place(self) -> Ints | None:
@@ -109,8 +109,22 @@ class KernelMachine(BaseEstimator):
     def _accept_sparse(self) -> Any:
         return False if self.kernel == "precomputed" else "csr"
 
-    def _prepare(self, X: Any, label: Floats, weight: Floats, threads: int) -> Prepared:
-        """Resolve the kernel and merge equal rows. Sets: what prediction needs of both."""
+    def _prepare(
+        self, X: Any, label: Floats, weight: Floats, box: Floats, threads: int
+    ) -> Prepared:
+        """Resolve the kernel and merge equal rows. Sets: what prediction needs of both.
+
+        Parameters
+        ----------
+        X : ndarray or CSR
+        label : ndarray
+            Rows are merged if this is equal, too.
+        weight : ndarray
+            Sample weights, for gamma="scale".
+        box : ndarray
+            C times everything that multiplies it.
+        threads : int
+        """
         if self.kernel == "precomputed":
             checks.check_kernel_matrix(X)
         elif not callable(self.kernel):
@@ -125,17 +139,11 @@ class KernelMachine(BaseEstimator):
         self._sparse = sparse.issparse(X)
         if isinstance(kernel, Precomputed):
             rows: Rows = KernelRows(X, np.arange(X.shape[0]))
-            kept = np.flatnonzero(weight)
-            member = np.full(len(weight), -1)
-            member[kept] = np.arange(len(kept))
-            every = len(kept) == len(weight)
-            return Prepared(
-                kernel, rows, Merged(kept, None if every else member, weight[kept]), weight
-            )
+            return Prepared(kernel, rows, without_empty(box), box)
         vectors = as_rows(X, centred=kernel.translation_invariant)
         self._centre = getattr(vectors, "centre", None)
-        merged = merge_duplicates(vectors, np.asarray(label, dtype=np.float64), weight, threads)
-        return Prepared(kernel, vectors, merged, weight)
+        merged = merge_duplicates(vectors, np.asarray(label, dtype=np.float64), box, threads)
+        return Prepared(kernel, vectors, merged, box)
 
     def _fit_dual(self, X: Any, prepared: Prepared, dual: Dual, settings: Settings) -> Trained:
         """Train and set what all machines have.
@@ -144,7 +152,7 @@ class KernelMachine(BaseEstimator):
         fit_status_, shape_fit_.
         """
         trained = train(prepared.kernel, prepared.rows, dual, prepared.place, settings)
-        coef = prepared.merged.spread(trained.solution.beta, prepared.weight).sum(axis=0)
+        coef = prepared.merged.spread(trained.solution.beta, prepared.box).sum(axis=0)
         support = np.flatnonzero(coef)
         self.support_ = support[self._support_order(support)].astype(np.int32)
         self.dual_coef_ = coef[self.support_][None]

@@ -176,11 +176,11 @@ default="rbf"
         check_classification_targets(y)
         weight = checks.check_weight(sample_weight, X.shape[0])
         sign = self._encode(y, weight)
-        weight = weight * self.class_weight_[(sign > 0).astype(int)]
-        prepared = self._prepare(X, sign, weight, settings.threads)
+        box = C * self.class_weight_[(sign > 0).astype(int)] * weight
+        prepared = self._prepare(X, sign, weight, box, settings.threads)
         label = sign[prepared.merged.kept]
         self._sign = sign
-        trained = self._fit_dual(X, prepared, c_svc(label, C * prepared.merged.weight), settings)
+        trained = self._fit_dual(X, prepared, c_svc(label, prepared.merged.box), settings)
         side = sign[self.support_] > 0
         self.n_support_ = np.array([(~side).sum(), side.sum()], dtype=np.int32)
         self.intercept_ = trained.bias.copy()

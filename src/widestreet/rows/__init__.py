@@ -1,7 +1,7 @@
 """Read-only rows of a data set: dense, sparse, or rows of a precomputed kernel matrix."""
 
 from widestreet.rows.memory import CsrRows, DenseRows, KernelRows, Rows, Vectors, as_rows
-from widestreet.rows.merge import Merged, merge_duplicates
+from widestreet.rows.merge import Merged, merge_duplicates, without_empty
 
 __all__ = [
     "CsrRows",
@@ -12,4 +12,5 @@ __all__ = [
     "Vectors",
     "as_rows",
     "merge_duplicates",
+    "without_empty",
 ]

@@ -24,23 +24,26 @@ class Merged:
     kept : ndarray
         Index of the row that stands for each variable, ascending.
     member_of : ndarray or None
-        For each original row, which of the kept ones it belongs to, or -1 if its weight is zero;
+        For each original row, which of the kept ones it belongs to, or -1 if its box is empty;
         None when every row stands for itself.
-    weight : ndarray
-        Sum of the weights of the members of each kept row.
+    box : ndarray
+        Width of the box of each kept row: the sum over its members.
     """
 
     kept: Ints
     member_of: Ints | None
-    weight: Floats
+    box: Floats
 
-    def spread(self, beta: Floats, weight: Floats) -> Floats:
-        """Divide coefficients of merged rows among their members in proportion to weight.
+    def spread(self, beta: Floats, own_box: Floats) -> Floats:
+        """Divide coefficients of merged rows among their members in proportion to their boxes.
+
+        What is exactly at a bound stays there for every member.
 
         Parameters
         ----------
         beta : ndarray of shape (layers, len(kept))
-        weight : ndarray of shape (n,)
+        own_box : ndarray of shape (n,)
+            Width of the box that each row has for itself.
 
         Returns
         -------
@@ -48,19 +51,35 @@ class Merged:
         """
         if self.member_of is None:
             return beta
-        share = np.where(self.member_of >= 0, weight / self.weight[self.member_of], 0.0)
-        spread: Floats = beta[:, self.member_of] * share
+        present = self.member_of >= 0
+        member = self.member_of[present]
+        spread: Floats = np.zeros((len(beta), len(own_box)))
+        fraction = beta / self.box
+        spread[:, present] = np.where(
+            self.box[member] == own_box[present],
+            beta[:, member],
+            fraction[:, member] * own_box[present],
+        )
         return spread
 
 
-def merge_duplicates(rows: Vectors, label: Floats, weight: Floats, threads: int) -> Merged:
-    """Merge equal (row, label) pairs and leave out rows of weight zero."""
+def merge_duplicates(rows: Vectors, label: Floats, box: Floats, threads: int) -> Merged:
+    """Merge equal (row, label) pairs, adding up their boxes; empty boxes are left out."""
     first, distinct = _core.first_equal(rows.native, label, threads)
-    if distinct == len(label) and weight.all():
-        return Merged(np.arange(len(label)), None, weight)
-    total: Floats = np.bincount(first, weights=weight, minlength=len(label)).astype(np.float64)
+    if distinct == len(label):
+        return without_empty(box)
+    total: Floats = np.bincount(first, weights=box, minlength=len(label)).astype(np.float64)
     kept = np.flatnonzero(total > 0)
     position = np.full(len(label), -1)
     position[kept] = np.arange(len(kept))
-    member_of = np.where(weight > 0, position[first], -1)
-    return Merged(kept, member_of, total[kept])
+    return Merged(kept, np.where(box > 0, position[first], -1), total[kept])
+
+
+def without_empty(box: Floats) -> Merged:
+    """Every row for itself, less those with an empty box."""
+    kept = np.flatnonzero(box > 0)
+    if len(kept) == len(box):
+        return Merged(kept, None, box)
+    member_of = np.full(len(box), -1)
+    member_of[kept] = np.arange(len(kept))
+    return Merged(kept, member_of, box[kept])

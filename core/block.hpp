@@ -1,0 +1,316 @@
+// Pair steps on a block of rows whose tile fits the cache; compiled once per instruction set.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "simd.hpp"
+#include "smo.hpp"
+
+namespace widestreet {
+namespace WIDESTREET_ISA {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kTau = 1e-12;   // least curvature of a pair
+constexpr double kSnap = 1e-14;  // of the width of a box: nearer than this is at the bound
+constexpr int kLanes = Simd<double>::lanes;
+
+inline int64_t padded(int64_t n) {
+  return (n + kLanes - 1) / kLanes * kLanes;
+}
+
+// A line is what pairs are made of: a row with those of its variables that are in one group. If
+// there is one group, the two variables of a row (of which at most one is wanted away from zero)
+// share a line, which halves the work.
+//
+// A segment is a run of lines whose tile columns are consecutive and whose group is the same.
+struct Segment {
+  int64_t line = 0;    // first line
+  int64_t column = 0;  // tile column of that line
+  int64_t size = 0;    // a multiple of the vector width
+  int group = 0;
+};
+
+struct Extreme {
+  double value = -kInf;
+  int64_t line = -1;
+};
+
+// Instead of F and the two box tests, two arrays are kept: `up` is the largest F of a line's
+// variables that may grow and -inf if there is none, `down` the smallest F of those that may shrink
+// and +inf if there is none. A step changes the status of two lines only, so that the update of F
+// and the search for the next first line are one pass over (up, down, K_i, K_j), and the search for
+// the second is one over (down, K_i).
+template <class T>
+class Block {
+ public:
+  Block(const Subproblem& p, int64_t capacity)
+      : p_(p),
+        depth_(p.groups == 1 ? p.layers : 1),
+        ld_(padded(capacity) + (p.groups - 1) * kLanes) {
+    tile_.resize(ld_ * ld_);
+  }
+
+  // Takes over the given rows of the subproblem.
+  void load_rows(const std::vector<int64_t>& rows);
+  SubproblemReport run(double tol, int64_t max_steps);
+  // Sets: beta of the subproblem; `changed` and `change` to the rows whose sum c moved.
+  void unload(std::vector<int64_t>& changed, std::vector<double>& change) const;
+
+ private:
+  void lay_out(const std::vector<int64_t>& rows);
+  void copy_tile();
+  Extreme update(const Segment& s, const T* ki, const T* kj, double step, double& lowest);
+  void best_partner(const Segment& s, const T* ki, double fi, double kii, double& gain,
+                    int64_t& partner) const;
+  void set_status(int64_t line, double score);
+  const T* tile_row(int64_t line) const { return &tile_[place_[line] * ld_]; }
+
+  // The variables of a line, as indices into the arrays of the subproblem.
+  int64_t variable(int64_t line, int k) const { return source_[line] + k * p_.layer_stride; }
+  double& beta(int64_t line, int k) { return beta_[line * depth_ + k]; }
+  int growing(int64_t line);    // which of a line's variables has the F in `up`
+  int shrinking(int64_t line);  // which of them has the F in `down`
+
+  const Subproblem& p_;
+  int depth_;  // variables per line
+  int64_t ld_;
+  std::vector<T> tile_;
+  std::vector<int64_t> row_;     // place in the tile -> row of the subproblem, or -1
+  std::vector<int64_t> place_;   // line -> its row and column in the tile
+  std::vector<int64_t> source_;  // line -> its first variable in the subproblem, or -1
+  std::vector<double> up_, down_, diag_, beta_;
+  std::vector<Segment> segments_;
+};
+
+// One layer: rows of one group lie together, so that each group is a segment.
+// Two layers: one segment if there is one group, a segment per layer over the same columns if not.
+template <class T>
+void Block<T>::lay_out(const std::vector<int64_t>& rows) {
+  row_.clear();
+  segments_.clear();
+  if (p_.layers == 1) {
+    for (int g = 0; g < p_.groups; ++g) {
+      const int64_t begin = int64_t(row_.size());
+      for (int64_t r : rows)
+        if (p_.group[r] == g) row_.push_back(r);
+      if (int64_t(row_.size()) == begin) continue;
+      row_.resize(padded(int64_t(row_.size())), -1);
+      segments_.push_back({begin, begin, int64_t(row_.size()) - begin, g});
+    }
+  } else {
+    row_ = rows;
+    row_.resize(padded(int64_t(rows.size())), -1);
+    const int64_t size = int64_t(row_.size());
+    for (int layer = 0; layer < p_.layers; layer += depth_)
+      segments_.push_back({layer / depth_ * size, 0, size, int(p_.group[layer * p_.layer_stride])});
+  }
+}
+
+template <class T>
+void Block<T>::copy_tile() {
+  const T* K = static_cast<const T*>(p_.tile);
+  const int64_t places = int64_t(row_.size());
+#pragma omp parallel for num_threads(p_.threads) schedule(static) if (places > 256)
+  for (int64_t r = 0; r < places; ++r) {
+    if (row_[r] < 0) continue;
+    const T* from = K + row_[r] * p_.ld;
+    T* to = &tile_[r * ld_];
+    for (int64_t q = 0; q < places; ++q) to[q] = row_[q] < 0 ? T(0) : from[row_[q]];
+  }
+}
+
+template <class T>
+void Block<T>::load_rows(const std::vector<int64_t>& rows) {
+  lay_out(rows);
+  copy_tile();
+  const int64_t lines = segments_.back().line + segments_.back().size;
+  const int64_t places = int64_t(row_.size());
+  up_.assign(lines, -kInf);
+  down_.assign(lines, kInf);
+  diag_.assign(lines, 0.0);
+  beta_.assign(lines * depth_, 0.0);
+  source_.assign(lines, -1);
+  place_.assign(lines, 0);
+  for (int64_t line = 0; line < lines; ++line) {
+    place_[line] = line % places;
+    const int64_t row = row_[place_[line]];
+    if (row < 0) continue;
+    source_[line] = (line / places) * p_.layer_stride + row;
+    diag_[line] = double(tile_[place_[line] * ld_ + place_[line]]);
+    for (int k = 0; k < depth_; ++k) beta(line, k) = p_.beta[variable(line, k)];
+    set_status(line, p_.score[row]);
+  }
+}
+
+// Sets: up and down of a line from its coefficients and the score of its row.
+template <class T>
+void Block<T>::set_status(int64_t line, double score) {
+  up_[line] = -kInf;
+  down_[line] = kInf;
+  for (int k = 0; k < depth_; ++k) {
+    const int64_t v = variable(line, k);
+    const double f = p_.target[v] - score;
+    if (beta(line, k) < p_.upper[v]) up_[line] = std::max(up_[line], f);
+    if (beta(line, k) > p_.lower[v]) down_[line] = std::min(down_[line], f);
+  }
+}
+
+template <class T>
+int Block<T>::growing(int64_t line) {
+  int best = -1;
+  for (int k = 0; k < depth_; ++k) {
+    const int64_t v = variable(line, k);
+    if (beta(line, k) < p_.upper[v] && (best < 0 || p_.target[v] > p_.target[variable(line, best)]))
+      best = k;
+  }
+  return best;
+}
+
+template <class T>
+int Block<T>::shrinking(int64_t line) {
+  int best = -1;
+  for (int k = 0; k < depth_; ++k) {
+    const int64_t v = variable(line, k);
+    if (beta(line, k) > p_.lower[v] && (best < 0 || p_.target[v] < p_.target[variable(line, best)]))
+      best = k;
+  }
+  return best;
+}
+
+// F -= step * (K_i - K_j) over a segment. Returns the first line (largest F that may grow).
+template <class T>
+Extreme Block<T>::update(const Segment& s, const T* ki, const T* kj, double step, double& lowest) {
+  typedef Simd<double>::Int Int;
+  Vec<double> best = splat(-kInf), low = splat(kInf);
+  Int at = {}, index;
+  for (int l = 0; l < kLanes; ++l) index[l] = l;
+  double* up = &up_[s.line];
+  double* down = &down_[s.line];
+  for (int64_t t = 0; t < s.size; t += kLanes) {
+    const Vec<double> shift = step * (load_wide(ki + s.column + t) - load_wide(kj + s.column + t));
+    const Vec<double> u = load(up + t) - shift;
+    const Vec<double> d = load(down + t) - shift;
+    store(up + t, u);
+    store(down + t, d);
+    const Int more = u > best;
+    best = more ? u : best;
+    at = more ? index : at;
+    low = smaller(d, low);
+    index += kLanes;
+  }
+  Extreme found;
+  for (int l = 0; l < kLanes; ++l) {
+    lowest = std::min(lowest, low[l]);
+    if (best[l] > found.value || (best[l] == found.value && found.line > s.line + at[l]))
+      found = {best[l], s.line + at[l]};
+  }
+  return found;
+}
+
+// Largest (f_i - F_j)^2 / eta_ij over lines j that may shrink and lie below f_i; quotients are
+// compared by cross-multiplication.
+template <class T>
+void Block<T>::best_partner(const Segment& s, const T* ki, double fi, double kii, double& gain,
+                            int64_t& partner) const {
+  typedef Simd<double>::Int Int;
+  Vec<double> top = {}, bottom = splat(1.0);
+  Int at = {}, index;
+  for (int l = 0; l < kLanes; ++l) index[l] = l;
+  const double* down = &down_[s.line];
+  const double* diag = &diag_[s.line];
+  for (int64_t t = 0; t < s.size; t += kLanes) {
+    // -inf where beta may not shrink
+    const Vec<double> diff = larger(fi - load(down + t), Vec<double>{});
+    const Vec<double> eta =
+        larger(kii + load(diag + t) - 2.0 * load_wide(ki + s.column + t), splat(kTau));
+    const Vec<double> square = diff * diff;
+    const Int more = square * bottom > top * eta;
+    top = more ? square : top;
+    bottom = more ? eta : bottom;
+    at = more ? index : at;
+    index += kLanes;
+  }
+  for (int l = 0; l < kLanes; ++l) {
+    const double g = top[l] / bottom[l];
+    if (g > gain || (g == gain && g > 0 && partner > s.line + at[l])) {
+      gain = g;
+      partner = s.line + at[l];
+    }
+  }
+}
+
+template <class T>
+SubproblemReport Block<T>::run(double tol, int64_t max_steps) {
+  SubproblemReport report;
+  std::vector<Extreme> first(p_.groups);
+  std::vector<double> lowest(p_.groups);
+  const T* ki = tile_.data();
+  const T* kj = ki;
+  double step = 0;
+  while (true) {
+    // Apply the last step and find, in each group, the line with the largest F that may grow.
+    std::fill(first.begin(), first.end(), Extreme{});
+    std::fill(lowest.begin(), lowest.end(), kInf);
+    for (const Segment& s : segments_) first[s.group] = update(s, ki, kj, step, lowest[s.group]);
+    report.violation = 0;
+    for (int g = 0; g < p_.groups; ++g)
+      if (first[g].line >= 0)
+        report.violation = std::max(report.violation, first[g].value - lowest[g]);
+    if (!(report.violation > tol) || report.steps >= max_steps) return report;
+
+    // The pair with the largest second-order gain.
+    int64_t i = -1, j = -1;
+    double gain = 0;
+    for (const Segment& s : segments_) {
+      const Extreme& e = first[s.group];
+      if (e.line < 0 || !(e.value > lowest[s.group])) continue;
+      const double before = gain;
+      best_partner(s, tile_row(e.line), e.value, diag_[e.line], gain, j);
+      if (gain > before) i = e.line;
+    }
+    if (i < 0) return report;
+
+    // The step, cut at the box.
+    ki = tile_row(i);
+    kj = tile_row(j);
+    const int a = growing(i), b = shrinking(j);
+    const int64_t vi = variable(i, a), vj = variable(j, b);
+    const double score_i = p_.target[vi] - up_[i], score_j = p_.target[vj] - down_[j];
+    const double eta = std::max(diag_[i] + diag_[j] - 2.0 * double(ki[place_[j]]), kTau);
+    const double room_i = p_.upper[vi] - beta(i, a), room_j = beta(j, b) - p_.lower[vj];
+    step = std::min({(up_[i] - down_[j]) / eta, room_i, room_j});
+    const bool full = room_i - step <= kSnap * (p_.upper[vi] - p_.lower[vi]);
+    const bool empty = room_j - step <= kSnap * (p_.upper[vj] - p_.lower[vj]);
+    beta(i, a) = full ? p_.upper[vi] : beta(i, a) + step;
+    beta(j, b) = empty ? p_.lower[vj] : beta(j, b) - step;
+    set_status(i, score_i);
+    set_status(j, score_j);
+    ++report.steps;
+  }
+}
+
+template <class T>
+void Block<T>::unload(std::vector<int64_t>& changed, std::vector<double>& change) const {
+  const int64_t places = int64_t(row_.size());
+  std::vector<double> moved(places, 0.0);
+  for (size_t line = 0; line < source_.size(); ++line) {
+    if (source_[line] < 0) continue;
+    for (int k = 0; k < depth_; ++k) {
+      const int64_t v = variable(int64_t(line), k);
+      moved[place_[line]] += beta_[line * depth_ + k] - p_.beta[v];
+      p_.beta[v] = beta_[line * depth_ + k];
+    }
+  }
+  changed.clear();
+  change.clear();
+  for (int64_t r = 0; r < places; ++r)
+    if (row_[r] >= 0 && moved[r] != 0) {
+      changed.push_back(row_[r]);
+      change.push_back(moved[r]);
+    }
+}
+
+}  // namespace WIDESTREET_ISA
+}  // namespace widestreet
