@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "simd.hpp"
@@ -45,20 +46,20 @@ struct Extreme {
 template <class T>
 class Block {
  public:
-  Block(const Subproblem& p, int64_t capacity)
-      : p_(p),
-        depth_(p.groups == 1 ? p.layers : 1),
-        ld_(padded(capacity) + (p.groups - 1) * kLanes) {
-    tile_.resize(ld_ * ld_);
-  }
+  explicit Block(const Subproblem& p) : p_(p), depth_(p.groups == 1 ? p.layers : 1) {}
 
-  // Takes over the given rows of the subproblem.
+  // Takes over all rows, with the tile where it is. Groups must be contiguous, so there is one.
+  void load_all();
+  // Takes over the given rows of the subproblem, with a copy of their tile.
   void load_rows(const std::vector<int64_t>& rows);
   SubproblemReport run(double tol, int64_t max_steps);
   // Sets: beta of the subproblem; `changed` and `change` to the rows whose sum c moved.
-  void unload(std::vector<int64_t>& changed, std::vector<double>& change) const;
+  void unload(std::vector<int64_t>& changed, std::vector<double>& change);
+  // Sets: the scores of the block's rows, from what the steps made of them.
+  void unload_scores();
 
  private:
+  void load_lines();
   void lay_out(const std::vector<int64_t>& rows);
   void copy_tile();
   Extreme update(const Segment& s, const T* ki, const T* kj, double step, double& lowest);
@@ -75,8 +76,9 @@ class Block {
 
   const Subproblem& p_;
   int depth_;  // variables per line
-  int64_t ld_;
-  std::vector<T> tile_;
+  const T* tile_ = nullptr;
+  int64_t ld_ = 0;
+  std::vector<T> copy_;
   std::vector<int64_t> row_;     // place in the tile -> row of the subproblem, or -1
   std::vector<int64_t> place_;   // line -> its row and column in the tile
   std::vector<int64_t> source_;  // line -> its first variable in the subproblem, or -1
@@ -112,11 +114,14 @@ template <class T>
 void Block<T>::copy_tile() {
   const T* K = static_cast<const T*>(p_.tile);
   const int64_t places = int64_t(row_.size());
+  if (int64_t(copy_.size()) < places * places) copy_.resize(places * places);
+  tile_ = copy_.data();
+  ld_ = places;
 #pragma omp parallel for num_threads(p_.threads) schedule(static) if (places > 256)
   for (int64_t r = 0; r < places; ++r) {
     if (row_[r] < 0) continue;
     const T* from = K + row_[r] * p_.ld;
-    T* to = &tile_[r * ld_];
+    T* to = &copy_[r * places];
     for (int64_t q = 0; q < places; ++q) to[q] = row_[q] < 0 ? T(0) : from[row_[q]];
   }
 }
@@ -125,6 +130,23 @@ template <class T>
 void Block<T>::load_rows(const std::vector<int64_t>& rows) {
   lay_out(rows);
   copy_tile();
+  load_lines();
+}
+
+// Lines are padded to the vector width, and so is the tile: what stands in the padding is read,
+// but comparisons with it never succeed.
+template <class T>
+void Block<T>::load_all() {
+  std::vector<int64_t> rows(p_.rows);
+  std::iota(rows.begin(), rows.end(), 0);
+  lay_out(rows);
+  tile_ = static_cast<const T*>(p_.tile);
+  ld_ = p_.ld;
+  load_lines();
+}
+
+template <class T>
+void Block<T>::load_lines() {
   const int64_t lines = segments_.back().line + segments_.back().size;
   const int64_t places = int64_t(row_.size());
   up_.assign(lines, -kInf);
@@ -246,7 +268,7 @@ SubproblemReport Block<T>::run(double tol, int64_t max_steps) {
   SubproblemReport report;
   std::vector<Extreme> first(p_.groups);
   std::vector<double> lowest(p_.groups);
-  const T* ki = tile_.data();
+  const T* ki = tile_;
   const T* kj = ki;
   double step = 0;
   while (true) {
@@ -292,7 +314,7 @@ SubproblemReport Block<T>::run(double tol, int64_t max_steps) {
 }
 
 template <class T>
-void Block<T>::unload(std::vector<int64_t>& changed, std::vector<double>& change) const {
+void Block<T>::unload(std::vector<int64_t>& changed, std::vector<double>& change) {
   const int64_t places = int64_t(row_.size());
   std::vector<double> moved(places, 0.0);
   for (size_t line = 0; line < source_.size(); ++line) {
@@ -310,6 +332,19 @@ void Block<T>::unload(std::vector<int64_t>& changed, std::vector<double>& change
       changed.push_back(row_[r]);
       change.push_back(moved[r]);
     }
+}
+
+template <class T>
+void Block<T>::unload_scores() {
+  for (size_t line = 0; line < source_.size(); ++line) {
+    if (source_[line] < 0) continue;
+    const int up = growing(int64_t(line));
+    const int down = up < 0 ? shrinking(int64_t(line)) : -1;
+    if (up >= 0)
+      p_.score[row_[place_[line]]] = p_.target[variable(int64_t(line), up)] - up_[line];
+    else if (down >= 0)
+      p_.score[row_[place_[line]]] = p_.target[variable(int64_t(line), down)] - down_[line];
+  }
 }
 
 }  // namespace WIDESTREET_ISA

@@ -1,5 +1,6 @@
 // Two levels below the working set: blocks of rows, and pairs of variables within a block.
 //
+//   first    0) some pair steps among all rows, on the tile where it is; often they are enough
 //   repeat   1) violation per group over the working set; stop at tol
 //            2) block = the rows that violate most, then free ones
 //            3) copy the block's tile; pair steps inside it (Block::run)
@@ -19,6 +20,7 @@ namespace {
 constexpr double kLooser = 0.1;        // a block that is not the whole set is solved to this part
 constexpr int64_t kStepsPerRow = 100;  // of a block, before its rows are chosen anew
 constexpr int64_t kLeastBlock = 512;
+constexpr int64_t kDirectSteps = 1;  // per row, on the whole set before blocks are cut from it
 
 // Violation of every group; and of every row, against the middle of its group's interval, by
 // variables that may grow and by those that may shrink: positive for violators, the distance from
@@ -68,9 +70,9 @@ void mark_largest(const std::vector<double>& value, int64_t count, std::vector<c
   for (int64_t r = 0; r < std::min<int64_t>(count, int64_t(rows.size())); ++r) marked[rows[r]] = 1;
 }
 
-// The rows of a block, ascending: those that violate most, half of them by variables that may grow
-// and half by variables that may shrink, so that there are pairs. No more than there are violators
-// and free variables, unless those are few, and never more than `most`.
+// The rows of a block, ascending: those that violate most, some of them for certain by variables
+// that may grow and some by variables that may shrink, so that there are pairs. No more than there
+// are violators and free variables, unless those are few, and never more than `most`.
 std::vector<int64_t> choose_block(const Survey& found, int64_t most) {
   const int64_t m = int64_t(found.by_growing.size());
   std::vector<char> marked(m, 0);
@@ -80,8 +82,12 @@ std::vector<int64_t> choose_block(const Survey& found, int64_t most) {
     int64_t active = 0;
     for (int64_t r = 0; r < m; ++r) active += found.by_growing[r] > 0 || found.by_shrinking[r] > 0;
     const int64_t size = std::min(most, std::max(active, kLeastBlock));
-    mark_largest(found.by_growing, size - size / 2, marked);
-    mark_largest(found.by_shrinking, size / 2, marked);
+    std::vector<double> larger_of(m);
+    for (int64_t r = 0; r < m; ++r)
+      larger_of[r] = std::max(found.by_growing[r], found.by_shrinking[r]);
+    mark_largest(larger_of, size - 2 * (size / 8), marked);
+    mark_largest(found.by_growing, size / 8, marked);
+    mark_largest(found.by_shrinking, size / 8, marked);
   }
   std::vector<int64_t> rows;
   for (int64_t r = 0; r < m; ++r)
@@ -109,11 +115,33 @@ void update_scores(const Subproblem& p, const std::vector<int64_t>& changed,
   }
 }
 
+// Pair steps among all rows at once, on the tile where it is.
+template <class T>
+SubproblemReport solve_directly(const Subproblem& p, int64_t max_steps) {
+  Block<T> block(p);
+  block.load_all();
+  SubproblemReport report = block.run(p.tol, max_steps);
+  std::vector<int64_t> changed;
+  std::vector<double> change;
+  block.unload_scores();
+  block.unload(changed, change);
+  report.blocks = 1;
+  return report;
+}
+
 template <class T>
 SubproblemReport solve_tile(const Subproblem& p) {
   SubproblemReport report;
+  // Many sets need few steps: fewer than a copy of a block would cost.
+  const bool in_place = p.groups == 1 && p.ld >= padded(p.rows);
+  if (in_place) {
+    const bool small = p.rows <= p.block;
+    report =
+        solve_directly<T>(p, small ? p.max_steps : std::min(p.max_steps, kDirectSteps * p.rows));
+    if (small || !(report.violation > p.tol) || report.steps >= p.max_steps) return report;
+  }
   const int64_t most = std::min(p.block, p.rows);
-  Block<T> block(p, most);
+  Block<T> block(p);
   std::vector<int64_t> changed;
   std::vector<double> change;
   while (true) {

@@ -35,7 +35,7 @@ from widestreet.strategies.base import MARGIN, Proposal, Situation, Strategy
 log = logging.getLogger("widestreet")
 
 _DOUBLE_ROWS = 2048  # problems up to this size are float64 throughout: it costs nothing there
-_BLOCK = 1024  # rows of a block of pair steps
+_BLOCK = 2048  # rows of a block of pair steps
 _SKIP_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _STEP_COST = 60.0  # of a pair step per row of its block, in flops of a factorisation
 _FEW_STEPS = 1000  # pair steps always allowed before a Newton step

@@ -1,0 +1,11 @@
+"""Benchmarks: ratios in one run on one machine, never absolute times.
+
+    python -m benchmarks            everything below
+    python -m benchmarks scan       the fused scan against the NumPy expression for it
+    python -m benchmarks fit        SVC and SVR against other libraries at 1e5 rows
+    python -m benchmarks million    a checkerboard of a million rows, certified
+
+Every fit runs in a process of its own after a warm-up on other data, libraries in turn, and the
+least of some repetitions counts. What a library returns is examined by our certificate in float64
+over all rows: objective, gap and violation are those of the solution, not of its maker.
+"""

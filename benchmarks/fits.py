@@ -1,0 +1,56 @@
+"""Fits of several libraries on the same problems, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+from benchmarks.one import MODULES
+from benchmarks.problems import PROBLEMS
+
+
+def measure(library: str, problem: str, rows: int, dtype: str, repeats: int) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.one", library, problem]
+    command += [str(rows), dtype, str(repeats)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
+    record: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return record
+
+
+def run(
+    rows: int = 100_000,
+    dtype: str = "float64",
+    libraries: tuple[str, ...] = tuple(MODULES),
+    problems: tuple[str, ...] = tuple(PROBLEMS),
+) -> list[dict[str, Any]]:
+    present = [name for name in libraries if find_spec(MODULES[name].split(".")[0])]
+    records = []
+    for problem in problems:
+        for library in present:
+            repeats = 5 if library == "widestreet" else 2 if library.endswith("intelex") else 1
+            records.append(measure(library, problem, rows, dtype, repeats))
+            print(f"  {problem} {library} {min(records[-1]['seconds']):.2f} s", file=sys.stderr)
+    return records
+
+
+def table(records: list[dict[str, Any]]) -> str:
+    ours = {r["problem"]: min(r["seconds"]) for r in records if r["library"] == "widestreet"}
+    lines = [
+        "| problem | rows | dtype | library | seconds | our speed-up | SVs | dual objective | "
+        "violation | gap | peak MB |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for r in records:
+        least = min(r["seconds"])
+        ratio = f"{least / ours[r['problem']]:.1f}" if r["problem"] in ours else ""
+        lines.append(
+            f"| {r['problem']} | {r['rows']:,} | {r['dtype']} | {r['library']} | {least:.2f} | "
+            f"{ratio} | {r['n_sv']:,} | {r['dual_objective']:.6f} | {r['violation']:.2e} | "
+            f"{r['gap']:.3g} | {r['peak_mb']:.0f} |"
+        )
+    return "\n".join(lines)
