@@ -27,7 +27,7 @@ class Budget:
     Parameters
     ----------
     max_time : float or None
-        Seconds for the rounds.
+        Seconds for everything; those kept back are for the certificate.
     max_steps : int
         Pair steps, or -1 for no limit.
     """
@@ -54,8 +54,13 @@ class Budget:
             self.reserve = min(seconds, 0.5 * self.max_time)
 
     def look_at_clock(self) -> None:
-        """Raise OutOfBudget when the time is up."""
+        """Raise OutOfBudget when the time for rounds is up."""
         if self.max_time is not None and self.elapsed + self.reserve > self.max_time:
+            raise OutOfBudget("time_limit")
+
+    def look_at_end(self) -> None:
+        """Raise OutOfBudget when all time is up, that of the certificate included."""
+        if self.max_time is not None and self.elapsed > self.max_time:
             raise OutOfBudget("time_limit")
 
     def spend(self, steps: int, *, finished: bool) -> None:

@@ -33,8 +33,8 @@ _FEASIBLE = 1e-10
 class Certificate:
     """What was proved about a solution.
 
-    After an interrupt there may have been no time to look at any row: n_rows is then zero and the
-    bounds are infinite.
+    If an interrupt or `max_time` left no time to look at every row, n_rows is zero and the bounds
+    are infinite.
 
     Attributes
     ----------

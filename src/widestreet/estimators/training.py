@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from widestreet.arrays import Floats, Ints
-from widestreet.budget import Budget
+from widestreet.budget import Budget, OutOfBudget
 from widestreet.certificate import Certificate, Examination, examine, unexamined
 from widestreet.duals import Dual
 from widestreet.engines.working_set import Check, WorkingSetEngine
@@ -67,7 +67,8 @@ def train(
     capacity = working_set_capacity(settings.max_memory, dual, rows.shape[1])
     budget = Budget(settings.max_time, settings.max_steps)
     gram = Gram(kernel, rows, threads=settings.threads, between=budget.look_at_clock)
-    examiner = _Examiner(Gram(kernel, rows, threads=settings.threads), dual, place)
+    proof = Gram(kernel, rows, threads=settings.threads, between=budget.look_at_end)
+    examiner = _Examiner(proof, dual, place)
     with observer(settings.verbose, settings.tol) as observe:
         solution = WorkingSetEngine(
             Shard(gram, dual, place, settings.threads),
@@ -108,12 +109,15 @@ class _Examiner:
     def certify(
         self, solution: Solution, tol: float, seconds_per_value: float
     ) -> tuple[Certificate, Floats]:
-        """The certificate and the biases; after an interrupt only if that takes no time."""
+        """The certificate and the biases; an empty one if there is no time to examine anything."""
         support = int(solution.beta.any(axis=0).sum())
         cost = 2.0 * seconds_per_value * support * self.dual.rows
         if solution.status == "interrupted" and cost > _ANSWER_WITHIN:
             return unexamined(solution.status, solution.dual_objective, tol), solution.bias
-        found = self.examine(solution.beta)
+        try:
+            found = self.examine(solution.beta)
+        except OutOfBudget:
+            return unexamined(solution.status, solution.dual_objective, tol), solution.bias
         return found.certificate(solution.status, tol), found.bias
 
 
@@ -140,6 +144,12 @@ def _advice(certificate: Certificate) -> str:
         "time_limit": "raise max_time",
         "iteration_limit": "raise max_iter or set it to -1",
     }.get(certificate.status, "scale the features, lower C, or accept a larger tol")
+    if certificate.n_rows == 0:
+        return (
+            f"training stopped with status {certificate.status!r} and no time was left to certify "
+            f"the model (dual objective {certificate.dual_objective:.6g}). It is usable; to know "
+            f"how good it is, {cure}."
+        )
     return (
         f"training stopped with status {certificate.status!r}: violation "
         f"{certificate.kkt_violation:.3g} (tol={certificate.tol:g}), duality gap "

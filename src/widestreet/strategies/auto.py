@@ -62,7 +62,8 @@ class Auto:
         if len(add) > room:
             add = add[rng.permutation(len(add))[:room]]
         final = MARGIN * situation.tol
-        inner = max(final, self.looseness * situation.violation)
+        everything = stay + len(add) >= situation.rows
+        inner = final if everything else max(final, self.looseness * situation.violation)
         quota = max(self.start_size, min(limit, stay + len(add)))
         order = SurveyOrder(quota, final, whole=situation.complete)
         return Proposal(drop, add, inner, order)

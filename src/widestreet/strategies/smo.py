@@ -36,21 +36,17 @@ class SMO:
         """Return what the next round does."""
         limit = min(situation.capacity, self.size)
         size = len(situation.slack)
-        order = np.argsort(-situation.excess, kind="stable")
-        add = situation.violators[order[: max(1, limit // 2)]]
+        newcomers = limit if size == 0 else max(1, limit // 2)
+        add = situation.violators[np.argsort(-situation.excess, kind="stable")[:newcomers]]
         drop = np.zeros(size, dtype=bool)
-        surplus = size + len(add) - limit
-        if surplus > 0:
-            # The least violating rows leave, those that are not free first.
-            leaving = np.lexsort((-situation.slack, situation.free))
-            drop[leaving[:surplus]] = True
+        surplus = max(0, size + len(add) - limit)
+        # The least violating rows leave, those that are not free first.
+        drop[np.lexsort((-situation.slack, situation.free))[:surplus]] = True
         final = MARGIN * situation.tol
-        inner = max(final, min(1.0, 0.1 * situation.violation)) if len(add) else final
-        if size >= situation.rows:
-            inner = final
-        return Proposal(
-            drop, add, inner, SurveyOrder(situation.rows, final, whole=True, skip=False)
-        )
+        everything = size - surplus + len(add) >= situation.rows
+        inner = final if everything else max(final, 0.1 * situation.violation)
+        order = SurveyOrder(situation.rows, final, whole=True, skip=False)
+        return Proposal(drop, add, inner, order)
 
     def finished(self, situation: Situation) -> bool:
         """Return whether no row violates."""
