@@ -69,7 +69,7 @@ class Dual:
             room = np.where(self.group == g, self.upper if total > 0 else -self.lower, 0.0)
             before = np.cumsum(room).reshape(room.shape) - room
             filled = np.clip(abs(total) - before, 0.0, room)
-            if not np.isclose(filled.sum(), abs(total), rtol=1e-12):
+            if not np.isclose(filled.sum(), abs(total), rtol=1e-12, atol=0.0):
                 raise ValueError(f"the constraints cannot be met: a sum of {total} does not fit")
             beta += np.sign(total) * filled
         return beta
