@@ -18,6 +18,7 @@ Its Lagrange dual, the primal of the SVM, is the same formula for all of them:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -157,4 +158,15 @@ def select(dual: Dual, rows: Ints) -> Dual:
         np.ascontiguousarray(dual.upper[:, rows]),
         np.ascontiguousarray(dual.group[:, rows]),
         dual.total,
+    )
+
+
+def join(parts: Sequence[Dual]) -> Dual:
+    """The variables of several blocks of rows, one after the other."""
+    return Dual(
+        np.concatenate([part.target for part in parts], axis=1),
+        np.concatenate([part.lower for part in parts], axis=1),
+        np.concatenate([part.upper for part in parts], axis=1),
+        np.concatenate([part.group for part in parts], axis=1),
+        parts[0].total,
     )

@@ -100,14 +100,24 @@ class Shard:
     dual : Dual
         The variables of the rows.
     place : ndarray or None
-        Where row i of the dual stands among the rows of the Gram; None means at i.
+        Where row i of the dual stands among the left rows of the Gram; None means at i.
     threads : int
+    model_place : ndarray, optional
+        Where support vector i stands among the right rows of the Gram; as `place` by default.
     """
 
-    def __init__(self, gram: Gram, dual: Dual, place: Ints | None, threads: int) -> None:
+    def __init__(
+        self,
+        gram: Gram,
+        dual: Dual,
+        place: Ints | None,
+        threads: int,
+        model_place: Ints | None = None,
+    ) -> None:
         self.gram = gram
         self.dual = dual
         self.place = place
+        self.model_place = place if model_place is None else model_place
         self.threads = threads
         self.double = False  # precision of the kernel values in surveys
         self.beta = np.zeros_like(dual.target)
@@ -136,6 +146,10 @@ class Shard:
         """Where rows stand among the rows of the Gram."""
         return ids if self.place is None else self.place[ids]
 
+    def at_right(self, ids: Ints) -> Ints:
+        """Where support vectors stand among the right rows of the Gram."""
+        return ids if self.model_place is None else self.model_place[ids]
+
     def start_from(self, beta: Floats) -> None:
         """Begin at another point than zero. Sets: beta; all scores become unknown."""
         self.beta[:] = beta
@@ -163,7 +177,7 @@ class Shard:
     def evaluate(self, ids: Ints, model: Model, *, double: bool | None = None) -> Floats:
         """Scores of rows from all support vectors of the model."""
         dtype = np.float64 if (self.double if double is None else double) else np.float32
-        return self.gram.scan(self.at(ids), self.at(model.ids), model.coef, dtype=dtype)
+        return self.gram.scan(self.at(ids), self.at_right(model.ids), model.coef, dtype=dtype)
 
     def survey(self, model: Model, order: SurveyOrder, rng: np.random.Generator) -> Survey:
         """Look for violators of the model, in all rows or in some spread evenly over them.
@@ -226,7 +240,7 @@ class Shard:
             changed, change = model.change_since(int(version))
             if version >= 0 and changed is not None and len(changed) < len(model.ids):
                 out = self.score[ids]
-                self.gram.scan(self.at(ids), self.at(changed), change, dtype=dtype, out=out)
+                self.gram.scan(self.at(ids), self.at_right(changed), change, dtype=dtype, out=out)
                 self.score[ids] = out
             else:
                 self.score[ids] = self.evaluate(ids, model)

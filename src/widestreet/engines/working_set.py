@@ -6,7 +6,7 @@ nothing as long as the data. A round is
     1) propose    the strategy says which rows leave and which enter the working set
     2) solve      the dual restricted to the working set
     3) publish    the new model
-    4) survey     the shard looks for rows that violate its optimality conditions
+    4) survey     the shards look for rows that violate its optimality conditions
     5) finish?    when the surveys find nothing, the certificate checks every row in float64;
                   if it disagrees, its scores are taken over and, where float32 kernel values are
                   the reason, the precision is raised
@@ -23,12 +23,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from widestreet.arrays import Bools, Floats, Ints
+from widestreet.arrays import Floats
 from widestreet.budget import Budget, OutOfBudget
 from widestreet.engines.newton import polish
 from widestreet.engines.subproblem import WorkingSet
+from widestreet.fleet import Fleet
 from widestreet.model import Model
-from widestreet.shard import Shard, Survey, SurveyOrder
+from widestreet.shard import Survey, SurveyOrder
 from widestreet.solution import Observer, Solution, Trace, TraceRecord
 from widestreet.strategies.base import MARGIN, Proposal, Situation, Strategy
 
@@ -56,11 +57,11 @@ class Check:
 
 
 class WorkingSetEngine:
-    """Solves the dual of one shard.
+    """Solves the dual whose rows lie in the shards of a fleet.
 
     Parameters
     ----------
-    shard : Shard
+    fleet : Fleet
     strategy : Strategy
     tol : float
         Violation to reach over all rows.
@@ -73,13 +74,15 @@ class WorkingSetEngine:
     observer : callable
         Called with the record of each round.
     rng : numpy.random.Generator
+    threads : int
+        For the working set.
     skip : bool
         Whether surveys may skip rows safely.
     """
 
     def __init__(
         self,
-        shard: Shard,
+        fleet: Fleet,
         strategy: Strategy,
         *,
         tol: float,
@@ -88,24 +91,24 @@ class WorkingSetEngine:
         capacity: int,
         observer: Observer,
         rng: np.random.Generator,
+        threads: int = 1,
         skip: bool = True,
     ) -> None:
-        self.shard, self.strategy, self.tol = shard, strategy, tol
+        self.fleet, self.strategy, self.tol = fleet, strategy, tol
         self.check, self.budget, self.observer, self.rng = check, budget, observer, rng
-        self.skip = skip and shard.gram.kernel.positive
-        self.capacity = min(capacity, shard.rows)
-        dual = shard.dual
-        self.work = WorkingSet(shard.gram, dual, self.capacity, shard.threads)
-        self.model = Model(dual.groups)
+        self.skip = skip and fleet.gram.kernel.positive
+        self.capacity = min(capacity, fleet.rows)
+        self.work = WorkingSet(fleet.gram, fleet.dual, self.capacity, threads)
+        self.model = Model(fleet.dual.groups)
         self.trace = Trace()
         self.pair_steps = 0
         self.timings: dict[str, float] = {}
         self._reluctance = 1.0  # to take Newton steps: grows when one is cut short
         self._best_objective, self._best_violation, self._idle = -np.inf, np.inf, 0
-        self._solving = False  # whether the working set is ahead of the shard
+        self._solving = False  # whether the working set is ahead of the fleet
         self._linear = self._norm = 0.0  # t'beta and c'Kc of the model
-        if shard.rows <= _DOUBLE_ROWS:
-            shard.double = True
+        if fleet.rows <= _DOUBLE_ROWS:
+            fleet.use_double()
             self.work.use_double()
 
     # -- the loop --------------------------------------------------------------------------------
@@ -125,13 +128,13 @@ class WorkingSetEngine:
             status=status,
             trace=self.trace,
             pair_steps=self.pair_steps,
-            kernel_values=self.shard.gram.kernel_values,
+            kernel_values=self.fleet.kernel_values,
         )
 
     def _rounds(self) -> str:
         survey = self._start()
         best_check, failures = np.inf, 0
-        violation = self._first_violation()
+        violation = self.fleet.first_violation()
         while True:
             # 1) propose
             situation = self._situation(survey, violation)
@@ -166,37 +169,23 @@ class WorkingSetEngine:
 
     def _start(self) -> Survey:
         """Begin at zero, or at a feasible point where zero is none. Returns the first rows."""
-        dual = self.shard.dual
-        if dual.total.any():
-            beta = dual.feasible_point()
-            self.shard.start_from(beta)
+        fleet, model = self.fleet, self.model
+        if fleet.dual.total.any():
+            beta = fleet.feasible_point()
+            fleet.start_from(beta)
             ids = np.flatnonzero(beta.any(axis=0))
-            self.model.publish(ids, beta[:, ids].sum(axis=0), self.model.bias, np.inf)
-            self._linear = float((dual.target * beta).sum())
-            self._norm = float(self.model.coef @ self.shard.evaluate(ids, self.model, double=True))
-        size = self.strategy.start(self.shard.rows, self.capacity)
-        if size == self.shard.rows:
-            ids = np.arange(size)
-        elif dual.layers == 1:
-            ids = _stratified(dual.lower[0] < 0, size, self.rng)
-        else:
-            ids = np.sort(self.rng.choice(self.shard.rows, size, replace=False))
+            model.publish(ids, beta[:, ids].sum(axis=0), model.bias, np.inf)
+            self._linear = fleet.linear(beta)
+            self._norm = float(model.coef @ fleet.evaluate(model.ids, model))
+        ids = fleet.draw(self.strategy.start(fleet.rows, self.capacity), self.rng)
         empty = np.empty(0)
         return Survey(ids, np.ones(len(ids)), empty, empty, 0.0, 0, 0, complete=False)
-
-    def _first_violation(self) -> float:
-        """Violation of the zero model, or the size of the targets where zero is not feasible."""
-        dual = self.shard.dual
-        highest = np.max(dual.target, where=dual.upper > 0, initial=-np.inf)
-        lowest = np.min(dual.target, where=dual.lower < 0, initial=np.inf)
-        violation = float(highest - lowest)
-        return violation if 0 < violation < np.inf else 1.0
 
     def _situation(self, survey: Survey, violation: float) -> Situation:
         work = self.work
         return Situation(
             round=len(self.trace),
-            rows=self.shard.rows,
+            rows=self.fleet.rows,
             capacity=self.capacity,
             tol=self.tol,
             violation=violation,
@@ -211,24 +200,16 @@ class WorkingSetEngine:
     def _exchange(self, proposal: Proposal) -> None:
         """Rows leave and enter the working set."""
         begun = time.perf_counter()
-        work, shard = self.work, self.shard
+        work, fleet = self.work, self.fleet
         if proposal.drop.any():
             leaving = np.flatnonzero(proposal.drop)
-            shard.release(
+            fleet.release(
                 work.ids[leaving], work.beta[:, leaving], work.score[leaving], self.model.version
             )
             work.dismiss(proposal.drop)
-        add = np.sort(proposal.add)
-        if len(add):
-            self._refresh_before_entry(add)
-            work.admit(shard.take(add), shard.at(add))
+        if len(proposal.add):
+            work.admit(*fleet.take(np.sort(proposal.add), self.model))
         self._clock("exchange", begun)
-
-    def _refresh_before_entry(self, ids: Ints) -> None:
-        """Newcomers need the score of the present model."""
-        stale = ids[self.shard.version[ids] != self.model.version]
-        if len(stale):
-            self.shard.bring_up_to_date(stale, self.model)
 
     def _solve_working_set(self, tol: float) -> tuple[Floats, Floats]:
         """Pair steps to `tol`, with Newton steps when they get slow.
@@ -279,7 +260,7 @@ class WorkingSetEngine:
         length = float(np.sqrt(max(0.0, coef @ moved)))
         self._linear += float((work.target[:, work.present] * change).sum())
         self._norm += float(coef @ (2.0 * score + moved))
-        self.shard.beta[:, ids] = now
+        self.fleet.store(ids, now)
         self._solving = False
         inside = work.coef() != 0
         outside = ~np.isin(model.ids, ids)
@@ -290,7 +271,7 @@ class WorkingSetEngine:
             _SKIP_SAFETY * length,
         )
         self.budget.keep_back(
-            2.0 * self.shard.gram.seconds_per_value * self.shard.rows * len(model.ids)
+            2.0 * self.fleet.gram.seconds_per_value * self.fleet.rows * len(model.ids)
         )
 
     def _bias(self) -> Floats:
@@ -304,7 +285,7 @@ class WorkingSetEngine:
 
     def _survey(self, order: SurveyOrder) -> Survey:
         begun = time.perf_counter()
-        survey = self.shard.survey(
+        survey = self.fleet.survey(
             self.model, replace(order, skip=order.skip and self.skip), self.rng
         )
         self._clock("survey", begun)
@@ -322,8 +303,8 @@ class WorkingSetEngine:
         Pair steps add up the rounding of float32 kernel values. Looking at the working set first
         costs little and spares a check of all rows that would fail.
         """
-        work, shard = self.work, self.shard
-        exact = shard.evaluate(work.ids[work.present], self.model, double=True)
+        work = self.work
+        exact = self.fleet.evaluate(work.ids[work.present], self.model)
         self._raise_precision(exact)
         work.score[work.present] = exact
         highest, lowest = work.extremes()
@@ -331,14 +312,14 @@ class WorkingSetEngine:
 
     def _raise_precision(self, exact: Floats) -> None:
         """Change to float64 where float32 scores prove too coarse: surveys first, then the tile."""
-        work, shard = self.work, self.shard
+        work, fleet = self.work, self.fleet
         error = float(np.abs(exact - work.score[work.present]).max())
         if error <= _COARSE * self.tol or work.double:
             return
         log.debug("scores were off by %.3g: more kernel values in float64 from here", error)
-        if shard.double:
+        if fleet.double:
             work.use_double()
-        shard.double = True
+        fleet.use_double()
 
     def _stuck(self, violation: float) -> bool:
         """Whether neither the objective nor the violation has moved for some rounds."""
@@ -354,28 +335,26 @@ class WorkingSetEngine:
 
     def _consult(self) -> Check:
         begun = time.perf_counter()
-        verdict = self.check(self.shard.beta)
+        verdict = self.check(self.fleet.collect())
         self._clock("check", begun)
         return verdict
 
     def _accept(self, verdict: Check) -> Survey:
         """Go on from exact scores, in float64 if float32 kernel values were the trouble."""
-        work, shard, model = self.work, self.shard, self.model
+        work, fleet, model = self.work, self.fleet, self.model
         exact = verdict.score[work.ids[work.present]]
         self._raise_precision(exact)
         work.score[work.present] = exact
-        shard.refresh(verdict.score, model.version)
-        self._norm = float(shard.beta.sum(axis=0) @ verdict.score)
+        fleet.refresh(verdict.score, model.version)
+        self._norm = float(model.coef @ verdict.score[model.ids])
         model.bias = self._bias()
         return self._survey(SurveyOrder(self.capacity, MARGIN * self.tol, whole=True))
 
     def _collect(self) -> Floats:
         """The best feasible point there is."""
         if self._solving:
-            self.shard.beta[:, self.work.ids[self.work.present]] = self.work.beta[
-                :, self.work.present
-            ]
-        return self.shard.beta
+            self.fleet.store(self.work.ids[self.work.present], self.work.beta[:, self.work.present])
+        return self.fleet.collect()
 
     # -- the record ------------------------------------------------------------------------------
 
@@ -391,7 +370,7 @@ class WorkingSetEngine:
             ).sum()
         )
         dual = self._linear - 0.5 * self._norm
-        primal = 0.5 * self._norm + float(self.model.bias @ self.shard.dual.total) + loss
+        primal = 0.5 * self._norm + float(self.model.bias @ self.fleet.dual.total) + loss
         record = TraceRecord(
             round=len(self.trace) + 1,
             working_set=work.size,
@@ -402,7 +381,7 @@ class WorkingSetEngine:
             gap=primal - dual,
             rows_scanned=survey.scanned,
             rows_skipped=survey.skipped,
-            kernel_values=self.shard.gram.kernel_values,
+            kernel_values=self.fleet.kernel_values,
             pair_steps=self.pair_steps,
             seconds=self.budget.elapsed,
             timings=self.timings,
@@ -410,16 +389,3 @@ class WorkingSetEngine:
         self.timings = {}
         self.trace.append(record)
         self.observer(record)
-
-
-def _stratified(negative: Bools, size: int, rng: np.random.Generator) -> Ints:
-    """Random rows, at least a quarter of each sign where there are enough."""
-    sides = [np.flatnonzero(negative), np.flatnonzero(~negative)]
-    fewer, more = sorted(sides, key=len)
-    share = min(len(fewer), max(size // 4, round(size * len(fewer) / max(1, len(negative)))))
-    chosen = [
-        rng.choice(fewer, share, replace=False),
-        rng.choice(more, size - share, replace=False),
-    ]
-    ids: Ints = np.sort(np.concatenate(chosen))
-    return ids

@@ -13,11 +13,11 @@ from widestreet.budget import Budget, OutOfBudget
 from widestreet.certificate import Certificate, Examination, examine, unexamined
 from widestreet.duals import Dual
 from widestreet.engines.working_set import Check, WorkingSetEngine
+from widestreet.fleet import Fleet
 from widestreet.gram import Gram
 from widestreet.kernels import Kernel
 from widestreet.progress import observer
 from widestreet.rows import Rows
-from widestreet.shard import Shard
 from widestreet.solution import Solution
 from widestreet.strategies import Strategy
 
@@ -71,7 +71,7 @@ def train(
     examiner = _Examiner(proof, dual, place)
     with observer(settings.verbose, settings.tol) as observe:
         solution = WorkingSetEngine(
-            Shard(gram, dual, place, settings.threads),
+            Fleet.of(gram, dual, place, threads=settings.threads),
             settings.strategy,
             tol=settings.tol,
             check=examiner.check,
@@ -79,6 +79,7 @@ def train(
             capacity=capacity,
             observer=observe,
             rng=settings.rng,
+            threads=settings.threads,
             skip=settings.skip,
         ).solve()
     certificate, bias = examiner.certify(solution, settings.tol, gram.seconds_per_value)

@@ -34,8 +34,9 @@ class Auto:
     start_size : int, default=1024
         Rows in the first working set.
     max_size : int, default=8192
-        Rows beyond which the working set keeps only what it must: free support vectors and
-        violators. Other support vectors stay in the model with their coefficient held.
+        Rows beyond which the working set keeps only what it must: free support vectors, for which
+        it may grow to twice their number, and violators. Other support vectors stay in the model
+        with their coefficient held.
     looseness : float, default=0.05
         The working set is solved to this part of the violation last seen outside it.
     keep_slack : float, default=0.2
@@ -54,13 +55,13 @@ class Auto:
 
     def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
         """Return what the next round does."""
-        limit = min(situation.capacity, self.max_size)
-        drop = self._drop(situation, limit)
+        free = int(situation.free.sum())
+        limit = min(situation.capacity, max(self.max_size, 2 * free))
+        drop = self._drop(situation, limit, rng)
         stay = len(drop) - int(drop.sum())
         add = situation.violators
-        room = max(limit - stay, min(situation.capacity - stay, limit // 8))
-        if len(add) > room:
-            add = add[rng.permutation(len(add))[:room]]
+        if len(add) > limit - stay:
+            add = add[rng.permutation(len(add))[: limit - stay]]
         final = MARGIN * situation.tol
         everything = stay + len(add) >= situation.rows
         inner = final if everything else max(final, self.looseness * situation.violation)
@@ -68,20 +69,25 @@ class Auto:
         order = SurveyOrder(quota, final, whole=situation.complete)
         return Proposal(drop, add, inner, order)
 
-    def _drop(self, situation: Situation, limit: int) -> Bools:
-        """Rows to drop: idle ones always, support vectors at a bound when room is short."""
+    def _drop(self, situation: Situation, limit: int, rng: np.random.Generator) -> Bools:
+        """Rows to drop: idle ones always, others when room is short.
+
+        Support vectors at a bound make way for up to half a set of newcomers, those farthest from
+        violating first; free ones only for a quarter, at random, which happens when the memory is
+        too small for all of them.
+        """
         near = situation.slack < self.keep_slack * situation.violation
-        idle = ~situation.support & ~near
-        wanted = min(len(situation.violators), limit // 2)
-        excess = len(idle) - int(idle.sum()) + wanted - limit
-        if excess <= 0:
-            return idle
-        order = np.argsort(
-            -np.where(situation.free | idle, -np.inf, situation.slack), kind="stable"
-        )
-        drop = idle.copy()
-        droppable = len(idle) - int((situation.free | idle).sum())
-        drop[order[: min(excess, droppable)]] = True
+        drop = ~situation.support & ~near
+        newcomers = len(situation.violators)
+        for movable, share, urgency in (
+            (~situation.free, limit // 2, situation.slack),
+            (situation.free, max(1, limit // 4), rng.random(len(drop))),
+        ):
+            excess = len(drop) - int(drop.sum()) + min(newcomers, share) - limit
+            candidates = np.flatnonzero(movable & ~drop)
+            if excess > 0 and len(candidates):
+                order = np.argsort(-urgency[candidates], kind="stable")
+                drop[candidates[order[:excess]]] = True
         return drop
 
     def finished(self, situation: Situation) -> bool:

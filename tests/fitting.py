@@ -1,0 +1,122 @@
+"""From a problem to a fitted estimator or a solved dual, and back to a point of the dual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import widestreet as ws
+from problems import Problem
+from reference.duals import BetaDual
+from widestreet import duals, kernels
+from widestreet.budget import Budget
+from widestreet.certificate import Examination, examine
+from widestreet.engines.working_set import Check, WorkingSetEngine
+from widestreet.fleet import Fleet
+from widestreet.gram import Gram
+from widestreet.rows import as_rows
+from widestreet.runners import Runner
+from widestreet.solution import Solution
+from widestreet.strategies import Strategy
+
+
+def estimator(problem: Problem, **options: Any) -> ws.SVC | ws.SVR:
+    """The estimator a user would take for a problem; one thread and a fixed seed."""
+    options = {"n_jobs": 1, "random_state": 0} | options
+    options |= {"kernel": problem.kernel, "C": problem.C} | problem.params
+    if problem.task == "svc":
+        return ws.SVC(**options)
+    return ws.SVR(epsilon=problem.epsilon, **options)
+
+
+def fitted(problem: Problem, **options: Any) -> ws.SVC | ws.SVR:
+    return estimator(problem, **options).fit(problem.X, problem.y, problem.sample_weight)
+
+
+def coefficients(model: ws.SVC | ws.SVR) -> np.ndarray:
+    """One coefficient per training row, from what the model shows its user."""
+    coef = np.zeros(model.shape_fit_[0])
+    coef[model.support_] = model.dual_coef_[0]
+    return coef
+
+
+def beta_of(model: ws.SVC | ws.SVR) -> np.ndarray:
+    """The point of the dual. With epsilon = 0 only the difference of the two layers matters."""
+    coef = coefficients(model)
+    if isinstance(model, ws.SVC):
+        return coef[None]
+    return np.stack([np.maximum(coef, 0), np.minimum(coef, 0)])
+
+
+def decision(model: ws.SVC | ws.SVR, X: Any) -> np.ndarray:
+    """Scores plus bias, whatever the estimator calls them."""
+    return model.decision_function(X) if isinstance(model, ws.SVC) else model.predict(X)
+
+
+def build_dual(
+    model: str, y: Any, *, C: float, epsilon: float = 0.1, nu: float = 0.4, weight: Any = None
+) -> duals.Dual:
+    """widestreet's dual of one of the five models, from the parameters any of them takes."""
+    w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+    make: dict[str, Callable[[], duals.Dual]] = {
+        "c_svc": lambda: duals.c_svc(y, C * w),
+        "eps_svr": lambda: duals.eps_svr(y, C * w, epsilon),
+        "nu_svc": lambda: duals.nu_svc(y, nu, w),
+        "nu_svr": lambda: duals.nu_svr(y, C, nu, w),
+        "one_class": lambda: duals.one_class(len(y), nu, w),
+    }
+    return make[model]()
+
+
+def in_reference_terms(dual: duals.Dual) -> BetaDual:
+    """The same arrays under the names of tests/reference."""
+    return BetaDual(dual.target, dual.lower, dual.upper, dual.group, dual.total)
+
+
+class Solved(NamedTuple):
+    """What the engine says, what the certificate sees, and the engine itself."""
+
+    solution: Solution
+    found: Examination
+    engine: WorkingSetEngine
+
+
+def solve_dual(
+    X: Any,
+    dual: duals.Dual,
+    strategy: Strategy,
+    *,
+    gamma: float = 0.5,
+    kernel: kernels.Kernel | None = None,
+    tol: float,
+    capacity: int = 1 << 20,
+    threads: int = 1,
+    seed: int = 0,
+    max_time: float = 60.0,
+    parts: int = 1,
+    runner: Runner | None = None,
+) -> Solved:
+    """Run the working-set engine, without an estimator around it."""
+    kernel = kernels.RBF(gamma) if kernel is None else kernel
+    rows = as_rows(X, centred=kernel.translation_invariant)
+    gram = Gram(kernel, rows, threads=threads)
+
+    def check(beta: np.ndarray) -> Check:
+        found = examine(Gram(kernel, rows, threads=threads), dual, beta)
+        return Check(found.violation, found.score)
+
+    engine = WorkingSetEngine(
+        Fleet.of(gram, dual, threads=threads, parts=parts, runner=runner),
+        strategy,
+        tol=tol,
+        check=check,
+        budget=Budget(max_time),
+        capacity=capacity,
+        observer=lambda record: None,
+        rng=np.random.default_rng(seed),
+        threads=threads,
+    )
+    solution = engine.solve()
+    return Solved(solution, examine(Gram(kernel, rows), dual, solution.beta), engine)
