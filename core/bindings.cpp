@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -38,6 +39,24 @@ void require(bool ok, const char* message) {
 template <class T>
 bool is(const nb::dlpack::dtype& t) {
   return t == nb::dtype<T>();
+}
+
+void require_threads(int threads) {
+  require(threads >= 1, "threads must be at least 1");
+}
+
+// A vector whose values lie side by side, as the core reads it.
+void require_vector(const ReadOnly& a, const char* message) {
+  require(a.ndim() == 1 && (a.shape(0) <= 1 || a.stride(0) == 1), message);
+}
+
+template <class Int>
+void require_csr(const Int* indices, const Int* indptr, int64_t n, int64_t d, int64_t stored) {
+  require(indptr[0] == 0 && indptr[n] <= stored, "indptr does not fit the number of values");
+  for (int64_t i = 0; i < n; ++i) require(indptr[i] <= indptr[i + 1], "indptr must not fall");
+  for (int64_t p = 0; p < indptr[n]; ++p)
+    require(indices[p] >= 0 && indices[p] < d,
+            "a column index of the sparse matrix is out of range");
 }
 
 // Rows that keep the arrays they look at alive.
@@ -72,7 +91,17 @@ struct HeldRows {
     require(indices.dtype() == indptr.dtype() &&
                 (is<int32_t>(indices.dtype()) || is<int64_t>(indices.dtype())),
             "indices and indptr must both be int32 or both be int64");
-    require(int64_t(indptr.shape(0)) == n + 1, "indptr must have n + 1 values");
+    require_vector(values, "values must be a contiguous vector");
+    require_vector(indices, "indices must be a contiguous vector");
+    require_vector(indptr, "indptr must be a contiguous vector");
+    require(n >= 0 && int64_t(indptr.shape(0)) == n + 1, "indptr must have n + 1 values");
+    const int64_t stored = std::min(int64_t(values.shape(0)), int64_t(indices.shape(0)));
+    if (is<int64_t>(indices.dtype()))
+      require_csr(static_cast<const int64_t*>(indices.data()),
+                  static_cast<const int64_t*>(indptr.data()), n, d, stored);
+    else
+      require_csr(static_cast<const int32_t*>(indices.data()),
+                  static_cast<const int32_t*>(indptr.data()), n, d, stored);
     HeldRows rows;
     rows.view.storage = Rows::Storage::csr;
     rows.view.n = n;
@@ -100,6 +129,7 @@ RowList list_of(const HeldRows& rows, const MaybeIndex& index) {
 void bind_scan(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index,
                const HeldRows& right, MaybeIndex right_index, Array1<const double> coef,
                Array1<double> out, bool in_double, int threads) {
+  require_threads(threads);
   ScanTask task;
   task.kernel = kernel;
   task.left = list_of(left, left_index);
@@ -118,6 +148,7 @@ void bind_scan(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index
 void bind_tile(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index,
                const HeldRows& right, MaybeIndex right_index, Any out, MaybeIndex out_rows,
                int threads) {
+  require_threads(threads);
   TileTask task;
   task.kernel = kernel;
   task.left = list_of(left, left_index);
@@ -149,6 +180,8 @@ std::tuple<double, int64_t, int64_t> bind_solve(Any tile, int64_t rows, Array2<c
                                                 Array2<const uint8_t> group, Array2<double> beta,
                                                 Array1<double> score, int groups, double tol,
                                                 int64_t max_steps, int64_t block, int threads) {
+  require_threads(threads);
+  require(block >= 1 && groups >= 1, "block and groups must be at least 1");
   require(tile.ndim() == 2 && tile.stride(1) == 1, "tile must be row major");
   require(is<float>(tile.dtype()) || is<double>(tile.dtype()), "tile must be float32 or float64");
   require(rows > 0 && int64_t(tile.shape(0)) >= rows && int64_t(tile.shape(1)) >= rows &&
@@ -159,6 +192,9 @@ std::tuple<double, int64_t, int64_t> bind_solve(Any tile, int64_t rows, Array2<c
             "shapes of variables differ");
   require(group.shape(0) == beta.shape(0) && group.shape(1) == beta.shape(1),
           "shapes of variables differ");
+  for (size_t layer = 0; layer < group.shape(0); ++layer)
+    for (int64_t r = 0; r < rows; ++r)
+      require(group.data()[layer * group.shape(1) + r] < groups, "a group is out of range");
   Subproblem p;
   p.rows = rows;
   p.layers = int(beta.shape(0));
@@ -204,6 +240,9 @@ struct HeldShard {
     require(group.shape(0) == layers && group.shape(1) == rows, "shapes of variables differ");
     require(score.shape(0) == rows && version.shape(0) == rows && (!norm || norm->shape(0) == rows),
             "one value per row is needed");
+    require(groups >= 1, "there must be at least one group");
+    for (size_t v = 0; v < layers * rows; ++v)
+      require(group.data()[v] < groups, "a group is out of range");
     view.rows = int64_t(rows);
     view.layers = int(layers);
     view.groups = groups;
@@ -223,18 +262,23 @@ struct HeldShard {
   nb::tuple triage(int64_t offset, int64_t stride, int64_t begin, int64_t end,
                    Array1<const double> bias, Array1<const double> drift, double slack,
                    int threads) const {
+    require_threads(threads);
     require(int64_t(bias.shape(0)) == view.groups, "one bias per group is needed");
+    require(offset >= 0 && stride >= 1 && 0 <= begin && begin <= end && end <= view.rows,
+            "the walk leaves the rows");
     Triage found;
     {
       nb::gil_scoped_release release;
       found = widestreet::triage(view, {offset, stride, begin, end}, bias.data(), drift.data(),
-                                 slack, threads);
+                                 int64_t(drift.shape(0)), slack, threads);
     }
     return nb::make_tuple(give(std::move(found.stale)), found.skipped, found.loss);
   }
 
   nb::tuple judge(Index rows, Array1<const double> bias, double tol) const {
     require(int64_t(bias.shape(0)) == view.groups, "one bias per group is needed");
+    for (size_t p = 0; p < rows.shape(0); ++p)
+      require(rows.data()[p] >= 0 && rows.data()[p] < view.rows, "row out of range");
     const Judgement found =
         widestreet::judge(view, rows.data(), int64_t(rows.shape(0)), bias.data(), tol);
     return nb::make_tuple(give(std::vector<int64_t>(found.violators)),
@@ -308,6 +352,7 @@ NB_MODULE(_core, m) {
   m.def(
       "relocate",
       [](Any tile, int64_t size, Index from, Index to, int threads) {
+        require_threads(threads);
         require(from.shape(0) == to.shape(0), "from and to must have the same length");
         require_slots(tile, size, from);
         require_slots(tile, size, to);
@@ -321,6 +366,7 @@ NB_MODULE(_core, m) {
   m.def(
       "mirror",
       [](Any tile, int64_t size, Index slots, int threads) {
+        require_threads(threads);
         require_slots(tile, size, slots);
         with_type(tile, [&](auto* t) {
           mirror(t, tile.stride(0), size, slots.data(), int64_t(slots.shape(0)), threads);
@@ -330,6 +376,7 @@ NB_MODULE(_core, m) {
   m.def(
       "first_equal",
       [](const HeldRows& rows, Array1<const double> label, int threads) {
+        require_threads(threads);
         require(int64_t(label.shape(0)) == rows.view.n, "one label per row is needed");
         std::vector<int64_t> first(rows.view.n);
         int64_t distinct;

@@ -57,6 +57,8 @@ class Block {
   void unload(std::vector<int64_t>& changed, std::vector<double>& change);
   // Sets: the scores of the block's rows, from what the steps made of them.
   void unload_scores();
+  // Sets: the scores of rows with empty boxes, which the steps do not follow.
+  void score_fixed_rows(const std::vector<int64_t>& changed, const std::vector<double>& change);
 
  private:
   void load_lines();
@@ -344,6 +346,17 @@ void Block<T>::unload_scores() {
       p_.score[row_[place_[line]]] = p_.target[variable(int64_t(line), up)] - up_[line];
     else if (down >= 0)
       p_.score[row_[place_[line]]] = p_.target[variable(int64_t(line), down)] - down_[line];
+  }
+}
+
+template <class T>
+void Block<T>::score_fixed_rows(const std::vector<int64_t>& changed,
+                                const std::vector<double>& change) {
+  for (size_t line = 0; line < source_.size(); ++line) {
+    if (source_[line] < 0 || up_[line] > -kInf || down_[line] < kInf) continue;
+    const T* k = tile_row(int64_t(line));
+    for (size_t c = 0; c < changed.size(); ++c)
+      p_.score[row_[place_[line]]] += change[c] * double(k[changed[c]]);
   }
 }
 

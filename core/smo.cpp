@@ -28,10 +28,12 @@ constexpr int64_t kDirectSteps = 1;  // per row, on the whole set before blocks 
 struct Survey {
   double violation = 0;
   std::vector<double> by_growing, by_shrinking;
+  std::vector<int64_t> extremes;  // rows that set the violation of each group
 };
 
 Survey survey(const Subproblem& p) {
   std::vector<double> high(p.groups, -kInf), low(p.groups, kInf), middle(p.groups, 0.0);
+  std::vector<int64_t> highest(p.groups, 0), lowest(p.groups, 0);
   auto each = [&](auto&& f) {
     for (int layer = 0; layer < p.layers; ++layer)
       for (int64_t r = 0; r < p.rows; ++r) {
@@ -40,15 +42,23 @@ Survey survey(const Subproblem& p) {
           p.beta[v]<p.upper[v], p.beta[v]> p.lower[v]);
       }
   };
-  each([&](int64_t, int g, double f, bool up, bool down) {
-    if (up) high[g] = std::max(high[g], f);
-    if (down) low[g] = std::min(low[g], f);
+  each([&](int64_t r, int g, double f, bool up, bool down) {
+    if (up && f > high[g]) {
+      high[g] = f;
+      highest[g] = r;
+    }
+    if (down && f < low[g]) {
+      low[g] = f;
+      lowest[g] = r;
+    }
   });
   Survey found;
   for (int g = 0; g < p.groups; ++g) {
     if (high[g] == -kInf || low[g] == kInf) continue;
     found.violation = std::max(found.violation, high[g] - low[g]);
     middle[g] = 0.5 * (high[g] + low[g]);
+    found.extremes.push_back(highest[g]);
+    found.extremes.push_back(lowest[g]);
   }
   found.by_growing.assign(p.rows, -kInf);
   found.by_shrinking.assign(p.rows, -kInf);
@@ -70,9 +80,9 @@ void mark_largest(const std::vector<double>& value, int64_t count, std::vector<c
   for (int64_t r = 0; r < std::min<int64_t>(count, int64_t(rows.size())); ++r) marked[rows[r]] = 1;
 }
 
-// The rows of a block, ascending: those that violate most, some of them for certain by variables
-// that may grow and some by variables that may shrink, so that there are pairs. No more than there
-// are violators and free variables, unless those are few, and never more than `most`.
+// The rows of a block, ascending: those that violate most, some of them by variables that may grow
+// and some by variables that may shrink, with the worst pair of every group among them. No more
+// than there are violators and free variables, unless those are few; about `most` at the most.
 std::vector<int64_t> choose_block(const Survey& found, int64_t most) {
   const int64_t m = int64_t(found.by_growing.size());
   std::vector<char> marked(m, 0);
@@ -88,6 +98,7 @@ std::vector<int64_t> choose_block(const Survey& found, int64_t most) {
     mark_largest(larger_of, size - 2 * (size / 8), marked);
     mark_largest(found.by_growing, size / 8, marked);
     mark_largest(found.by_shrinking, size / 8, marked);
+    for (int64_t r : found.extremes) marked[r] = 1;
   }
   std::vector<int64_t> rows;
   for (int64_t r = 0; r < m; ++r)
@@ -125,6 +136,7 @@ SubproblemReport solve_directly(const Subproblem& p, int64_t max_steps) {
   std::vector<double> change;
   block.unload_scores();
   block.unload(changed, change);
+  block.score_fixed_rows(changed, change);
   report.blocks = 1;
   return report;
 }

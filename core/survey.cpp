@@ -37,7 +37,7 @@ inline int64_t walk_row(const Walk& walk, int64_t rows, int64_t j) {
 }  // namespace
 
 Triage triage(const ShardView& shard, const Walk& walk, const double* bias, const double* drift,
-              double slack, int threads) {
+              int64_t versions, double slack, int threads) {
   const int64_t count = walk.end - walk.begin;
   constexpr int64_t kPart = 4096;
   const int64_t parts = (count + kPart - 1) / kPart;
@@ -50,7 +50,7 @@ Triage triage(const ShardView& shard, const Walk& walk, const double* bias, cons
       const int64_t row = walk_row(walk, shard.rows, j);
       const int32_t version = shard.version[row];
       if (version == kInWorkingSet) continue;
-      if (version != kUnknown) {
+      if (version >= 0 && version < versions) {
         const Standing standing = standing_of(shard, row, bias);
         const double reach = drift[version] * (shard.norm ? double(shard.norm[row]) : 1.0);
         if (standing.violation + reach <= slack) {

@@ -41,8 +41,9 @@ struct Triage {
 
 // A row may be skipped if, whatever the model's change since its score was computed, no variable
 // of it can violate: |u_now - u_then| <= drift[version] * sqrt K(x, x).
+// A version without a drift counts as unknown.
 Triage triage(const ShardView& shard, const Walk& walk, const double* bias, const double* drift,
-              double slack, int threads);
+              int64_t versions, double slack, int threads);
 
 struct Judgement {
   std::vector<int64_t> violators;  // positions in the list of rows judged

@@ -13,15 +13,8 @@ from sklearn import svm
 
 from conftest import TOL
 from problems import (
-    STORAGES,
-    TASKS,
-    TRAITS,
-    _generate,
-    generate,
-    kernel_matrix,
     random_feasible,
     reference_optimum,
-    reference_qp,
     toy_model,
     two_points,
 )
@@ -132,19 +125,6 @@ def test_qp_proves_its_own_accuracy(seed, rank, power, model):
     allowed = max(TOL.qp_gap * abs(objective), TOL.qp_cancelled * terms)
     assert 0 <= objective - lower_bound <= allowed
     assert kkt.feasibility(duals.in_beta_space(qp), qp.beta(a)) <= TOL.feasibility
-
-
-def test_qp_solves_every_generated_problem(convex_problems):
-    for problem in convex_problems:
-        found = reference_optimum(problem)
-        assert found.objective < 0, problem.name
-        gap = found.objective - found.lower_bound
-        assert 0 <= gap <= TOL.qp_gap * abs(found.objective), problem.name
-        qp, K = reference_qp(problem), kernel_matrix(problem)
-        dual, beta = duals.in_beta_space(qp), qp.beta(found.a)
-        assert kkt.feasibility(dual, beta) <= TOL.feasibility, problem.name
-        assert kkt.kkt_violation(K, dual, beta) <= TOL.violation, problem.name
-        assert kkt.gap(K, dual, beta) <= TOL.strong_duality * abs(found.objective), problem.name
 
 
 # -- the five duals and their optimality conditions --------------------------------------------
@@ -275,17 +255,6 @@ def test_smo_reaches_the_qp(model, rng):
     assert kkt.dual_objective(K, dual, result.beta) == pytest.approx(best, rel=TOL.smo_rel)
 
 
-def test_smo_reaches_the_qp_on_generated_problems(convex_problems):
-    for problem in convex_problems[::4]:
-        if problem.C > 1e3:  # pair steps alone take too many there
-            continue
-        K, qp = kernel_matrix(problem), reference_qp(problem)
-        result = smo.smo(K, duals.in_beta_space(qp), tol=TOL.smo_tol)
-        value = kkt.dual_objective(K, duals.in_beta_space(qp), result.beta)
-        best = -reference_optimum(problem).objective
-        assert value == pytest.approx(best, rel=TOL.smo_rel), problem.name
-
-
 @pytest.mark.parametrize("model", MODELS)
 def test_smo_never_loses(model):
     _, K, qp = toy_model(model)
@@ -359,25 +328,6 @@ def test_merge_by_hand():
     assert shares.tolist() == [[2.0, 1.0, 6.0, -2.0, 0.0]]
 
 
-def test_merging_keeps_the_optimum(convex_problems):
-    merging = [p for p in convex_problems if "duplicates" in p.name or "contradictory" in p.name]
-    for problem in merging[:20]:
-        merged = merge.merge(problem.X, problem.y, problem.sample_weight)
-        assert len(merged.y) < len(problem.y)
-        K, full = kernels.matrix(problem.kernel, merged.X, **problem.params), reference_qp(problem)
-        box = problem.C * merged.weight
-        if problem.task == "svc":
-            small = duals.c_svc(K, merged.y, box)
-        else:
-            small = duals.eps_svr(K, merged.y, box, problem.epsilon)
-        found, best = optimum(small), reference_optimum(problem).objective
-        assert found.objective == pytest.approx(best, rel=2 * TOL.qp_gap)
-        beta = merge.expand(small.beta(found.a), merged.inverse, problem.sample_weight)
-        dual = duals.in_beta_space(full)
-        assert kkt.feasibility(dual, beta) <= TOL.feasibility
-        assert kkt.gap(kernel_matrix(problem), dual, beta) <= TOL.strong_duality * abs(best)
-
-
 # -- shards ------------------------------------------------------------------------------------
 
 
@@ -431,62 +381,3 @@ def test_without_drift_exactly_the_rows_in_order_are_skipped(rng):
     assert np.array_equal(np.flatnonzero(~skip), rows)
     assert 0 < len(rows) < len(K)
     assert not shard.may_skip(u, beta, dual, bias, 1e-3, 1e3, np.diag(K)).any()
-
-
-# -- the generated problems --------------------------------------------------------------------
-
-
-def test_generation_is_deterministic_and_a_prefix(problems):
-    again = _generate.__wrapped__(30, 0)
-    for one, other in zip(problems[:30], again, strict=True):
-        assert one is not other
-        for attribute in ("name", "C", "epsilon", "params", "kernel", "task"):
-            assert getattr(one, attribute) == getattr(other, attribute)
-        assert np.array_equal(kernels.dense(one.X), kernels.dense(other.X))
-        assert np.array_equal(one.y, other.y)
-    assert not np.array_equal(generate(5, seed=1)[0].y, problems[0].y)
-
-
-def test_generated_problems_cover_what_they_claim(problems):
-    combinations = {tuple(p.name.split()[1:4]) for p in problems}
-    assert combinations == {(t, k, r) for t in TASKS for k in kernels.KERNELS for r in TRAITS}
-    assert {p.name.split(maxsplit=4)[4] for p in problems} == set(STORAGES)
-    assert len({p.name for p in problems}) == len(problems) == 200
-    penalty = np.log10([p.C for p in problems])
-    assert penalty.min() == -4
-    assert penalty.max() == 6
-    assert (np.histogram(penalty, bins=10, range=(-4, 6))[0] > 0).all()
-    for p in problems:
-        assert 6 <= p.X.shape[0] == len(p.y) <= 60
-        assert 1 <= p.X.shape[1] <= 8
-        assert p.X.dtype == p.name.split()[-1]
-        if sparse.issparse(p.X):
-            assert p.X.indices.dtype == p.X.indptr.dtype == p.name.split()[-2]
-            assert isinstance(p.X, sparse.csr_array) == ("array" in p.name)
-        if p.task == "svc":
-            assert set(p.sign[p.box > 0]) == {-1.0, 1.0}
-    with pytest.raises(ValueError, match="not convex"):
-        reference_optimum(next(p for p in problems if p.kernel == "sigmoid"))
-
-
-def test_traits_do_what_they_say(convex_problems):
-    merged = {p: merge.merge(p.X, p.y) for p in convex_problems}
-    for p in convex_problems:
-        a, box = reference_optimum(p).a, np.tile(p.box, 1 if p.task == "svc" else 2)
-        if "all_bound" in p.name:
-            assert np.isin(a, [0.0, *box]).all(), p.name
-            assert (np.abs(reference_qp(p).coef(a)) == p.box).all(), p.name
-        if "zero_weight" in p.name:
-            assert (p.box == 0).any()
-            assert (a[box == 0] == 0).all()
-        if "constant" in p.name:
-            assert np.ptp(kernels.dense(p.X)[:, -1]) == 0
-        if "duplicates" in p.name:
-            assert len(merged[p].y) <= len(p.y) - len(p.y) // 3
-        if "contradictory" in p.name:
-            rows = merge.merge(p.X, np.zeros(len(p.y)))
-            assert len(rows.y) < len(merged[p].y)
-    huge = [p for p in convex_problems if p.task == "svc" and p.C == 1e6]
-    at_bound = [(reference_optimum(p).a == p.box).any() for p in huge]
-    assert any(at_bound)
-    assert not all(at_bound)

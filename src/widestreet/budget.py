@@ -83,9 +83,13 @@ def parse_memory(value: int | float | str | None) -> int:
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\s*", value)
         if match and match[2].upper() in _UNITS:
             value = float(match[1]) * _UNITS[match[2].upper()]
-    if isinstance(value, bool) or not isinstance(value, Integral | Real) or not value > 0:
+    if isinstance(value, bool | str) or not isinstance(value, Integral | Real):
+        number = -1.0
+    else:
+        number = float(value)
+    if not 0 < number < float("inf"):
         raise ValueError(
             "max_memory must be a positive number of bytes or a string such as '2GB', "
             f"got {value!r}"
         )
-    return int(value)
+    return int(number)

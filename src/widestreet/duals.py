@@ -98,11 +98,12 @@ def nu_svc(y: Floats, nu: float, weight: Floats | float = 1.0) -> Dual:
     weight = np.broadcast_to(np.asarray(weight, dtype=np.float64), y.shape)
     half = nu * weight.sum() / 2
     smaller = min(weight[y > 0].sum(), weight[y < 0].sum())
-    if half > smaller:
+    if half > (1 + 1e-12) * smaller:
         raise ValueError(
-            f"nu={nu:g} is infeasible: the largest possible nu for these labels and weights is "
-            f"{2 * smaller / weight.sum():g}"
+            f"nu={nu!r} is infeasible: the largest possible nu for these labels and weights is "
+            f"{float(2 * smaller / weight.sum())!r}"
         )
+    half = min(half, smaller)
     lower, upper = _signed_box(y, weight)
     group = (y < 0).astype(np.uint8)[None]
     return Dual(np.zeros((1, len(y))), lower, upper, group, np.array([half, -half]))

@@ -102,6 +102,8 @@ class Gram:
         width = self.right.shape[0] if J is None else len(J)
         if out is None:
             out = np.empty((height, width), dtype=dtype)
+        if width == 0:
+            return out
         for place in self._pieces(height, width):
             part = np.arange(place.start, place.stop) if I is None else I[place]
             rows = np.arange(place.start, place.stop) if out_rows is None else out_rows[place]

@@ -13,4 +13,5 @@ comparing the two sides compares two independent derivations.
 | newton    | one Newton step on the free variables with a ratio test               |
 | merge     | equal (row, label) pairs become one variable with the summed weight   |
 | shard     | violators, extremes, loss sums and the safe-skip test of a scored row |
+| slots     | a symmetric tile in which rows come and go in place                   |
 """

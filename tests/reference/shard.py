@@ -24,6 +24,20 @@ def violators(u, beta, dual: Any, bias, tol: float) -> np.ndarray:
     return np.flatnonzero(up | down)
 
 
+def excess(u, beta, dual: Any, bias) -> np.ndarray:
+    """Per row the largest violation of its variables; negative where none can violate yet."""
+    margin, worst = _margin(u, dual, bias), np.full(np.shape(beta), -np.inf)
+    up, down = np.asarray(beta) < dual.upper, np.asarray(beta) > dual.lower
+    worst[up] = margin[up]
+    worst[down] = np.maximum(worst[down], -margin[down])
+    return worst.max(axis=0)
+
+
+def walk(n: int, offset: int, stride: int, begin: int, end: int) -> list[int]:
+    """The rows that steps begin to end - 1 of a walk through n rows come to."""
+    return [(offset + j * stride) % n for j in range(begin, end)]
+
+
 def extremes(u, beta, dual: Any) -> np.ndarray:
     """Per group (max F over beta < upper, min F over beta > lower); -inf, +inf where none is."""
     F = np.asarray(dual.target) - np.asarray(u)

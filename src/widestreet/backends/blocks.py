@@ -74,7 +74,12 @@ def _checked(kernel: Callable, X: Any, S: Any) -> Floats:
     values = kernel.function(X, S)
     if sparse.issparse(values):
         values = values.toarray()
-    values = np.asarray(values, dtype=np.float64)
+    values = np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        raise TypeError(
+            f"kernel: the callable returned {values.dtype} values; it must return numbers"
+        )
+    values = values.astype(np.float64, copy=False)
     expected = (X.shape[0], S.shape[0])
     if values.shape != expected:
         raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,9 +71,10 @@ class NativeBackend:
         count = self.left.shape[0] if I is None else len(I)
         if isinstance(self.kernel, RBF | Laplacian):
             return np.ones(count)
-        values = self.left.data if I is None else self.left.data[I]
+        values: Any = self.left.data if I is None else self.left.data[I]
         if hasattr(values, "multiply"):
-            square = np.asarray(values.multiply(values).sum(axis=1), dtype=np.float64).ravel()
+            wide = values.astype(np.float64)
+            square = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
         else:
             square = np.einsum("ij,ij->i", values, values, dtype=np.float64)
         match self.kernel:

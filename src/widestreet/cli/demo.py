@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--out",
-        type=Path,
+        type=_writable,
         default=Path("widestreet-demo.png"),
         metavar="FILE",
         help="picture to write (%(default)s)",
@@ -158,6 +158,14 @@ def _positive(text: str) -> int:
         number = float(text)
     except ValueError:
         number = 0.0
-    if number < 1 or number != int(number):
+    if not 1 <= number < 2**53 or number != int(number):
         raise argparse.ArgumentTypeError(f"must be a positive whole number, got {text!r}")
     return int(number)
+
+
+def _writable(text: str) -> Path:
+    """A file that can be written, found out before the work and not after it."""
+    path = Path(text)
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no directory {str(path.parent)!r}")
+    return path

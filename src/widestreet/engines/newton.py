@@ -51,8 +51,10 @@ def _direction(work: WorkingSet, layer: Ints, slot: Ints) -> Floats | None:
     f = work.target[layer, slot] - work.score[slot]
     group = work.group[layer, slot]
     K = work.tile[np.ix_(slot, slot)].astype(np.float64)
-    K.flat[:: len(slot) + 1] += _RIDGE * max(K.trace() / len(slot), 1e-300)
     A = np.array([group == g for g in np.unique(group)], dtype=np.float64)
+    scale = max(K.trace() / len(slot), 1e-300)
+    K += scale * (A.T @ A)  # changes nothing where A d = 0, but makes K definite there
+    K.flat[:: len(slot) + 1] += _RIDGE * scale
     try:
         factor = linalg.cho_factor(K, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:

@@ -1,0 +1,23 @@
+"""A symmetric tile in which rows come and go in place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def relocate(tile, size: int, origin, target) -> np.ndarray:
+    """Slot origin[i] moves to slot target[i], in rows and columns of the leading part."""
+    tile = np.array(tile)
+    part = tile[:size, :size]
+    part[:, target] = part[:, origin]
+    part[target] = part[origin]
+    return tile
+
+
+def mirror(tile, size: int, slots) -> np.ndarray:
+    """Rows of the slots were written, their columns follow; of two slots the smaller one counts."""
+    tile = np.array(tile)
+    part = tile[:size, :size]
+    for slot in np.sort(slots):
+        part[:, slot] = part[slot]
+    return tile

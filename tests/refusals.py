@@ -1,0 +1,333 @@
+"""Calls that the core has to refuse. Run as a script, each in a process of its own.
+
+Every case is a function without arguments that should raise. Prints one JSON object: the name of
+the case and what happened, "TypeError: ...", "accepted" or "killed by signal 11". The processes
+are forked before any native thread exists, and a case may corrupt nothing but its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from widestreet import _core
+
+N, D = 6, 3
+INDEX = np.arange(N)
+WAIT = 10  # seconds for a case that never returns
+
+
+def X() -> np.ndarray:
+    return np.arange(N * D, dtype=np.float64).reshape(N, D) / 16
+
+
+def csr(**replaced: Any) -> _core.Rows:
+    """Six rows with one entry each, or what is left of them after replacing an argument."""
+    arguments = {
+        "values": np.ones(N),
+        "indices": np.array([0, 1, 2, 0, 1, 2], dtype=np.int32),
+        "indptr": np.arange(N + 1, dtype=np.int32),
+        "n": N,
+        "d": D,
+    }
+    return _core.Rows.csr(**arguments | replaced)
+
+
+def wide(columns: list[int], indptr: list[int] | None = None, count: int = N) -> _core.Rows:
+    """CSR rows used in a scan, so that wrong indices are followed."""
+    starts = np.arange(N + 1) if indptr is None else np.array(indptr)
+    held = _core.Rows.csr(np.ones(count), np.array(columns), starts, N, D)
+    kernel = _core.Kernel(_core.KernelKind.rbf, 1.0, 0.0, 1)
+    _core.scan(kernel, held, None, held, None, np.ones(N), np.zeros(N), True, 1)
+    return held
+
+
+def scan(**replaced: Any) -> None:
+    rows = _core.Rows.dense(X(), None)
+    arguments = {
+        "kernel": _core.Kernel(_core.KernelKind.rbf, 1.0, 0.0, 1),
+        "left": rows,
+        "left_index": None,
+        "right": rows,
+        "right_index": None,
+        "coef": np.ones(N),
+        "out": np.zeros(N),
+        "in_double": True,
+        "threads": 1,
+    }
+    _core.scan(**arguments | replaced)
+
+
+def tile(**replaced: Any) -> None:
+    rows = _core.Rows.dense(X(), None)
+    arguments = {
+        "kernel": _core.Kernel(_core.KernelKind.rbf, 1.0, 0.0, 1),
+        "left": rows,
+        "left_index": None,
+        "right": rows,
+        "right_index": None,
+        "out": np.zeros((N, N)),
+        "out_rows": None,
+        "threads": 1,
+    }
+    _core.tile(**arguments | replaced)
+
+
+def variables() -> dict[str, Any]:
+    y = np.array([[1.0, -1.0, 1.0, -1.0, 1.0, -1.0]])
+    return {
+        "target": y,
+        "lower": np.minimum(y, 0),
+        "upper": np.maximum(y, 0),
+        "group": np.zeros((1, N), dtype=np.uint8),
+        "beta": np.zeros((1, N)),
+        "score": np.zeros(N),
+        "groups": 1,
+    }
+
+
+def solve(**replaced: Any) -> None:
+    arguments = variables() | {
+        "tile": np.eye(N),
+        "rows": N,
+        "tol": 1e-3,
+        "max_steps": 100,
+        "block": 1024,
+        "threads": 1,
+    }
+    _core.solve(**arguments | replaced)
+
+
+def shard(**replaced: Any) -> _core.Shard:
+    arguments = variables() | {"version": np.zeros(N, dtype=np.int32), "norm": None}
+    return _core.Shard(**arguments | replaced)
+
+
+def triage(held: _core.Shard | None = None, **replaced: Any) -> None:
+    arguments = {
+        "offset": 0,
+        "stride": 1,
+        "begin": 0,
+        "end": N,
+        "bias": np.zeros(1),
+        "drift": np.zeros(1),
+        "slack": 0.0,
+        "threads": 1,
+    }
+    (held or shard()).triage(**arguments | replaced)
+
+
+def judge(held: _core.Shard | None = None, **replaced: Any) -> None:
+    arguments = {"rows": INDEX, "bias": np.zeros(1), "tol": 0.0}
+    (held or shard()).judge(**arguments | replaced)
+
+
+def relocate(**replaced: Any) -> None:
+    slots = {"from_slots": np.array([5]), "to_slots": np.array([0])}
+    _core.relocate(**{"tile": np.eye(N), "size": N, "threads": 1} | slots | replaced)
+
+
+def mirror(**replaced: Any) -> None:
+    _core.mirror(**{"tile": np.eye(N), "size": N, "slots": INDEX, "threads": 1} | replaced)
+
+
+def first_equal(**replaced: Any) -> None:
+    arguments = {"rows": _core.Rows.dense(X(), None), "label": np.zeros(N), "threads": 1}
+    _core.first_equal(**arguments | replaced)
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+def strided(array: np.ndarray) -> np.ndarray:
+    """The same values, not next to each other."""
+    return np.repeat(array, 2, axis=-1)[..., ::2]
+
+
+SCALAR = np.array(1.0)
+FAR = np.array([0, 1, 2, 3, 4, N])
+BACK = np.array([0, 1, 2, 3, 4, -1])
+TWO_GROUPS = np.array([[0, 1, 0, 1, 0, 1]], dtype=np.uint8)
+
+CASES: dict[str, Callable[[], Any]] = {
+    # rows
+    "dense: integers": lambda: _core.Rows.dense(X().astype(np.int64), None),
+    "dense: half precision": lambda: _core.Rows.dense(X().astype(np.float16), None),
+    "dense: complex": lambda: _core.Rows.dense(X().astype(np.complex128), None),
+    "dense: objects": lambda: _core.Rows.dense(X().astype(object), None),
+    "dense: list": lambda: _core.Rows.dense(X().tolist(), None),
+    "dense: one dimension": lambda: _core.Rows.dense(X()[0], None),
+    "dense: no dimension": lambda: _core.Rows.dense(SCALAR, None),
+    "dense: swapped bytes": lambda: _core.Rows.dense(X().astype(">f8"), None),
+    "dense: short centre": lambda: _core.Rows.dense(X(), np.zeros(D - 1)),
+    "dense: float32 centre": lambda: _core.Rows.dense(X(), np.zeros(D, np.float32)),
+    "csr: integer values": partial(csr, values=np.ones(N, dtype=np.int64)),
+    "csr: values in two dimensions": partial(csr, values=np.ones((N, 1))),
+    "csr: scalar indptr": partial(csr, indptr=np.array(0, dtype=np.int32)),
+    "csr: strided values": partial(csr, values=strided(np.ones(N))),
+    "csr: strided indices": partial(csr, indices=strided(np.zeros(N, np.int32))),
+    "csr: strided indptr": partial(csr, indptr=strided(np.arange(N + 1, dtype=np.int32))),
+    "csr: two kinds of index": partial(csr, indices=np.zeros(N, dtype=np.int64)),
+    "csr: short indices in 16 bits": partial(
+        csr, indices=np.zeros(N, np.int16), indptr=np.arange(N + 1, dtype=np.int16)
+    ),
+    "csr: short indptr": partial(csr, indptr=np.arange(N, dtype=np.int32)),
+    "csr: fewer values than indices": partial(csr, values=np.ones(N - 1)),
+    "csr: indptr beyond the values": partial(wide, [0] * N, [0, 1, 2, 3, 4, 5, 10**9]),
+    "csr: indptr going back": partial(wide, [0] * N, [0, 1, 2, 10**9, 4, 5, 6]),
+    "csr: negative indptr": partial(wide, [0] * N, [-(10**9), 1, 2, 3, 4, 5, 6]),
+    "csr: column out of range": partial(wide, [0, 1, 2, 0, 1, 10**9]),
+    "csr: column one too far": partial(wide, [0, 1, 2, 0, 1, D]),
+    "csr: negative column": partial(wide, [0, 1, 2, 0, 1, -(10**9)]),
+    # scan
+    "scan: other columns": lambda: scan(left=_core.Rows.dense(np.ones((N, D + 1)), None)),
+    "scan: short coef": partial(scan, coef=np.ones(N - 1)),
+    "scan: long coef": partial(scan, coef=np.ones(N + 1)),
+    "scan: float32 coef": partial(scan, coef=np.ones(N, np.float32)),
+    "scan: strided coef": partial(scan, coef=strided(np.ones(N))),
+    "scan: short out": partial(scan, out=np.zeros(N - 1)),
+    "scan: float32 out": partial(scan, out=np.zeros(N, np.float32)),
+    "scan: strided out": partial(scan, out=strided(np.zeros(N))),
+    "scan: frozen out": partial(scan, out=frozen(np.zeros(N))),
+    "scan: two-dimensional out": partial(scan, out=np.zeros((N, 1))),
+    "scan: left index too far": partial(scan, left_index=FAR),
+    "scan: negative left index": partial(scan, left_index=BACK),
+    "scan: right index too far": partial(scan, right_index=FAR),
+    "scan: negative right index": partial(scan, right_index=BACK),
+    "scan: int32 index": partial(scan, left_index=INDEX.astype(np.int32)),
+    "scan: strided index": partial(scan, left_index=strided(INDEX)),
+    "scan: a mask for an index": partial(scan, left_index=np.ones(N, dtype=bool)),
+    "scan: no rows": partial(scan, left=None),
+    "scan: no threads": partial(scan, threads=0),
+    "scan: negative threads": partial(scan, threads=-1),
+    # tile
+    "tile: other columns": lambda: tile(right=_core.Rows.dense(np.ones((N, D + 1)), None)),
+    "tile: integer out": partial(tile, out=np.zeros((N, N), np.int64)),
+    "tile: column-major out": partial(tile, out=np.zeros((N, N), order="F")),
+    "tile: strided out": partial(tile, out=strided(np.zeros((N, N)))),
+    "tile: frozen out": partial(tile, out=frozen(np.zeros((N, N)))),
+    "tile: one-dimensional out": partial(tile, out=np.zeros(N * N)),
+    "tile: too few rows": partial(tile, out=np.zeros((N - 1, N))),
+    "tile: too few columns": partial(tile, out=np.zeros((N, N - 1))),
+    "tile: row of out too far": partial(tile, out_rows=FAR),
+    "tile: negative row of out": partial(tile, out_rows=BACK),
+    "tile: too few rows of out": partial(tile, out_rows=INDEX[1:]),
+    "tile: left index too far": partial(tile, left_index=FAR),
+    "tile: right index too far": partial(tile, right_index=FAR),
+    "tile: int32 rows of out": partial(tile, out_rows=INDEX.astype(np.int32)),
+    "tile: no threads": partial(tile, threads=0),
+    # solve
+    "solve: no rows": partial(solve, rows=0),
+    "solve: negative rows": partial(solve, rows=-1),
+    "solve: more rows than tile": partial(solve, tile=np.eye(N - 1)),
+    "solve: more rows than score": partial(solve, score=np.zeros(N - 1)),
+    "solve: integer tile": partial(solve, tile=np.eye(N, dtype=np.int64)),
+    "solve: column-major tile": partial(solve, tile=np.asfortranarray(np.ones((N, N)))),
+    "solve: one-dimensional tile": partial(solve, tile=np.ones(N * N)),
+    "solve: shapes differ": partial(solve, target=np.zeros((1, N + 1))),
+    "solve: layers differ": partial(solve, upper=np.ones((2, N))),
+    "solve: group of another shape": partial(solve, group=np.zeros((2, N), np.uint8)),
+    "solve: signed groups": partial(solve, group=np.zeros((1, N), np.int8)),
+    "solve: more groups than stated": partial(solve, group=TWO_GROUPS),
+    "solve: a group far away": partial(solve, group=np.full((1, N), 255, np.uint8)),
+    "solve: no groups": partial(solve, groups=0),
+    "solve: float32 beta": partial(solve, beta=np.zeros((1, N), np.float32)),
+    "solve: strided beta": partial(solve, beta=strided(np.zeros((1, N)))),
+    "solve: frozen beta": partial(solve, beta=frozen(np.zeros((1, N)))),
+    "solve: frozen score": partial(solve, score=frozen(np.zeros(N))),
+    "solve: no block": partial(solve, block=0),
+    "solve: negative block": partial(solve, block=-5),
+    "solve: no threads": partial(solve, threads=0),
+    # shards
+    "shard: shapes differ": partial(shard, lower=np.zeros((1, N + 1))),
+    "shard: group of another shape": partial(shard, group=np.zeros((2, N), np.uint8)),
+    "shard: short score": partial(shard, score=np.zeros(N - 1)),
+    "shard: short version": partial(shard, version=np.zeros(N - 1, np.int32)),
+    "shard: int64 version": partial(shard, version=np.zeros(N, np.int64)),
+    "shard: float64 norm": partial(shard, norm=np.ones(N)),
+    "shard: short norm": partial(shard, norm=np.ones(N - 1, np.float32)),
+    "shard: frozen beta": partial(shard, beta=frozen(np.zeros((1, N)))),
+    "shard: more groups than stated": lambda: judge(shard(group=TWO_GROUPS)),
+    "triage: two biases": partial(triage, bias=np.zeros(2)),
+    "triage: float32 drift": partial(triage, drift=np.zeros(1, np.float32)),
+    "triage: negative offset": partial(triage, offset=-3),
+    "triage: negative stride": partial(triage, stride=-1),
+    "triage: negative begin": partial(triage, begin=-N),
+    "triage: no threads": partial(triage, threads=0),
+    "judge: row too far": partial(judge, rows=FAR),
+    "judge: row very far": partial(judge, rows=np.array([10**12])),
+    "judge: negative row": partial(judge, rows=BACK),
+    "judge: two biases": partial(judge, bias=np.zeros(2)),
+    "judge: int32 rows": partial(judge, rows=INDEX.astype(np.int32)),
+    # slots
+    "relocate: slot too far": partial(relocate, to_slots=np.array([N])),
+    "relocate: negative slot": partial(relocate, from_slots=np.array([-1])),
+    "relocate: unequal lengths": partial(relocate, to_slots=np.array([0, 1])),
+    "relocate: larger than the tile": partial(relocate, size=N + 1),
+    "relocate: integer tile": partial(relocate, tile=np.eye(N, dtype=np.int64)),
+    "relocate: column-major tile": partial(relocate, tile=np.asfortranarray(np.ones((N, N)))),
+    "relocate: frozen tile": partial(relocate, tile=frozen(np.eye(N))),
+    "relocate: one-dimensional tile": partial(relocate, tile=np.ones(N * N)),
+    "mirror: slot too far": partial(mirror, slots=FAR),
+    "mirror: larger than the tile": partial(mirror, size=N + 1),
+    "mirror: integer tile": partial(mirror, tile=np.eye(N, dtype=np.int64)),
+    "mirror: one-dimensional tile": partial(mirror, tile=np.ones(N * N)),
+    "mirror: int32 slots": partial(mirror, slots=INDEX.astype(np.int32)),
+    # the rest
+    "first_equal: short label": partial(first_equal, label=np.zeros(N - 1)),
+    "first_equal: integer label": partial(first_equal, label=np.zeros(N, np.int64)),
+    "first_equal: strided label": partial(first_equal, label=strided(np.zeros(N))),
+    "first_equal: an array for rows": lambda: first_equal(rows=X()),
+    "exp2: unequal lengths": lambda: _core.exp2(np.zeros(3), np.zeros(2), True),
+    "exp2: float32": lambda: _core.exp2(np.zeros(3, np.float32), np.zeros(3), True),
+    "unknown instruction set": lambda: _core.force_instruction_set("mmx"),
+}
+
+# The same calls with nothing replaced: these have to work.
+SOUND: dict[str, Callable[[], Any]] = {
+    "sound csr": csr,
+    "sound csr scan": partial(wide, [0, 1, 2, 0, 1, 2]),
+    "sound scan": scan,
+    "sound tile": tile,
+    "sound solve": solve,
+    "sound triage": triage,
+    "sound judge": judge,
+    "sound relocate": relocate,
+    "sound mirror": mirror,
+    "sound first_equal": first_equal,
+}
+
+
+def outcome(call: Callable[[], Any]) -> str:
+    """What happens when the call is made in a process of its own."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(WAIT)
+        try:
+            call()
+            said = "accepted"
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+        os.write(write, said.encode()[:4000])
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        said = pipe.read().decode()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return f"killed by signal {os.WTERMSIG(status)}"
+    return said or f"exited with status {os.WEXITSTATUS(status)}"
+
+
+if __name__ == "__main__":
+    json.dump({name: outcome(call) for name, call in (CASES | SOUND).items()}, sys.stdout)

@@ -1,0 +1,360 @@
+"""Bad input: an error that names the parameter, or a warning that names the columns."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.preprocessing import StandardScaler
+
+import widestreet as ws
+from fitting import beta_of
+from machines import data, machine
+from problems import toy_svc
+from reference import duals, kernels, kkt
+from widestreet.datasets import checkerboard
+from widestreet.strategies import Auto
+
+WRONG = (ValueError, TypeError)
+
+
+# -- parameters --------------------------------------------------------------------------------
+
+PARAMETERS = {
+    "C": [0, -1.0, np.nan, np.inf, "1", None, True, 1j, [1.0]],
+    "gamma": [-1.0, np.nan, np.inf, "wide", None, True],
+    "tol": [0, -1e-3, np.nan, np.inf, "small", None],
+    "kernel": ["cubic", "RBF", None, 3, ["rbf"]],
+    "strategy": ["best", "", None, 3, Auto],
+    "device": ["cuda", "gpu", "", None],
+    "on_interrupt": ["stop", None, True],
+    "max_iter": [0, -2, 1.5, "many", None, True],
+    "max_time": [0, -1.0, np.nan, np.inf, "1s"],
+    "max_memory": [0, -1, 1000, "10KB", "lots", "5 parsecs", True, np.nan],
+    "cache_size": [0, -1, np.nan, "200", 1e-3],
+    "n_jobs": [0, 1.5, "all", True],
+    "verbose": ["loud", None, -1],
+    "shrinking": ["yes"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in PARAMETERS.items() for value in values]
+)
+def test_a_bad_parameter_is_named(task, name, value, capfd):
+    X, y = data(task)
+    with pytest.raises(WRONG, match=rf"\b{name}\b"):
+        machine(task, **{name: value}).fit(X, y)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, np.nan, np.inf, "wide", None])
+def test_bad_epsilon(epsilon):
+    with pytest.raises(WRONG, match="epsilon"):
+        machine("svr", epsilon=epsilon).fit(*data("svr"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("degree", -1), ("degree", 1.5), ("degree", "two"), ("coef0", np.nan), ("coef0", "one")],
+)
+def test_bad_parameters_of_a_kernel(task, name, value):
+    with pytest.raises(WRONG, match=name):
+        machine(task, kernel="poly", **{name: value}).fit(*data(task))
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["heavy", [1, 2], {5: 1.0}, {1: -1.0}, {1: np.nan}, {1: np.inf}, {1: 0.0, -1: 0.0}, {1: 0.0}],
+)
+def test_bad_class_weight(value):
+    """A class whose weight is zero is a class that is not there."""
+    with pytest.raises(WRONG, match="class_weight"):
+        machine("svc", class_weight=value).fit(*data("svc"))
+
+
+def test_memory_that_is_too_small_says_how_much_is_needed(task):
+    X, y = data(task)
+    with pytest.raises(ValueError, match=r"max_memory=.*at least ([0-9,]+) bytes") as caught:
+        machine(task, max_memory="1KB").fit(X, y)
+    needed = int(str(caught.value).split("at least ")[1].split(" ")[0].replace(",", ""))
+    assert machine(task, max_memory=needed).fit(X, y).certificate_.status == "optimal"
+    with pytest.raises(ValueError, match="max_memory"):
+        machine(task, max_memory=needed - 1).fit(X, y)
+
+
+def test_parameters_are_checked_when_fitting_and_kept_as_they_are():
+    model = ws.SVC(C=-1.0, kernel="cubic")
+    assert model.get_params()["C"] == -1.0
+    assert model.set_params(kernel="rbf").kernel == "rbf"
+    with pytest.raises(TypeError):
+        ws.SVC(1.0)  # keywords only
+
+
+# -- rows --------------------------------------------------------------------------------------
+
+
+def with_entry(value):
+    def change(X):
+        X = X.copy()
+        X[3, 1] = value
+        return X
+
+    return change
+
+
+BAD_ROWS = {
+    "NaN": (with_entry(np.nan), "X contains NaN"),
+    "infinity": (with_entry(-np.inf), "X contains infinity"),
+    "NaN in CSR": (lambda X: sparse.csr_matrix(with_entry(np.nan)(X)), "X contains NaN"),
+    "infinity in float32": (lambda X: with_entry(np.inf)(X.astype(np.float32)), "X contains inf"),
+    "no rows": (lambda X: X[:0], "0 sample"),
+    "no columns": (lambda X: X[:, :0], "0 feature"),
+    "one dimension": (lambda X: X[:, 0], "Expected 2D array"),
+    "three dimensions": (lambda X: X[:, :, None], "dim 3"),
+    "too many rows": (lambda X: np.vstack([X, X]), "inconsistent numbers of samples"),
+    "complex": (lambda X: X * 1j, "Complex data not supported"),
+    "complex CSR": (lambda X: sparse.csr_matrix(X * 1j), "Complex data not supported"),
+    "strings": (lambda X: np.full(X.shape, "a"), "could not convert string"),
+    "objects": (lambda X: np.full(X.shape, {}, dtype=object), "must be a string or a real number"),
+    "nothing": (lambda X: None, "Expected 2D array"),
+}
+
+
+@pytest.mark.parametrize("what", BAD_ROWS)
+def test_bad_rows(task, what):
+    X, y = data(task)
+    change, message = BAD_ROWS[what]
+    with pytest.raises(WRONG, match=message):
+        machine(task).fit(change(X), y if what != "no rows" else y[:0])
+
+
+@pytest.mark.parametrize(
+    "what", [what for what in BAD_ROWS if what not in ("no rows", "too many rows")]
+)
+def test_bad_rows_to_predict(task, what):
+    X, y = data(task)
+    change, _ = BAD_ROWS[what]
+    with pytest.raises(WRONG):
+        machine(task).fit(X, y).predict(change(X))
+
+
+def test_predicting_without_a_fit(task):
+    with pytest.raises(NotFittedError):
+        machine(task).predict(data(task)[0])
+
+
+# -- labels and targets ------------------------------------------------------------------------
+
+
+def test_one_class_only():
+    X, y = data("svc")
+    with pytest.raises(ValueError, match=r"y must contain two classes.*1 class"):
+        machine("svc").fit(X, np.ones_like(y))
+    with pytest.raises(ValueError, match=r"y must contain two classes.*positive weight"):
+        machine("svc").fit(X, y, sample_weight=(y > 0).astype(float))
+
+
+def test_more_than_two_classes_say_what_to_do():
+    X, y = data("svc")
+    with pytest.raises(ValueError, match=r"y: .*3 classes.*OneVsOne"):
+        machine("svc").fit(X, np.arange(len(y)) % 3)
+
+
+BAD_TARGETS = {
+    "NaN": lambda y: np.where(np.arange(len(y)) == 3, np.nan, y),
+    "infinity": lambda y: np.where(np.arange(len(y)) == 3, np.inf, y),
+    "complex": lambda y: y * 1j,
+    "too few": lambda y: y[:-1],
+    "two columns": lambda y: np.stack([y, y], axis=1),
+    "nothing": lambda y: None,
+    "objects": lambda y: np.full(len(y), {}, dtype=object),
+}
+
+
+@pytest.mark.parametrize("what", BAD_TARGETS)
+def test_bad_targets(task, what):
+    X, y = data(task)
+    with pytest.raises(WRONG):
+        machine(task).fit(X, BAD_TARGETS[what](y))
+
+
+# -- weights -----------------------------------------------------------------------------------
+
+BAD_WEIGHTS = {
+    "negative": lambda n: np.where(np.arange(n) == 3, -1e-9, 1.0),
+    "NaN": lambda n: np.where(np.arange(n) == 3, np.nan, 1.0),
+    "infinite": lambda n: np.where(np.arange(n) == 3, np.inf, 1.0),
+    "all zero": np.zeros,
+    "too few": lambda n: np.ones(n - 1),
+    "too many": lambda n: np.ones(n + 1),
+    "a column": lambda n: np.ones((n, 1)),
+    "strings": lambda n: ["heavy"] * n,
+    "complex": lambda n: np.ones(n) * 1j,
+    "objects": lambda n: np.full(n, {}, dtype=object),
+    "a negative number": lambda n: -1.0,
+}
+
+
+@pytest.mark.parametrize("what", BAD_WEIGHTS)
+def test_bad_weights(task, what):
+    X, y = data(task)
+    with pytest.raises(WRONG, match="sample_weight"):
+        machine(task).fit(X, y, sample_weight=BAD_WEIGHTS[what](len(y)))
+
+
+# -- kernels given by the user -----------------------------------------------------------------
+
+
+def test_bad_kernel_matrices(task, rng):
+    X, y = data(task)
+    K = X @ X.T
+    model = machine(task, kernel="precomputed")
+    with pytest.raises(ValueError, match=r"X must be a square matrix.*precomputed"):
+        model.fit(K[:, :-1], y)
+    with pytest.raises(ValueError, match=r"not symmetric.*precomputed.*K \+ K.T"):
+        model.fit(np.triu(K), y)
+    slightly = K.copy()
+    slightly[2, 70] *= 1.01
+    with pytest.raises(ValueError, match="not symmetric"):
+        model.fit(slightly, y)
+    with pytest.raises(TypeError, match="Sparse"):
+        model.fit(sparse.csr_matrix(K), y)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.where(np.eye(len(y)) > 0, np.nan, K), y)
+    rounded = K * (1 + 1e-15 * rng.standard_normal(K.shape))  # what a product may leave
+    with pytest.raises(ValueError, match=f"expecting {len(y)} features"):
+        model.fit(rounded, y).predict(X)
+
+
+BAD_KERNELS = {
+    "A against A": lambda A, B: A @ A.T,
+    "a vector": lambda A, B: np.ones(len(A)),
+    "nothing": lambda A, B: None,
+    "NaN": lambda A, B: np.full((len(A), len(B)), np.nan),
+    "infinity": lambda A, B: np.full((len(A), len(B)), np.inf),
+    "complex": lambda A, B: A @ B.T * 1j,
+    "strings": lambda A, B: np.full((len(A), len(B)), "x"),
+}
+
+
+@pytest.mark.parametrize("what", BAD_KERNELS)
+def test_a_callable_that_returns_the_wrong_thing(task, what):
+    X, y = data(task)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(WRONG, match="kernel"):
+            machine(task, kernel=BAD_KERNELS[what]).fit(X, y)
+
+
+def test_errors_of_a_callable_come_through(task):
+    def kernel(A, B):
+        raise RuntimeError("the network is down")
+
+    with pytest.raises(RuntimeError, match="the network is down"):
+        machine(task, kernel=kernel).fit(*data(task))
+
+
+def test_a_callable_that_is_not_symmetric_ends_and_is_judged_honestly(task):
+    """It cannot be checked without computing all of it, but the certificate sees what comes out."""
+    X, y = data(task)
+
+    def kernel(A, B):
+        return A @ B.T + 3.0 * A.sum(axis=1)[:, None]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = machine(task, kernel=kernel, max_time=5).fit(X, y)
+    assert model.certificate_.status in ("optimal", "stalled")
+    K = kernel(X, X)
+    box = np.full(len(y), model.C)
+    qp = duals.c_svc(K, y, box) if task == "svc" else duals.eps_svr(K, y, box, model.epsilon)
+    if model.certificate_.status == "optimal":
+        assert kkt.kkt_violation(K, duals.in_beta_space(qp), beta_of(model)) <= 2 * model.tol
+
+
+# -- badly scaled features ---------------------------------------------------------------------
+
+
+def warned_of(X, y, **options) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ws.SVC(n_jobs=1, **options).fit(X, y)
+    for warning in caught:
+        assert issubclass(warning.category, UserWarning)
+        assert warning.filename == __file__  # it points at the caller
+    return [str(warning.message) for warning in caught]
+
+
+SCALES = {
+    "one of five": ([1, 1, 1e6, 1, 1], "columns 2 vary"),
+    "one of two": ([1e5, 1], "columns 0 vary"),
+    "half of them": ([1, 1e5, 1, 1e5], "columns 1, 3 vary"),
+    "most of them": ([1e4, 1e4, 1], "columns 0, 1 vary"),
+    "many": ([1] * 9 + [1e5] * 8, "columns 9, 10, 11, 12, 13 and 3 more vary"),
+}
+
+
+@pytest.mark.parametrize("what", SCALES)
+@pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_matrix])
+def test_badly_scaled_features_are_named_once(what, form, rng):
+    scale, message = SCALES[what]
+    X = rng.normal(size=(100, len(scale)))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    found = warned_of(form(X * np.array(scale)), y)
+    assert len(found) == 1
+    assert message in found[0]
+    assert "StandardScaler" in found[0]
+
+
+def test_columns_have_names(rng):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(rng.normal(size=(100, 3)) * [1, 1, 1e6], columns=["age", "sex", "income"])
+    (message,) = warned_of(frame, np.where(frame["age"] > 0, 1, -1))
+    assert "columns income vary" in message
+
+
+def test_no_warning_without_a_reason(rng):
+    X = rng.normal(size=(100, 4)) * [1, 3, 0.1, 0]  # one constant column
+    y = np.where(X[:, 0] > 0, 1, -1)
+    assert warned_of(X, y) == []
+    assert warned_of(StandardScaler().fit_transform(X * 1e6), y) == []
+    assert warned_of(X[:, :1] * 1e9, y) == []
+    assert warned_of(*checkerboard(300, random_state=0), C=10.0) == []
+    csr = sparse.random_array((100, 30), density=0.1, rng=rng, format="csr")
+    assert warned_of(csr, y) == []
+
+
+HUGE = {
+    "float32, squares overflow": (np.float32, 1e22),
+    "float32, largest": (np.float32, 1e37),
+    "float64, no digits left": (np.float64, 1e30),
+    "float64, squares overflow": (np.float64, 1e200),
+}
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid", "laplacian"])
+@pytest.mark.parametrize("what", HUGE)
+def test_huge_numbers(what, kernel):
+    """Refused, or judged honestly; no warning of an overflow, and no fit that never ends."""
+    dtype, size = HUGE[what]
+    problem = toy_svc(61)
+    X, y = (problem.X * size).astype(dtype), problem.y
+    model = ws.SVC(C=10.0, kernel=kernel, gamma=1.0, n_jobs=1, max_time=3.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            model.fit(X, y)
+        except ValueError as error:
+            assert "X" in str(error)  # noqa: PT017 - an error is one of two good answers
+            return
+    assert model.certificate_.status in ("optimal", "stalled")
+    if model.certificate_.status == "optimal":
+        with np.errstate(over="ignore"):
+            K = kernels.matrix(kernel, X, gamma=1.0)
+        dual = duals.in_beta_space(duals.c_svc(K, y, 10.0))
+        assert kkt.kkt_violation(K, dual, beta_of(model)) <= 2 * model.tol

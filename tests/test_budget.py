@@ -1,0 +1,171 @@
+"""What a fit may spend."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from widestreet.budget import Budget, OutOfBudget, parse_memory
+
+# -- memory ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1, 1),
+        (1000, 1000),
+        (2.5e6, 2_500_000),
+        (np.int64(7), 7),
+        (np.float32(1024), 1024),
+        ("4096", 4096),
+        ("12B", 12),
+        ("3kB", 3_000),
+        ("500MB", 500_000_000),
+        ("2GB", 2_000_000_000),
+        ("2 gb", 2_000_000_000),
+        ("1.5 GiB", 1_610_612_736),
+        (".5KiB", 512),
+        ("0.25 mib", 262_144),
+        ("1TB", 10**12),
+        ("1TiB", 2**40),
+        ("  7  MB ", 7_000_000),
+    ],
+)
+def test_memory(value, expected):
+    found = parse_memory(value)
+    assert found == expected
+    assert type(found) is int
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        0, -1, -2.5, float("nan"), float("inf"), True, False, [1], b"1GB", 1j,
+        "", "GB", "-1GB", "1GBB", "1 G B", "1e3", "1,5GB", "0", "0GB", "ten",
+        "9" * 400 + "GB",
+    ],
+    ids=lambda value: repr(value)[:12],
+)  # fmt: skip
+def test_what_is_no_amount_of_memory(value):
+    with pytest.raises(ValueError, match="max_memory must be a positive number of bytes"):
+        parse_memory(value)
+
+
+def test_by_default_a_part_of_the_machine():
+    found = parse_memory(None)
+    assert type(found) is int
+    assert found > 10**8
+
+
+# -- time and steps ----------------------------------------------------------------------------
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.now = 100.0
+        monkeypatch.setattr(time, "perf_counter", lambda: self.now)
+
+    def budget(self, **limits) -> Budget:
+        """A budget that begins now."""
+        return Budget(**limits, _begun=self.now)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    return Clock(monkeypatch)
+
+
+def test_no_limits(clock):
+    budget = clock.budget()
+    clock.now += 1e9
+    budget.look_at_clock()
+    budget.spend(10**15, finished=False)
+    assert budget.steps_left > 10**18
+
+
+def test_time(clock):
+    budget = clock.budget(max_time=2.0)
+    clock.now += 1.5
+    assert budget.elapsed == 1.5
+    budget.look_at_clock()
+    clock.now += 1.0
+    with pytest.raises(OutOfBudget) as caught:
+        budget.look_at_clock()
+    assert caught.value.status == "time_limit"
+
+
+def test_time_kept_back_for_the_certificate(clock):
+    budget = clock.budget(max_time=10.0)
+    budget.keep_back(3.0)
+    clock.now += 6.9
+    budget.look_at_clock()
+    clock.now += 0.2
+    with pytest.raises(OutOfBudget):
+        budget.look_at_clock()
+
+
+def test_the_certificate_may_use_what_was_kept_back(clock):
+    budget = clock.budget(max_time=10.0)
+    budget.keep_back(3.0)
+    clock.now += 9.9
+    budget.look_at_end()
+    clock.now += 0.2
+    with pytest.raises(OutOfBudget) as caught:
+        budget.look_at_end()
+    assert caught.value.status == "time_limit"
+
+
+def test_at_most_half_is_kept_back(clock):
+    budget = clock.budget(max_time=10.0)
+    budget.keep_back(1e6)
+    clock.now += 4.9
+    budget.look_at_clock()
+    clock.now += 0.2
+    with pytest.raises(OutOfBudget):
+        budget.look_at_clock()
+
+
+def test_without_a_limit_nothing_is_kept_back(clock):
+    budget = clock.budget()
+    budget.keep_back(1e6)
+    budget.look_at_clock()
+    assert budget.reserve == 0.0
+
+
+def test_a_budget_begins_when_it_is_made():
+    budget = Budget(max_time=60.0)
+    assert 0 <= budget.elapsed < 60
+    budget.look_at_clock()
+
+
+def test_steps():
+    budget = Budget(max_steps=10)
+    assert budget.steps_left == 10
+    budget.spend(4, finished=False)
+    assert budget.steps_left == 6
+    with pytest.raises(OutOfBudget) as caught:
+        budget.spend(6, finished=False)
+    assert caught.value.status == "iteration_limit"
+    assert budget.steps_left == 0
+
+
+def test_the_last_step_may_be_the_last_one_needed():
+    budget = Budget(max_steps=10)
+    budget.spend(10, finished=True)
+    assert budget.steps_left == 0
+    budget.spend(5, finished=True)
+    assert budget.steps_left == 0
+
+
+def test_budgets_do_not_share_anything(clock):
+    one = clock.budget(max_steps=5)
+    one.spend(3, finished=False)
+    clock.now += 1.0
+    other = clock.budget(max_steps=5)
+    assert other.steps_left == 5
+    assert (one.elapsed, other.elapsed) == (1.0, 0.0)

@@ -1,0 +1,259 @@
+"""Equal problems in different clothes give the same decision function: weights, rows, kernels."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from conftest import TOL
+from fitting import coefficients
+from machines import CONVEX, GAMMA, KERNELS, C, assert_same_function, data, machine
+from reference import kernels
+
+# -- weights -----------------------------------------------------------------------------------
+
+FORMS = ("dense", "csr", "precomputed")
+
+
+def in_form(form: str, X, columns=None):
+    """The same rows as an array, as CSR, or as kernel values against the training rows."""
+    if form == "precomputed":
+        return kernels.matrix("rbf", X, X if columns is None else columns, gamma=GAMMA)
+    return X if form == "dense" else sparse.csr_matrix(X)
+
+
+def fit_in_form(task, form, X, y, weight=None):
+    kernel = "precomputed" if form == "precomputed" else "rbf"
+    return machine(task, kernel=kernel).fit(in_form(form, X), y, weight)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_weight_is_a_repetition(task, form, rng):
+    X, y = data(task)
+    count = rng.integers(0, 4, len(y))
+    X_repeated, y_repeated = np.repeat(X, count, axis=0), np.repeat(y, count)
+    weighted = fit_in_form(task, form, X, y, count)
+    repeated = fit_in_form(task, form, X_repeated, y_repeated)
+    assert_same_function(weighted, repeated, in_form(form, X, X), in_form(form, X, X_repeated))
+    values = [m.certificate_.dual_objective for m in (weighted, repeated)]
+    assert values[0] == pytest.approx(values[1], rel=TOL.objective_rel)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_weight_zero_is_absence(task, form, rng):
+    X, y = data(task)
+    weight = np.where(rng.random(len(y)) < 0.4, 0.0, 1.5)
+    there = weight > 0
+    weighted = fit_in_form(task, form, X, y, weight)
+    without = fit_in_form(task, form, X[there], y[there], weight[there])
+    assert_same_function(weighted, without, in_form(form, X, X), in_form(form, X, X[there]))
+    assert (coefficients(weighted)[~there] == 0).all()
+
+
+def test_gamma_scale_sees_weights_as_repetitions(task, rng):
+    X, y = data(task)
+    count = rng.integers(0, 4, len(y))
+    weighted = machine(task, gamma="scale").fit(X, y, count)
+    repeated = machine(task, gamma="scale").fit(np.repeat(X, count, axis=0), np.repeat(y, count))
+    assert_same_function(weighted, repeated, X)
+
+
+def test_weights_scale_C(task):
+    X, y = data(task)
+    one = machine(task, C=6.0).fit(X, y)
+    other = machine(task, C=2.0).fit(X, y, np.full(len(y), 3.0))
+    assert_same_function(one, other, X)
+    assert_same_function(one, machine(task, C=2.0).fit(X, y, 3.0), X)
+
+
+@pytest.mark.parametrize("class_weight", [{-1: 3.0, 1: 0.5}, {1: 2.0}, "balanced"])
+def test_class_weight_multiplies_sample_weight(class_weight, rng):
+    X, y = data("svc")
+    y = np.where(rng.random(len(y)) < 0.3, -1, y)
+    weight = rng.choice([0.5, 1.0, 2.0], len(y))
+    one = machine("svc", class_weight=class_weight).fit(X, y, weight)
+    factor = one.class_weight_[(y > 0).astype(int)]
+    other = machine("svc").fit(X, y, weight * factor)
+    assert_same_function(one, other, X)
+    if class_weight == "balanced":
+        sums = [(weight * factor)[y == label].sum() for label in (-1, 1)]
+        assert sums[0] == pytest.approx(sums[1], rel=TOL.exact * len(y))
+
+
+# -- rows --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["auto", "smo"])
+@pytest.mark.parametrize("kernel", CONVEX)
+def test_order_of_the_rows_does_not_matter(task, kernel, strategy, rng):
+    X, y = data(task)
+    order = rng.permutation(len(y))
+    one = machine(task, strategy=strategy, **KERNELS[kernel]).fit(X, y)
+    other = machine(task, strategy=strategy, **KERNELS[kernel]).fit(X[order], y[order])
+    assert_same_function(one, other, X)
+
+
+def read_only(X):
+    X = X.copy()
+    X.flags.writeable = False
+    return X
+
+
+def wide_indices(X):
+    csr = sparse.csr_matrix(X)
+    csr.indices, csr.indptr = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
+    return csr
+
+
+def unsorted(X):
+    """CSR with the columns of each row in descending order."""
+    csr = sparse.csr_matrix(X)
+    ends = list(pairwise(csr.indptr))
+    backwards = np.concatenate([np.arange(b - 1, a - 1, -1) for a, b in ends])
+    return sparse.csr_matrix((csr.data[backwards], csr.indices[backwards], csr.indptr), csr.shape)
+
+
+def doubled_entries(X):
+    csr = sparse.csr_matrix(X)
+    twice = np.repeat(np.arange(csr.nnz), 2)
+    return sparse.csr_matrix((0.5 * csr.data[twice], csr.indices[twice], 2 * csr.indptr), csr.shape)
+
+
+LAYOUTS = {
+    "F order": np.asfortranarray,
+    "read-only": read_only,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=1), 2, axis=0)[::2, ::2],
+    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "big-endian": lambda X: X.astype(">f8"),
+    "list": lambda X: X.tolist(),
+    "csr_matrix": sparse.csr_matrix,
+    "csr_array": sparse.csr_array,
+    "csc_matrix": sparse.csc_matrix,
+    "coo_array": sparse.coo_array,
+    "int64 indices": wide_indices,
+    "unsorted indices": unsorted,
+    "doubled entries": doubled_entries,
+    "float32": lambda X: X.astype(np.float32),
+    "float32 csr": lambda X: sparse.csr_matrix(X.astype(np.float32)),
+    "float32 F order": lambda X: np.asfortranarray(X, dtype=np.float32),
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layout_and_precision_of_the_rows_do_not_matter(task, layout, kernel):
+    """The rows hold the same numbers, so they give the same function."""
+    X, y = data(task, 60)
+    Z = LAYOUTS[layout](X)
+    one = machine(task, **KERNELS[kernel]).fit(X, y)
+    other = machine(task, **KERNELS[kernel]).fit(Z, y)
+    assert_same_function(one, other, X, Z)
+    if sparse.issparse(Z):
+        assert sparse.issparse(other.support_vectors_)
+    if not sparse.issparse(Z):
+        np.testing.assert_array_equal(np.asarray(other.support_vectors_), X[other.support_])
+
+
+def test_rows_in_a_file(task, tmp_path):
+    X, y = data(task)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    assert_same_function(machine(task).fit(X, y), machine(task).fit(mapped, y), X, mapped)
+
+
+def test_input_is_left_alone(task):
+    X, y = data(task)
+    weight = np.linspace(0, 1, len(y))
+    for rows in (X, sparse.csr_matrix(X), unsorted(X), doubled_entries(X)):
+        before = [rows.copy(), y.copy(), weight.copy()]
+        machine(task).fit(rows, y, weight).predict(rows)
+        assert abs(rows - before[0]).sum() == 0
+        if sparse.issparse(rows):
+            assert np.array_equal(rows.indices, before[0].indices)
+        assert np.array_equal(y, before[1])
+        assert np.array_equal(weight, before[2])
+
+
+def test_equal_rows_are_merged_without_a_trace(task, rng):
+    """Copies of a row share its coefficient, contradictory ones stay apart."""
+    X, y = data(task)
+    again = rng.integers(0, len(y), 80)
+    Z, z = np.vstack([X, X[again]]), np.concatenate([y, y[again]])
+    model = machine(task).fit(Z, z)
+    count = 1.0 + np.bincount(again, minlength=len(y))
+    assert_same_function(model, machine(task).fit(X, y, count), X)
+    coef = coefficients(model)
+    np.testing.assert_allclose(coef[len(y) :], coef[again], rtol=TOL.exact)
+    assert np.abs(coef).max() <= C
+    assert model.shape_fit_ == Z.shape
+
+
+def test_frames_and_feature_names(task):
+    pd = pytest.importorskip("pandas")
+    X, y = data(task)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = machine(task).fit(frame, pd.Series(y))
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert model.n_features_in_ == 3
+    plain = machine(task).fit(X, y)
+    assert_same_function(model, plain, frame, X)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["b", "a", "c"]])
+    with pytest.raises(ValueError, match="3 features"):
+        plain.predict(X[:, :2])
+
+
+# -- kernels -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", CONVEX)
+def test_precomputed_and_callable_kernels_are_the_native_ones(task, kernel):
+    X, y = data(task)
+    options = dict(KERNELS[kernel])
+    name = options.pop("kernel")
+
+    def function(A, B):
+        return kernels.matrix(name, A, B, **options)
+
+    native = machine(task, **KERNELS[kernel]).fit(X, y)
+    called = machine(task, kernel=function).fit(X, y)
+    K = function(X, X)
+    computed = machine(task, kernel="precomputed").fit(K, y)
+    assert_same_function(native, called, X)
+    assert_same_function(native, computed, X, K)
+    assert_same_function(native, computed, X[:7], K[:7])
+    rounded = machine(task, kernel="precomputed").fit(K.astype(np.float32), y)
+    assert rounded.certificate_.status == "optimal"
+
+
+def test_a_callable_on_sparse_rows_and_one_that_returns_float32(task):
+    X, y = data(task)
+    csr = sparse.csr_matrix(X)
+    called = machine(task, kernel=lambda A, B: A @ B.T).fit(csr, y)
+    native = machine(task, kernel="linear").fit(X, y)
+    assert_same_function(called, native, csr, X)
+    coarse = machine(task, kernel=lambda A, B: np.float32(A @ B.T), tol=1e-3).fit(X, y)
+    assert coarse.certificate_.status == "optimal"
+
+
+def test_gamma(task):
+    X, y = data(task)
+    scale = machine(task, gamma="scale").fit(X, y)
+    assert_same_function(scale, machine(task, gamma=1 / (X.shape[1] * X.var())).fit(X, y), X)
+    assert_same_function(
+        scale, machine(task, gamma="scale").fit(sparse.csr_matrix(X), y), X, sparse.csr_matrix(X)
+    )
+    auto = machine(task, gamma="auto").fit(X, y)
+    assert_same_function(auto, machine(task, gamma=1 / X.shape[1]).fit(X, y), X)
+
+
+def test_translation_does_not_matter_to_invariant_kernels(task):
+    """Rows far from the origin keep their digits: features are centred."""
+    X, y = data(task)
+    for kernel in ("rbf", "laplacian"):
+        one = machine(task, **KERNELS[kernel]).fit(X, y)
+        other = machine(task, **KERNELS[kernel]).fit(X + 2.0**20, y)
+        assert_same_function(one, other, X, X + 2.0**20)

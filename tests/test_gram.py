@@ -1,0 +1,281 @@
+"""The Gram matrix as everything above sees it: diag, block and scan for every kind of kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from conftest import TOL
+from native import PARAMS, STORAGES, assert_kernel, assert_scan, sample
+from reference import kernels
+from reference.kernels import KERNELS
+from widestreet import gram as gram_module
+from widestreet.backends import blocks
+from widestreet.budget import OutOfBudget
+from widestreet.gram import Gram
+from widestreet.kernels import RBF, Callable, Laplacian, Linear, Poly, Precomputed, Sigmoid
+from widestreet.rows import KernelRows, as_rows
+
+NATIVE = {"linear": Linear, "rbf": RBF, "poly": Poly, "sigmoid": Sigmoid, "laplacian": Laplacian}
+DTYPES = (np.float32, np.float64)
+KINDS = (*KERNELS, "precomputed", "callable", "sparse callable")
+STORED = ("C float64", "F float32", "every other row", "csr int32 float64", "csr int64 float32")
+M, N = 40, 25  # left and right rows
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=lambda t: t.__name__)
+
+
+def wave(X, S) -> np.ndarray:
+    """A kernel that the core does not know."""
+    return np.cos(kernels.dense(X) @ kernels.dense(S).T)
+
+
+def make(kind: str, storage: str = "C float64", m: int = M, **options) -> tuple[Gram, np.ndarray]:
+    """A Gram between m left rows and the first N of them, and its matrix."""
+    X = sample(m, 7)
+    store = STORAGES[storage]
+    if kind in NATIVE:
+        rows, right = as_rows(store(X)), as_rows(store(X[:N]))
+        kernel = NATIVE[kind](**PARAMS[kind])
+        return Gram(kernel, rows, right, **options), kernels.matrix(kind, X, X[:N], **PARAMS[kind])
+    K = wave(X, X)
+    if kind == "precomputed":
+        stored = K.astype(np.float32) if "float32" in storage else K
+        right = KernelRows(stored[:N], np.arange(N))
+        whole = KernelRows(stored, np.arange(m))
+        return Gram(Precomputed(), whole, right, **options), stored[:, :N].astype(np.float64)
+    function = wave if kind == "callable" else lambda X, S: sparse.csr_matrix(wave(X, S))
+    rows, right = as_rows(store(X)), as_rows(store(X[:N]))
+    return Gram(Callable(function), rows, right, **options), K[:, :N]
+
+
+# -- values ------------------------------------------------------------------------------------
+
+
+@every_kind
+@pytest.mark.parametrize("storage", STORED)
+def test_diag(kind, storage):
+    """In float64 whatever the rows are stored in."""
+    gram, K = make(kind, storage)
+    diag = np.concatenate([np.diag(K), gram.diag(np.arange(N, M))])
+    index = np.array([3, 0, 3, 11])
+    for found, expected in ((gram.diag(), diag), (gram.diag(index), diag[index])):
+        assert found.dtype == np.float64
+        assert_kernel(found, expected, np.float64)
+    assert len(gram.diag(np.empty(0, dtype=np.int64))) == 0
+
+
+@every_kind
+@every_dtype
+@pytest.mark.parametrize("storage", STORED)
+def test_block(kind, dtype, storage, rng):
+    gram, K = make(kind, storage)
+    found = gram.block(dtype=dtype)
+    assert found.dtype == dtype
+    assert_kernel(found, K, dtype)
+    I, J = rng.integers(0, M, 17), rng.integers(0, N, 9)
+    assert_kernel(gram.block(I, J, dtype=dtype), K[np.ix_(I, J)], dtype)
+    assert_kernel(gram.block(I, None, dtype=dtype), K[I], dtype)
+    assert_kernel(gram.block(None, J, dtype=dtype), K[:, J], dtype)
+
+
+@every_kind
+def test_block_of_nothing(kind):
+    gram, _ = make(kind)
+    nothing, some = np.empty(0, dtype=np.int64), np.arange(9)
+    assert gram.block(nothing, some).shape == (0, 9)
+    assert gram.block(some, nothing).shape == (9, 0)
+    assert gram.block(nothing, nothing).shape == (0, 0)
+    assert gram.kernel_values == 0
+
+
+@every_kind
+@every_dtype
+def test_block_into_rows_of_a_tile(kind, dtype, rng):
+    gram, K = make(kind)
+    tile = np.full((50, 30), np.nan, dtype=dtype)
+    I, J, where = rng.permutation(M)[:12], rng.permutation(N)[:20], rng.permutation(50)[:12]
+    assert gram.block(I, J, out=tile, out_rows=where) is tile
+    assert_kernel(tile[where, :20], K[np.ix_(I, J)], dtype)
+    assert np.isnan(np.delete(tile, where, axis=0)).all()
+    assert np.isnan(tile[:, 20:]).all()
+
+
+@every_kind
+@every_dtype
+@pytest.mark.parametrize("storage", STORED)
+def test_scan(kind, dtype, storage, rng):
+    gram, K = make(kind, storage)
+    coef = rng.normal(size=N)
+    found = gram.scan(None, None, coef, dtype=dtype)
+    assert found.dtype == np.float64
+    assert_scan(found, K, coef, dtype)
+    I, J = rng.integers(0, M, 17), rng.integers(0, N, 9)
+    assert_scan(gram.scan(I, J, coef[:9], dtype=dtype), K[np.ix_(I, J)], coef[:9], dtype)
+    assert_scan(gram.scan(I, None, coef, dtype=dtype), K[I], coef, dtype)
+    out = rng.normal(size=17)
+    before = out.copy()
+    assert gram.scan(I, J, coef[:9], dtype=dtype, out=out) is out
+    assert_scan(out, K[np.ix_(I, J)], coef[:9], dtype, before=before)
+
+
+@every_kind
+def test_scan_of_nothing(kind):
+    gram, _ = make(kind)
+    nothing = np.empty(0, dtype=np.int64)
+    assert np.array_equal(gram.scan(None, nothing, np.empty(0)), np.zeros(M))
+    assert len(gram.scan(nothing, None, np.ones(N))) == 0
+    assert gram.kernel_values == 0
+
+
+def test_scan_takes_any_coefficients():
+    gram, K = make("rbf")
+    every_other = np.repeat(np.ones(N, dtype=np.float32), 2)[::2]
+    assert_scan(gram.scan(None, None, every_other), K, np.ones(N), np.float64)
+
+
+def test_rows_against_themselves_by_default():
+    X = as_rows(sample(M, 7))
+    gram = Gram(RBF(0.7), X)
+    assert gram.left is gram.right is X
+    assert_kernel(gram.block(), kernels.matrix("rbf", sample(M, 7), gamma=0.7), np.float64)
+
+
+def test_columns_of_a_precomputed_matrix(rng):
+    """New rows against support vectors: the matrix has one column per training row."""
+    values, support = rng.normal(size=(5, 30)), np.array([4, 17, 2])
+    right = KernelRows(values, support)
+    gram = Gram(Precomputed(), KernelRows(values, np.arange(5)), right)
+    found = gram.scan(None, np.arange(3), np.array([1.0, -2.0, 0.5]))
+    np.testing.assert_allclose(found, values[:, support] @ [1.0, -2.0, 0.5], rtol=TOL.exact)
+
+
+# -- callables ---------------------------------------------------------------------------------
+
+
+def bad(function) -> Gram:
+    return Gram(Callable(function), as_rows(sample(M, 7)))
+
+
+WRONG = {
+    "transposed": lambda X, S: np.ones((S.shape[0], X.shape[0])),
+    "one dimension": lambda X, S: np.ones(X.shape[0]),
+    "scalar": lambda X, S: 1.0,
+    "too many rows": lambda X, S: np.ones((X.shape[0] + 1, S.shape[0])),
+    "not a number": lambda X, S: np.full((X.shape[0], S.shape[0]), np.nan),
+    "infinite": lambda X, S: np.full((X.shape[0], S.shape[0]), np.inf),
+    "nothing": lambda X, S: None,
+    "words": lambda X, S: np.full((X.shape[0], S.shape[0]), "one"),
+    "complex": lambda X, S: np.full((X.shape[0], S.shape[0]), 1j),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.filterwarnings("ignore:Casting complex")
+def test_a_callable_that_returns_something_else(what):
+    gram, I, J = bad(WRONG[what]), np.arange(3), np.arange(4)
+    with pytest.raises((ValueError, TypeError), match="kernel"):
+        gram.block(I, J)
+    with pytest.raises((ValueError, TypeError), match="kernel"):
+        gram.scan(I, J, np.ones(4))
+    if what != "transposed":  # the diagonal asks for square blocks
+        with pytest.raises((ValueError, TypeError), match="kernel"):
+            gram.diag(I)
+
+
+def test_the_error_says_which_shape_was_wanted():
+    with pytest.raises(ValueError, match=r"\(4, 3\).*\(3, 4\)"):
+        bad(WRONG["transposed"]).block(np.arange(3), np.arange(4))
+
+
+def test_a_callable_sees_rows_as_the_user_knows_them():
+    seen = []
+
+    def spy(X, S):
+        seen.append((X, S))
+        return np.zeros((X.shape[0], S.shape[0]))
+
+    X = sparse.csr_matrix(sample(M, 7))
+    Gram(Callable(spy), as_rows(X)).block(np.arange(3), np.arange(4))
+    assert all(sparse.issparse(a) for a in seen[0])
+    np.testing.assert_array_equal(seen[0][0].toarray(), sample(M, 7)[:3])
+    gram = Gram(Callable(spy), as_rows(sample(M, 7), centre=np.ones(7)))
+    gram.block(np.arange(3), np.arange(4))
+    np.testing.assert_array_equal(seen[1][1], sample(M, 7)[:4])
+
+
+def test_a_callable_is_asked_for_bounded_blocks(monkeypatch):
+    monkeypatch.setattr(blocks, "_BLOCK_VALUES", 100)
+    sizes = []
+
+    def spy(X, S):
+        sizes.append(X.shape[0] * S.shape[0])
+        return wave(X, S)
+
+    gram = Gram(Callable(spy), as_rows(sample(M, 7)))
+    K = wave(sample(M, 7), sample(M, 7))
+    assert_kernel(gram.block(), K, np.float64)
+    assert_scan(gram.scan(None, None, np.ones(M)), K, np.ones(M), np.float64)
+    assert max(sizes) <= 100
+
+
+# -- accounts ----------------------------------------------------------------------------------
+
+
+@every_kind
+def test_kernel_values_are_counted(kind):
+    gram, _ = make(kind)
+    assert gram.kernel_values == 0
+    gram.block()
+    assert gram.kernel_values == M * N
+    gram.block(np.arange(3), np.arange(5))
+    assert gram.kernel_values == M * N + 15
+    gram.scan(np.arange(7), None, np.ones(N))
+    assert gram.kernel_values == M * N + 15 + 7 * N
+
+
+@every_kind
+def test_between_is_called_between_calls(kind, monkeypatch):
+    """Cheap work is one call; what would take long is cut up, 48 rows at least in a piece."""
+    calls = []
+    gram, K = make(kind, m=120, between=lambda: calls.append(None))
+    coef = np.linspace(-1, 1, N)
+    gram.block()
+    gram.scan(None, None, coef)
+    assert len(calls) == 2
+    monkeypatch.setattr(gram_module, "_CALL_COST", 1.0)
+    assert_kernel(gram.block(), K, np.float64)
+    assert len(calls) == 2 + 3
+    assert_scan(gram.scan(None, None, coef), K, coef, np.float64)
+    assert len(calls) == 2 + 3 + 3
+    rows = np.arange(119, -1, -1)
+    assert_kernel(gram.block(rows, None, out=np.empty((120, N)), out_rows=rows), K, np.float64)
+    assert_scan(gram.scan(rows, None, coef), K[rows], coef, np.float64)
+
+
+def test_between_may_stop_the_work():
+    def stop():
+        raise OutOfBudget("time_limit")
+
+    gram, _ = make("rbf", between=stop)
+    with pytest.raises(OutOfBudget):
+        gram.block()
+    with pytest.raises(OutOfBudget):
+        gram.scan(None, None, np.ones(N))
+
+
+def test_time_per_value_is_measured():
+    gram, _ = make("rbf")
+    assert gram.seconds_per_value == 0.0
+    gram.scan(None, None, np.ones(N))
+    assert gram.seconds_per_value > 0
+    assert gram.cost > 0
+
+
+@every_kind
+def test_threads_change_no_bit(kind):
+    one, two = (make(kind, threads=threads)[0] for threads in (1, 2))
+    assert np.array_equal(one.block(), two.block())
+    assert np.array_equal(one.scan(None, None, np.ones(N)), two.scan(None, None, np.ones(N)))

@@ -1,0 +1,72 @@
+"""Pictures of the street."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+figure = pytest.importorskip("matplotlib.figure")
+
+from widestreet import SVC  # noqa: E402
+from widestreet.datasets import checkerboard  # noqa: E402
+from widestreet.plots import _spaced, plot_street  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def street():
+    X, y = checkerboard(400, random_state=0)
+    return SVC(gamma=2.0, C=100.0, n_jobs=1).fit(X, y), X, y
+
+
+def test_what_is_drawn(street):
+    model, X, y = street
+    ax = plot_street(model, X, y, figure.Figure().subplots(), resolution=40, n_points=100)
+    points = [c for c in ax.collections if type(c).__name__ == "PathCollection"]
+    shown = [len(c.get_offsets()) for c in points]
+    assert sum(shown[:2]) == 100
+    assert shown[2] == len(model.support_vectors_)
+    assert len(ax.collections) > len(points)  # the street itself
+    assert ax.get_xlim() == (X[:, 0].min(), X[:, 0].max())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_either_precision_and_lists(street, dtype):
+    model, X, y = street
+    ax = figure.Figure().subplots()
+    assert plot_street(model, X.astype(dtype).tolist(), y.tolist(), ax, resolution=20) is ax
+
+
+def test_a_new_figure_where_none_is_given(street):
+    import matplotlib as mpl
+    from matplotlib import pyplot
+
+    mpl.use("agg")
+    model, X, y = street
+    ax = plot_street(model, X, y, resolution=20)
+    pyplot.close(ax.figure)
+
+
+def test_only_in_the_plane(street, rng):
+    model, _, y = street
+    for X in (rng.normal(size=(400, 3)), rng.normal(size=400)):
+        with pytest.raises(ValueError, match="2 columns"):
+            plot_street(model, X, y)
+
+
+def test_only_two_classes(street):
+    class Three:
+        classes_ = np.arange(3)
+
+    _, X, y = street
+    with pytest.raises(ValueError, match="two classes"):
+        plot_street(Three(), X, y)
+
+
+@pytest.mark.parametrize(("n", "most"), [(0, 5), (1, 5), (5, 5), (1000, 7)])
+def test_spaced(n, most):
+    index = _spaced(n, most)
+    assert len(index) == min(n, most)
+    assert (np.diff(index) > 0).all()
+    if n > 1:
+        assert index[0] == 0
+        assert index[-1] == n - 1

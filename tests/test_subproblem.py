@@ -1,0 +1,157 @@
+"""The working set: rows come and go, the tile stays the kernel matrix of those present."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import TOL
+from problems import random_feasible
+from reference import duals as reference_duals
+from reference import kkt, shard
+from reference.duals import MODELS
+from test_duals import in_reference
+from working import Bench
+
+every_model = pytest.mark.parametrize("model", MODELS)
+
+
+def check(bench: Bench, ids: list[int]) -> None:
+    """The arrays hold exactly the given rows, in some order, each with what belongs to it."""
+    work = bench.work
+    here = work.ids[work.present]
+    assert work.size == len(ids)
+    assert sorted(here) == sorted(ids)
+    assert np.array_equal(work.place[work.present], here)
+    for name in ("target", "lower", "upper", "group"):
+        part = getattr(work, name)[:, work.present]
+        assert np.array_equal(part, getattr(bench.dual, name)[:, here]), name
+    assert np.array_equal(work.beta[:, work.present], bench.beta[:, here])
+    np.testing.assert_allclose(work.score[work.present], bench.score[here], rtol=0, atol=TOL.twin)
+    tile = work.tile[work.present, work.present]
+    allowed = TOL.kernel_float64 if work.double else TOL.kernel_float32
+    np.testing.assert_allclose(tile, bench.K[np.ix_(here, here)], rtol=0, atol=allowed)
+    assert np.array_equal(tile, tile.T)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), model=st.sampled_from(MODELS), double=st.booleans(),
+    rounds=st.integers(1, 8),
+)  # fmt: skip
+def test_rows_come_and_go(seed, model, double, rounds):
+    bench = Bench(model, 60, seed)
+    bench.beta = random_feasible(in_reference(bench.dual), bench.rng)
+    if double:
+        bench.work.use_double()
+    present: list[int] = []
+    for _ in range(rounds):
+        work = bench.work
+        leaving = bench.rng.random(work.size) < bench.rng.choice([0.0, 0.3, 1.0])
+        present = [int(i) for i in work.ids[work.present][~leaving]]
+        work.dismiss(leaving)
+        check(bench, present)
+        absent = np.setdiff1d(np.arange(60), present)
+        new = bench.rng.permutation(absent)[: bench.rng.integers(0, len(absent) + 1)]
+        bench.admit(new)
+        present += [int(i) for i in new]
+        check(bench, present)
+    bench.work.use_double()
+    assert bench.work.double
+    check(bench, present)
+
+
+def test_only_newcomers_are_computed():
+    bench = Bench("c_svc", 60, 0)
+    bench.admit(np.arange(20))
+    assert bench.work.gram.kernel_values == 20 * 20
+    bench.admit(np.arange(20, 25))
+    assert bench.work.gram.kernel_values == 20 * 20 + 5 * 25
+    bench.work.dismiss(np.arange(25) < 10)
+    bench.admit(np.arange(0))
+    assert bench.work.gram.kernel_values == 20 * 20 + 5 * 25
+
+
+def test_arrays_grow_no_further_than_the_capacity():
+    bench = Bench("c_svc", 200, 0, capacity=100)
+    for a in range(0, 100, 20):
+        bench.admit(np.arange(a, a + 20))
+    assert len(bench.work.tile) <= 112  # the capacity, rounded up to 16
+
+
+@every_model
+def test_solve_reaches_the_tolerance_and_reports_it(model):
+    bench = Bench(model, 50, 1)
+    bench.beta = bench.dual.feasible_point()
+    bench.work.use_double()
+    bench.admit(np.arange(50))
+    violation, steps = bench.work.solve(TOL.smo_tol, 1 << 20, 1024)
+    beta, dual = bench.collect(), in_reference(bench.dual)
+    assert steps > 0
+    assert violation <= TOL.smo_tol
+    assert kkt.kkt_violation(bench.K, dual, beta) <= TOL.violation
+    assert kkt.feasibility(dual, beta) <= TOL.feasibility
+    violation, steps = bench.work.solve(TOL.smo_tol, 1 << 20, 1024)
+    assert steps == 0
+
+
+@every_model
+def test_solve_of_a_part_holds_the_rest(model):
+    """Rows outside keep their coefficients, and their share of the scores."""
+    bench = Bench(model, 50, 2)
+    bench.beta = random_feasible(in_reference(bench.dual), bench.rng)
+    bench.work.use_double()
+    bench.admit(np.arange(10, 40))
+    violation, _ = bench.work.solve(TOL.smo_tol, 1 << 20, 1024)
+    assert violation <= TOL.smo_tol
+    beta, dual = bench.collect(), in_reference(bench.dual)
+    outside = np.r_[0:10, 40:50]
+    assert np.array_equal(beta[:, outside], bench.beta[:, outside])
+    assert kkt.feasibility(dual, beta) <= TOL.feasibility
+    before = kkt.dual_objective(bench.K, dual, bench.beta)
+    assert kkt.dual_objective(bench.K, dual, beta) > before
+    bench.beta = beta
+    inside = bench.work.ids[bench.work.present]
+    np.testing.assert_allclose(
+        bench.work.score[bench.work.present], bench.score[inside], rtol=0, atol=TOL.twin
+    )
+
+
+def test_solve_respects_the_steps():
+    bench = Bench("c_svc", 50, 3)
+    bench.admit(np.arange(50))
+    for steps in (1, 5):
+        assert bench.work.solve(TOL.smo_tol, steps, 1024)[1] == steps
+
+
+@every_model
+def test_what_a_working_set_says_of_itself(model):
+    bench = Bench(model, 50, 4)
+    dual = in_reference(bench.dual)
+    bench.beta = random_feasible(dual, bench.rng)
+    bench.admit(bench.rng.permutation(50)[:30])
+    work, ids = bench.work, bench.work.ids[:30]
+    arrays = (a[:, ids] for a in (dual.target, dual.lower, dual.upper, dual.group))
+    part = reference_duals.BetaDual(*arrays, dual.totals)
+    beta, score = bench.beta[:, ids], work.score[work.present]
+    assert np.array_equal(work.indicator(), part.target - score)
+    assert np.array_equal(work.may_grow(), beta < part.upper)
+    assert np.array_equal(work.may_shrink(), beta > part.lower)
+    assert np.array_equal(work.free(), (beta < part.upper) & (beta > part.lower))
+    assert np.array_equal(work.coef(), beta.sum(axis=0))
+    assert np.array_equal(np.array(work.extremes()), shard.extremes(score, beta, part).T)
+    bias = bench.rng.normal(size=len(dual.totals))
+    assert np.array_equal(work.slack(bias), -shard.excess(score, beta, part, bias))
+
+
+def test_an_empty_working_set():
+    bench = Bench("nu_svr", 10, 5)
+    bench.admit(np.arange(4))
+    bench.work.dismiss(np.ones(4, dtype=bool))
+    check(bench, [])
+    highest, lowest = bench.work.extremes()
+    assert (highest == -np.inf).all()
+    assert (lowest == np.inf).all()
+    bench.admit(np.arange(3, 7))
+    check(bench, [3, 4, 5, 6])

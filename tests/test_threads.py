@@ -1,0 +1,102 @@
+"""Threads: n_jobs as in joblib, within what the process and its environment allow."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from widestreet import _core, threads
+from widestreet.threads import resolve_threads
+
+VARIABLES = ("WIDESTREET_NUM_THREADS", "OMP_NUM_THREADS")
+
+
+@pytest.fixture
+def eight(monkeypatch):
+    """A machine with eight processors and nothing said in the environment."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "expected"),
+    [(None, 8), (1, 1), (3, 3), (8, 8), (20, 20), (-1, 8), (-2, 7), (-8, 1), (-9, 1), (-100, 1)],
+)
+def test_n_jobs(eight, n_jobs, expected):
+    assert resolve_threads(n_jobs) == expected
+
+
+def test_numpy_integers(eight):
+    found = resolve_threads(np.int32(3))
+    assert found == 3
+    assert type(found) is int
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True, False, [2], np.float64(2)])
+def test_what_is_no_number_of_jobs(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be None or a nonzero integer"):
+        resolve_threads(n_jobs)
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("3", 3), (" 2 ", 2), ("4,2", 4), ("100", 8), ("0", 8), ("-1", 8), ("many", 8), ("", 8)],
+)
+def test_the_environment_limits_what_there_is(eight, name, value, expected):
+    eight.setenv(name, value)
+    assert resolve_threads(None) == resolve_threads(-1) == expected
+    assert resolve_threads(-2) == max(1, expected - 1)
+    assert resolve_threads(6) == 6  # who names a number gets it
+
+
+def test_the_own_variable_comes_first(eight):
+    eight.setenv("OMP_NUM_THREADS", "2")
+    eight.setenv("WIDESTREET_NUM_THREADS", "5")
+    assert resolve_threads(None) == 5
+
+
+def test_without_affinity(eight):
+    eight.delattr(os, "sched_getaffinity", raising=False)
+    eight.setattr(os, "cpu_count", lambda: 6)
+    assert resolve_threads(None) == 6
+    eight.setattr(os, "cpu_count", lambda: None)
+    assert resolve_threads(None) == 1
+
+
+def run(**environment: str) -> subprocess.CompletedProcess[str]:
+    code = "import widestreet.threads\nfrom widestreet import _core\nprint(_core.instruction_set())"
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_an_instruction_set_can_be_asked_for():
+    assert run(WIDESTREET_INSTRUCTION_SET="portable").stdout.strip() == "portable"
+    wrong = run(WIDESTREET_INSTRUCTION_SET="mmx")
+    assert wrong.returncode != 0
+    assert "'mmx' is not available" in wrong.stderr
+
+
+def test_results_do_not_depend_on_the_number(rng):
+    """What the core promises for each of its functions, through the layer that picks the number."""
+    X = rng.normal(size=(300, 3))
+    rows = _core.Rows.dense(X, None)
+    kernel = _core.Kernel(_core.KernelKind.rbf, 1.0, 0.0, 1)
+    found = []
+    for n_jobs in (1, 2):
+        out = np.zeros(300)
+        coef = np.ones(300)
+        _core.scan(kernel, rows, None, rows, None, coef, out, True, threads.resolve_threads(n_jobs))
+        found.append(out)
+    assert np.array_equal(*found)

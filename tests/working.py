@@ -1,0 +1,58 @@
+"""Working sets for the tests of what happens inside one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reference import kernels
+from test_duals import build, labels
+from widestreet.duals import Dual, select
+from widestreet.engines.subproblem import WorkingSet
+from widestreet.gram import Gram
+from widestreet.kernels import RBF, Linear
+from widestreet.rows import as_rows
+from widestreet.shard import Candidates
+
+KERNELS = {"rbf": (RBF(2.0), {"gamma": 2.0}), "linear": (Linear(), {})}
+
+
+class Bench:
+    """Rows with their dual and kernel matrix, and a working set that holds some of them.
+
+    With the linear kernel the matrix has rank d.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        n: int,
+        seed: int,
+        *,
+        kernel: str = "rbf",
+        capacity: int = 0,
+        d: int = 3,
+    ) -> None:
+        self.rng = np.random.default_rng(seed)
+        X = self.rng.uniform(-1.2, 1.2, size=(n, d))
+        values, params = KERNELS[kernel]
+        self.K = kernels.matrix(kernel, X, **params)
+        self.dual: Dual = build(model, labels(self.rng, model, n), np.ones(n))
+        self.work = WorkingSet(Gram(values, as_rows(X)), self.dual, capacity or n, 1)
+        self.beta = np.zeros_like(self.dual.target)
+
+    @property
+    def score(self) -> np.ndarray:
+        """Scores of all rows at `beta`."""
+        return self.K @ self.beta.sum(axis=0)
+
+    def admit(self, ids) -> None:
+        """Let rows in, with the present coefficients."""
+        ids = np.asarray(ids, dtype=np.int64)
+        rows = Candidates(ids, select(self.dual, ids), self.beta[:, ids].copy(), self.score[ids])
+        self.work.admit(rows, ids)
+
+    def collect(self) -> np.ndarray:
+        """Coefficients of all rows after the working set changed some."""
+        beta = self.beta.copy()
+        beta[:, self.work.ids[self.work.present]] = self.work.beta[:, self.work.present]
+        return beta
