@@ -313,7 +313,8 @@ NB_MODULE(_core, m) {
       .value("rbf", KernelKind::rbf)
       .value("poly", KernelKind::poly)
       .value("sigmoid", KernelKind::sigmoid)
-      .value("laplacian", KernelKind::laplacian);
+      .value("laplacian", KernelKind::laplacian)
+      .value("far_rbf", KernelKind::far_rbf);
 
   nb::class_<Kernel>(m, "Kernel")
       .def(
@@ -387,6 +388,14 @@ NB_MODULE(_core, m) {
         return nb::make_tuple(give(std::move(first)), distinct);
       },
       "rows"_a, "label"_a.noconvert(), "threads"_a);
+  m.def(
+      "largest_square",
+      [](const HeldRows& rows, int threads) {
+        require_threads(threads);
+        nb::gil_scoped_release release;
+        return largest_square(rows.view, threads);
+      },
+      "rows"_a, "threads"_a);
   m.def(
       "exp2",
       [](Array1<const double> z, Array1<double> out, bool in_double) {

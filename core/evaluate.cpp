@@ -108,7 +108,7 @@ void scan_inverted(const ScanTask& task, const Folding<T>& fold, const InvertedP
 template <KernelKind kind, class T>
 void scan_kernel(const ScanTask& task) {
   const Folding<T> fold(task.kernel);
-  if (wants_inverted(task.right)) {
+  if (kind != KernelKind::far_rbf && wants_inverted(task.right)) {
     InvertedPanel<T> panel;
     for (int64_t from = 0; from < task.right.size; from += kInvertedRows) {
       panel.pack(fold, task.right, from, std::min(from + kInvertedRows, task.right.size),
@@ -122,7 +122,7 @@ void scan_kernel(const ScanTask& task) {
     Panel<T> panel;
     panel.pack(fold, task.right, from, std::min(from + step, task.right.size), task.coef,
                task.threads);
-    if (task.left.rows->storage == Rows::Storage::dense)
+    if (kind == KernelKind::far_rbf || task.left.rows->storage == Rows::Storage::dense)
       scan_dense<kind>(task, fold, panel);
     else
       scan_sparse<kind>(task, fold, panel);
@@ -216,7 +216,7 @@ void tile_inverted(const TileTask& task, const Folding<T>& fold, const InvertedP
 template <KernelKind kind, class T>
 void tile_kernel(const TileTask& task) {
   const Folding<T> fold(task.kernel);
-  if (wants_inverted(task.right)) {
+  if (kind != KernelKind::far_rbf && wants_inverted(task.right)) {
     InvertedPanel<T> panel;
     for (int64_t from = 0; from < task.right.size; from += kInvertedRows) {
       panel.pack(fold, task.right, from, std::min(from + kInvertedRows, task.right.size), nullptr);
@@ -229,7 +229,7 @@ void tile_kernel(const TileTask& task) {
     Panel<T> panel;
     panel.pack(fold, task.right, from, std::min(from + step, task.right.size), nullptr,
                task.threads);
-    if (task.left.rows->storage == Rows::Storage::dense)
+    if (kind == KernelKind::far_rbf || task.left.rows->storage == Rows::Storage::dense)
       tile_dense<kind>(task, fold, panel, from);
     else
       tile_sparse<kind>(task, fold, panel, from);
@@ -250,6 +250,8 @@ void with_kind(KernelKind kind, F&& f) {
       return f(std::integral_constant<KernelKind, KernelKind::sigmoid>{});
     case KernelKind::laplacian:
       return f(std::integral_constant<KernelKind, KernelKind::laplacian>{});
+    case KernelKind::far_rbf:
+      return f(std::integral_constant<KernelKind, KernelKind::far_rbf>{});
   }
 }
 

@@ -6,16 +6,19 @@
 //   poly        g x.s + c0                                        z^degree
 //   sigmoid     2 (g x.s + c0)                    (times log2 e)  (2^z - 1) / (2^z + 1)
 //   laplacian   -g |x - s|_1                      (times log2 e)  2^z
+//   far_rbf     -g |x - s|^2                      (times log2 e)  2^z
 //
 // The factors are folded into the packed vectors s and into start values, so that the inner
-// loop is one multiply-add per feature (two operations for the laplacian).
+// loop is one multiply-add per feature (two operations for the last two).
+//
+// far_rbf is rbf for rows so long that the difference of their norms would have no digits left.
 #pragma once
 
 #include <cstdint>
 
 namespace widestreet {
 
-enum class KernelKind { linear, rbf, poly, sigmoid, laplacian };
+enum class KernelKind { linear, rbf, poly, sigmoid, laplacian, far_rbf };
 
 struct Kernel {
   KernelKind kind = KernelKind::rbf;

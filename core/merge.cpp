@@ -81,4 +81,23 @@ int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int t
   return distinct;
 }
 
+double largest_square(const Rows& rows, int threads) {
+  double largest = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest)
+  for (int64_t i = 0; i < rows.n; ++i) {
+    double square = 0;
+    if (rows.storage == Rows::Storage::dense) {
+      for (int64_t k = 0; k < rows.d; ++k) {
+        const double x = dense_value(rows, i, k) - (rows.centre ? rows.centre[k] : 0.0);
+        square += x * x;
+      }
+    } else {
+      for (int64_t p = rows.begin_of(i); p < rows.begin_of(i + 1); ++p)
+        square += rows.value_at(p) * rows.value_at(p);
+    }
+    largest = square > largest ? square : largest;
+  }
+  return largest;
+}
+
 }  // namespace widestreet

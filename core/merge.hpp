@@ -1,4 +1,4 @@
-// Rows that are equal in every feature and in their label are one variable with a wider box.
+// What is found out about rows before training: which are equal, and how long they are.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,14 @@
 
 namespace widestreet {
 
+// Rows that are equal in every feature and in their label are one variable with a wider box.
+//
 // Sets: first[i] to the smallest j whose row and label equal those of row i (i itself if none).
 // Zeros of either sign are equal. CSR rows must have sorted columns without repetition; explicit
 // zeros are ignored. Returns the number of distinct (row, label) pairs.
 int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int threads);
+
+// The largest |x|^2 of a row, relative to the centre where there is one.
+double largest_square(const Rows& rows, int threads);
 
 }  // namespace widestreet

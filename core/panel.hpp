@@ -53,6 +53,9 @@ struct Folding {
         right_scale = T(2 * k.gamma * kLog2e);
         start = T(2 * k.coef0 * kLog2e);
         break;
+      case KernelKind::far_rbf:
+        right_scale = left_scale = T(std::sqrt(k.gamma * kLog2e));
+        break;
       case KernelKind::laplacian:
         l1 = true;
         right_scale = left_scale = T(k.gamma * kLog2e);
@@ -65,7 +68,7 @@ template <KernelKind kind, class T>
 inline Vec<T> value_of(Vec<T> z, int degree) {
   if constexpr (kind == KernelKind::rbf) {
     return exp2_of(smaller(z, Vec<T>{}));
-  } else if constexpr (kind == KernelKind::laplacian) {
+  } else if constexpr (kind == KernelKind::laplacian || kind == KernelKind::far_rbf) {
     return exp2_of(z);
   } else if constexpr (kind == KernelKind::sigmoid) {
     const Vec<T> e = exp2_minus_one(smaller(z, splat(T(120))));
@@ -158,6 +161,10 @@ inline void dense_tile(const T* const* x, const T* x_start, int64_t d, const T* 
       if constexpr (kind == KernelKind::laplacian) {
         z[r][0] -= magnitude<T>(x[r][k] - s0);
         z[r][1] -= magnitude<T>(x[r][k] - s1);
+      } else if constexpr (kind == KernelKind::far_rbf) {
+        const Vec<T> d0 = x[r][k] - s0, d1 = x[r][k] - s1;
+        z[r][0] -= d0 * d0;
+        z[r][1] -= d1 * d1;
       } else {
         z[r][0] += x[r][k] * s0;
         z[r][1] += x[r][k] * s1;

@@ -97,11 +97,12 @@ class Examination:
             status = "optimal"
         gap = max(0.0, self.primal - self.dual)  # rounding may leave it just below zero
         scale = max(abs(self.primal), abs(self.dual))
+        relative = gap / scale if 0 < scale < float("inf") else gap
         return Certificate(
             primal_objective=float(self.primal),
             dual_objective=self.dual,
             gap=gap,
-            relative_gap=gap / scale if scale > 0 else 0.0,
+            relative_gap=relative,
             kkt_violation=self.violation,
             status=status,
             n_rows=len(self.score),
@@ -139,9 +140,12 @@ def examine(gram: Gram, dual: Dual, beta: Floats, place: Ints | None = None) -> 
     support = np.flatnonzero(coef)
     columns = support if place is None else place[support]
     score = gram.scan(place, columns, coef[support], dtype=np.float64)
+    bias = np.zeros(dual.groups)
+    if not np.isfinite(score).all():  # comparisons with what is no number prove nothing
+        inf = float("inf")
+        return Examination(score, bias, inf, -inf, inf, infeasibility(dual, beta))
     norm = float(coef[support] @ score[support])
     f = dual.target - score
-    bias = np.zeros(dual.groups)
     loss = violation = 0.0
     for g, total in enumerate(dual.total):
         mine = dual.group == g

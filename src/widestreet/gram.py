@@ -80,6 +80,11 @@ class Gram:
         return self._backend.cost
 
     @property
+    def fits_float32(self) -> bool:
+        """Whether float32 can hold the kernel values."""
+        return self._backend.fits_float32
+
+    @property
     def seconds_per_value(self) -> float:
         """Seconds a kernel value took in the scans so far."""
         return self._seconds / max(1, self._scanned)

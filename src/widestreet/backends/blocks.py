@@ -24,6 +24,7 @@ class BlockBackend:
     left: Rows
     right: Rows
     cost: float = 64.0
+    fits_float32: bool = False  # values come in float64 and may be of any size
 
     def _block(self, I: Ints | slice, J: Ints | slice) -> Real:
         if isinstance(self.left, KernelRows):

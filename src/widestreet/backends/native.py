@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,19 @@ from widestreet.arrays import Floats, Ints, Real
 from widestreet.kernels import RBF, Laplacian, Linear, NativeKernel, Poly, Sigmoid
 from widestreet.rows import Vectors
 
+# Above this gamma |x|^2 a distance computed from norms loses too many of its digits.
+_FAR = 1e3
+_FLOAT32_MAX = 1e30  # kernel values that may be added up and multiplied in float32
 
-def _native_kernel(kernel: NativeKernel) -> _core.Kernel:
+
+def _native_kernel(kernel: NativeKernel, longest: float) -> _core.Kernel:
+    """The kernel for the core; `longest` is the largest |x|^2 of a row."""
     kind = _core.KernelKind
     match kernel:
         case Linear():
             return _core.Kernel(kind.linear, 1.0, 0.0, 1)
+        case RBF(gamma) if gamma * longest > _FAR:
+            return _core.Kernel(kind.far_rbf, gamma, 0.0, 1)
         case RBF(gamma):
             return _core.Kernel(kind.rbf, gamma, 0.0, 1)
         case Laplacian(gamma):
@@ -37,12 +45,32 @@ class NativeBackend:
     right: Vectors
     threads: int
 
+    @cached_property
+    def _longest(self) -> float:
+        return max(rows.largest_square(self.threads) for rows in (self.left, self.right))
+
+    @cached_property
+    def _native(self) -> _core.Kernel:
+        return _native_kernel(self.kernel, self._longest)
+
+    @property
+    def fits_float32(self) -> bool:
+        """Whether no kernel value overflows in float32."""
+        match self.kernel:
+            case Linear():
+                return self._longest < _FLOAT32_MAX
+            case Poly(gamma, coef0, degree):
+                largest = gamma * self._longest + abs(coef0)
+                return float(largest) < float(_FLOAT32_MAX ** (1.0 / max(1, degree)))
+            case _:
+                return True
+
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
     ) -> None:
         """Add K[I, J] @ coef to `out`. Sets: out."""
         _core.scan(
-            _native_kernel(self.kernel),
+            self._native,
             self.left.native,
             I,
             self.right.native,
@@ -56,7 +84,7 @@ class NativeBackend:
     def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
         """Write K[I, J] into the rows `out_rows` of `out`. Sets: out."""
         _core.tile(
-            _native_kernel(self.kernel),
+            self._native,
             self.left.native,
             I,
             self.right.native,

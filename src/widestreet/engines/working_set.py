@@ -45,7 +45,7 @@ _IDLE_ROUNDS = 5  # rounds without progress after which the check is asked
 _NO_GAIN = 1e-14  # relative gain of the objective that is rounding
 _IDLE_CALLS = 8  # calls without progress after which a working set is as good as it gets
 _COARSE = 0.1  # part of tol by which float32 scores may be off
-_PATIENCE = 3  # checks by the certificate without progress before the engine gives up
+_PATIENCE = 3  # exact looks without progress before the engine gives up
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +105,10 @@ class WorkingSetEngine:
         self.timings: dict[str, float] = {}
         self._reluctance = 1.0  # to take Newton steps: grows when one is cut short
         self._best_objective, self._best_violation, self._idle = -np.inf, np.inf, 0
+        self._best_refreshed, self._refused = np.inf, 0
         self._solving = False  # whether the working set is ahead of the fleet
         self._linear = self._norm = 0.0  # t'beta and c'Kc of the model
-        if fleet.rows <= _DOUBLE_ROWS:
+        if fleet.rows <= _DOUBLE_ROWS or not fleet.gram.fits_float32:
             fleet.use_double()
             self.work.use_double()
 
@@ -151,7 +152,7 @@ class WorkingSetEngine:
             stuck = self._stuck(violation)
             if not stuck and not self.strategy.finished(self._situation(survey, violation)):
                 continue
-            if self._refresh_working_set() > self.tol and not stuck:
+            if not stuck and self._still_violates():
                 continue
             verdict = self._consult()
             if verdict.violation <= self.tol:
@@ -296,6 +297,13 @@ class WorkingSetEngine:
         highest, lowest = self.work.extremes()
         gap = np.maximum(highest, survey.highest) - np.minimum(lowest, survey.lowest)
         return max(0.0, float(gap.max()))
+
+    def _still_violates(self) -> bool:
+        """Whether exact scores show a violation in the working set, and it is worth going on."""
+        violation = self._refresh_working_set()
+        self._refused = 0 if violation < 0.5 * self._best_refreshed else self._refused + 1
+        self._best_refreshed = min(self._best_refreshed, violation)
+        return violation > self.tol and self._refused < _PATIENCE
 
     def _refresh_working_set(self) -> float:
         """Exact scores for the working set; returns the violation they show.

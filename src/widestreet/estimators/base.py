@@ -79,8 +79,9 @@ class KernelMachine(BaseEstimator):
         if self.max_iter != -1:
             checks.require_integer("max_iter", self.max_iter, least=1)
         memory = self.max_memory
-        if memory is None and self.cache_size is not None:
-            memory = 1e6 * checks.require_real("cache_size", self.cache_size, above=0.0)
+        if self.cache_size is not None:
+            cache = 1e6 * checks.require_real("cache_size", self.cache_size, above=0.0)
+            memory = cache if memory is None else memory
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Settings(
             strategy=checks.resolve_strategy(self.strategy),
@@ -89,8 +90,8 @@ class KernelMachine(BaseEstimator):
             max_time=max_time,
             max_memory=parse_memory(memory),
             threads=resolve_threads(self.n_jobs),
-            verbose=int(self.verbose),
-            skip=bool(self.shrinking),
+            verbose=checks.require_level("verbose", self.verbose),
+            skip=checks.require_flag("shrinking", self.shrinking),
             rng=np.random.default_rng(seed),
         )
 
@@ -128,6 +129,7 @@ class KernelMachine(BaseEstimator):
         if self.kernel == "precomputed":
             checks.check_kernel_matrix(X)
         elif not callable(self.kernel):
+            checks.check_magnitude(X)
             checks.warn_of_scales(X, getattr(self, "feature_names_in_", None))
         uses_gamma = self.kernel in ("rbf", "poly", "sigmoid", "laplacian")
         self._gamma = checks.resolve_gamma(self.gamma, X, weight) if uses_gamma else 0.0

@@ -22,7 +22,9 @@ KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
 STRATEGIES: Mapping[str, type] = {"auto": Auto, "smo": SMO}
 
 _BLOCK_ROWS = 1 << 14
-_SCALE_RATIO = 1e3  # columns this many times wider than the usual one drown the others
+_SCALE_RATIO = 1e3  # columns this many times wider than another drown it
+_SAMPLE_ROWS = 4096  # rows whose columns are looked at for that
+_LARGEST = 1e18  # its square is well within float32
 _NAMED = 5  # columns named in a warning
 
 
@@ -47,6 +49,20 @@ def require_integer(name: str, value: Any, *, least: int) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
     return int(value)
+
+
+def require_flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def require_level(name: str, value: Any) -> int:
+    """True, False, or how much of something, from zero up."""
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    return require_integer(name, value, least=0)
 
 
 def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -162,25 +178,48 @@ def check_kernel_matrix(K: Any) -> None:
             )
 
 
+def check_class_weight(class_weight: Any) -> None:
+    """A dict of class weights must hold positive numbers."""
+    if isinstance(class_weight, Mapping):
+        for label, weight in class_weight.items():
+            require_real(f"class_weight[{label!r}]", weight, above=0.0)
+
+
+def check_magnitude(X: Any) -> None:
+    """Numbers must leave room for their squares and products."""
+    values = X.data if sparse.issparse(X) else X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if largest > _LARGEST:
+        raise ValueError(
+            f"X contains values as large as {largest:.3g}, whose kernel values cannot be computed; "
+            "scale the features, for example with sklearn.preprocessing.StandardScaler"
+        )
+
+
 def warn_of_scales(X: Any, names: Any = None) -> None:
     """Warn once if some columns are so wide that the kernel sees nothing else."""
-    if sparse.issparse(X) or X.shape[1] < 2:
-        return
-    sample = X[:: max(1, X.shape[0] // 4096)]
-    spread = sample.std(axis=0, dtype=np.float64)
+    spread = _spread(X)
     varying = spread[spread > 0]
     if len(varying) < 2:
         return
-    wide = np.flatnonzero(spread > _SCALE_RATIO * np.median(varying))
-    if len(wide) == 0 and varying.max() > _SCALE_RATIO * varying.min() and len(varying) == 2:
-        wide = np.flatnonzero(spread == varying.max())
+    wide = np.flatnonzero(spread > _SCALE_RATIO * varying.min())
     if len(wide):
         shown = ", ".join(str(names[j] if names is not None else j) for j in wide[:_NAMED])
         more = f" and {len(wide) - _NAMED} more" if len(wide) > _NAMED else ""
         warnings.warn(
-            f"columns {shown}{more} vary more than {_SCALE_RATIO:g} times as much as the others, "
+            f"columns {shown}{more} vary more than {_SCALE_RATIO:g} times as much as others, "
             "which the kernel will hardly see; scale the features first, for example with "
             "sklearn.preprocessing.StandardScaler in a pipeline",
             UserWarning,
             stacklevel=4,
         )
+
+
+def _spread(X: Any) -> Floats:
+    """How wide each column is: its deviation, or for sparse data the size of what is stored."""
+    if sparse.issparse(X):
+        square = np.bincount(X.indices, np.square(X.data, dtype=np.float64), X.shape[1])
+        count = np.bincount(X.indices, minlength=X.shape[1])
+        return np.asarray(np.sqrt(square / np.maximum(count, 1)))
+    sample = X[:: max(1, X.shape[0] // _SAMPLE_ROWS)]
+    return np.asarray(sample.std(axis=0, dtype=np.float64))

@@ -171,6 +171,7 @@ default="rbf"
             The fitted estimator itself.
         """
         settings = self._settings()
+        checks.check_class_weight(self.class_weight)
         C = checks.require_real("C", self.C, above=0.0)
         X, y = self._validated(X, y)
         check_classification_targets(y)

@@ -134,7 +134,8 @@ def working_set_capacity(max_memory: int, dual: Dual, columns: int) -> int:
     if max_memory < least:
         raise ValueError(
             f"max_memory={max_memory:,} bytes is too small: {dual.rows:,} rows of {columns:,} "
-            f"columns need at least {least:,} bytes; raise max_memory or leave it at None"
+            f"columns need at least {least:,} bytes; raise max_memory (or cache_size), or leave "
+            "both at None"
         )
     return int(np.sqrt((max_memory - fixed) / 16))
 

@@ -36,6 +36,10 @@ class DenseRows:
     def native(self) -> _core.Rows:
         return _core.Rows.dense(self.values, self.centre)
 
+    def largest_square(self, threads: int) -> float:
+        """The largest |x|^2 of a row, relative to the centre."""
+        return _core.largest_square(self.native, threads)
+
     def take(self, index: Ints) -> DenseRows:
         return DenseRows(self.values[index], self.centre)
 
@@ -63,6 +67,10 @@ class CsrRows:
             wide = np.promote_types(indices.dtype, indptr.dtype)
             indices, indptr = indices.astype(wide), indptr.astype(wide)
         return _core.Rows.csr(csr.data, indices, indptr, *self.shape)
+
+    def largest_square(self, threads: int) -> float:
+        """The largest |x|^2 of a row."""
+        return _core.largest_square(self.native, threads)
 
     def take(self, index: Ints) -> CsrRows:
         return CsrRows(self.values[index])

@@ -1,0 +1,324 @@
+"""Budgets and manners: time, steps, memory, Ctrl-C, silence, threads."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_info
+
+import widestreet as ws
+from conftest import TOL
+from fitting import beta_of, coefficients, decision, fitted
+from machines import assert_same_function, data, machine
+from problems import kernel_matrix, reference_qp, toy_svc, toy_svr
+from reference import duals, kernels, kkt
+from widestreet.datasets import friedman, twonorm
+from widestreet.engines.subproblem import WorkingSet
+from widestreet.estimators import training
+from widestreet.strategies import Auto
+
+GENEROUS = 10.0  # seconds by which a busy machine may be late
+
+
+def long_problem(task: str, n: int = 40_000):
+    """Rows and an estimator that would take minutes."""
+    if task == "svc":
+        X, y = twonorm(n, random_state=0, dtype=np.float32)
+        return X, y, ws.SVC(C=10.0, gamma=0.2, tol=1e-7, random_state=0)
+    X, y = friedman(n, random_state=0, dtype=np.float32)
+    return X, y, ws.SVR(C=100.0, gamma=0.5, tol=1e-7, random_state=0)
+
+
+# -- silence -----------------------------------------------------------------------------------
+
+
+def test_silent_by_default(task, capfd):
+    X, y = data(task)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        decision(machine(task).fit(X, y), X)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_logging_says_nothing_unless_asked(task, caplog):
+    with caplog.at_level(logging.INFO):
+        machine(task).fit(*data(task))
+    assert caplog.records == []
+    assert logging.getLogger("widestreet").handlers == []
+
+
+def test_signal_handlers_and_random_state_are_left_alone(task):
+    handler = signal.getsignal(signal.SIGINT)
+    state = np.random.get_state()[1].copy()  # noqa: NPY002 - this is the one not to touch
+    machine(task, random_state=0).fit(*data(task))
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert np.array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+
+
+# -- time and steps ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seconds", [0.3, 1.0])
+def test_max_time_is_honoured(task, seconds):
+    X, y, model = long_problem(task)
+    begun = time.perf_counter()
+    with pytest.warns(ConvergenceWarning, match=r"time_limit.*max_time") as caught:
+        model.set_params(max_time=seconds).fit(X, y)
+    assert time.perf_counter() - begun < seconds + GENEROUS
+    assert [warning.filename for warning in caught] == [__file__]
+    assert model.certificate_.status == "time_limit"
+    assert model.fit_status_ == 1
+    assert np.isfinite(decision(model, X[:100])).all()
+
+
+def test_a_time_limit_leaves_time_for_the_certificate():
+    """A tenth of the time is enough here to look at all rows."""
+    X, y, model = long_problem("svr", 5000)
+    with pytest.warns(ConvergenceWarning, match=r"time_limit.*violation.*gap.*max_time"):
+        model.set_params(max_time=1.0, n_jobs=1).fit(X, y)
+    assert model.certificate_.n_rows == len(y)
+    assert np.isfinite(model.certificate_.gap)
+
+
+def test_a_longer_time_gives_a_better_point():
+    X, y, model = long_problem("svr", 5000)
+    values = []
+    for seconds in (0.05, 0.3, 1.0):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.set_params(max_time=seconds, n_jobs=1).fit(X, y)
+        values.append(model.certificate_.dual_objective)
+    assert values == sorted(values)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "smo"])
+def test_max_iter_limits_pair_steps(task, strategy):
+    X, y = data(task)
+    model = machine(task, max_iter=20, strategy=strategy)
+    with pytest.warns(ConvergenceWarning, match=r"iteration_limit.*gap.*max_iter"):
+        model.fit(X, y)
+    assert model.certificate_.status == "iteration_limit"
+    assert np.max(model.n_iter_) == 20
+    enough = machine(task, max_iter=10**6, strategy=strategy).fit(X, y)
+    assert enough.certificate_.status == "optimal"
+    assert_same_function(enough, machine(task, strategy=strategy).fit(X, y), X)
+
+
+def test_a_limit_that_is_never_reached_changes_nothing(task):
+    X, y = data(task)
+    one, other = machine(task).fit(X, y), machine(task, max_time=1e6, max_iter=10**9).fit(X, y)
+    assert np.array_equal(one.dual_coef_, other.dual_coef_)
+
+
+# -- Ctrl-C ------------------------------------------------------------------------------------
+
+
+class Interrupting:
+    """A kernel that is interrupted at one of its calls."""
+
+    def __init__(self, at: int | None) -> None:
+        self.at, self.calls = at, 0
+
+    def __call__(self, A, B):
+        self.calls += 1
+        if self.calls == self.at:
+            raise KeyboardInterrupt
+        return kernels.matrix("rbf", A, B, gamma=0.5)
+
+
+def test_an_interrupt_at_any_call_leaves_a_model(task):
+    X, y = data(task, 60)
+    whole = Interrupting(None)
+    small = Auto(start_size=16, max_size=32)
+    machine(task, kernel=whole, strategy=small).fit(X, y)
+    assert whole.calls > 5
+    for at in range(1, whole.calls + 1):
+        model = machine(task, kernel=Interrupting(at), strategy=small, on_interrupt="keep")
+        with pytest.warns(ConvergenceWarning, match=r"interrupted.*gap"):
+            model.fit(X, y)
+        assert model.certificate_.status == "interrupted"
+        assert model.fit_status_ == 1
+        assert np.isfinite(decision(model, X)).all()
+        coef = coefficients(model)
+        assert np.abs(coef).max(initial=0.0) <= model.C
+        assert abs(coef.sum()) <= TOL.feasibility * model.C * len(y)
+
+
+def test_an_interrupt_is_raised_by_default(task):
+    X, y = data(task, 60)
+    model = machine(task, kernel=Interrupting(4), strategy=Auto(start_size=16, max_size=32))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.certificate_.status == "interrupted"
+    assert np.isfinite(decision(model, X)).all()
+
+
+def test_a_model_nobody_had_time_to_examine_states_its_own_objective(task, monkeypatch):
+    """Interrupted in the middle of a working set: what it says belongs to what it returns."""
+    problem = toy_svc(60) if task == "svc" else toy_svr(60)
+    solve = WorkingSet.solve
+
+    def interrupted(self, tol, max_steps, block):
+        solve(self, tol, 5, block)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(WorkingSet, "solve", interrupted)
+    monkeypatch.setattr(training, "_ANSWER_WITHIN", -1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = fitted(problem, on_interrupt="keep")
+    assert (model.certificate_.status, model.certificate_.n_rows) == ("interrupted", 0)
+    assert len(model.support_) > 0
+    dual = duals.in_beta_space(reference_qp(problem))
+    value = kkt.dual_objective(kernel_matrix(problem), dual, beta_of(model))
+    assert model.certificate_.dual_objective == pytest.approx(value, rel=TOL.trace_rel)
+
+
+CHILD = """
+    import json, sys, time
+    import numpy as np
+    from test_manners import decision, long_problem
+
+    task, mode = sys.argv[1:]
+    X, y, model = long_problem(task, 150_000)
+    model.set_params(on_interrupt=mode)
+    print("fitting", flush=True)
+    raised = False
+    try:
+        model.fit(X, y)
+    except KeyboardInterrupt:
+        raised = True
+    ended = time.monotonic()
+    finite = bool(np.isfinite(decision(model, X[:1000])).all())
+    status = model.certificate_.status
+    print(json.dumps({"ended": ended, "raised": raised, "status": status, "finite": finite}))
+"""
+
+
+def interrupt_after_a_second(task: str, mode: str) -> dict:
+    """What a fit in another process reports, and how long after the signal it ended."""
+    path = ":".join(p for p in sys.path if p)
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(CHILD), task, mode],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin"},
+    )
+    try:
+        assert child.stdout.readline().strip() == "fitting"
+        time.sleep(1.0)
+        sent = time.monotonic()  # one clock for both processes
+        child.send_signal(signal.SIGINT)
+        report = json.loads(child.communicate(timeout=60)[0])
+    finally:
+        child.kill()
+        child.wait()
+    return report | {"answered": report["ended"] - sent}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent the POSIX way")
+@pytest.mark.parametrize(("task", "mode"), [("svc", "raise"), ("svc", "keep"), ("svr", "keep")])
+def test_ctrl_c_is_answered_within_half_a_second(task, mode):
+    report = interrupt_after_a_second(task, mode)
+    if report["answered"] > 0.5:  # another process may have been in the way: once more
+        report = interrupt_after_a_second(task, mode)
+    assert report["status"] == "interrupted"
+    assert report["raised"] == (mode == "raise")
+    assert report["finite"]
+    assert report["answered"] <= 0.5
+
+
+# -- memory ------------------------------------------------------------------------------------
+
+MEASURED = """
+    import resource, sys, warnings
+    import numpy as np
+    import widestreet as ws
+    from widestreet.datasets import twonorm
+
+    def peak():
+        unit = 1 if sys.platform == "darwin" else 1024
+        return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    warnings.simplefilter("ignore")
+    X, y = twonorm(1_000_000, random_state=0, dtype=np.float32)
+    ws.SVC().fit(X[:500], y[:500])  # whatever is loaded and started once
+    before = peak()
+    model = ws.SVC(gamma=0.05, max_memory="1GB", max_time=12, random_state=0).fit(X, y)
+    model.predict(X[:100_000])
+    print(peak() - before, max(record.working_set for record in model.trace_))
+"""
+
+
+@pytest.mark.memory
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the resource module")
+def test_a_million_rows_in_a_gigabyte():
+    """Peak resident memory minus what was there before, which includes the data."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(MEASURED)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    used, working_set = map(int, done.stdout.split())
+    assert working_set > 2000  # it was at work
+    assert used < 1.2e9
+
+
+def test_less_memory_is_a_smaller_working_set_and_the_same_function(task):
+    """Tiles are the only large thing; the least there may be holds fewer rows than are needed."""
+    X, y = data(task, 3000)
+    roomy = machine(task, C=1.0, tol=1e-5).fit(X, y)
+    with pytest.raises(ValueError, match="max_memory") as caught:
+        machine(task, max_memory=1).fit(X, y)
+    least = int(str(caught.value).split("at least ")[1].split(" ")[0].replace(",", ""))
+    tight = machine(task, C=1.0, tol=1e-5, max_memory=least).fit(X, y)
+    assert max(record.working_set for record in tight.trace_) <= 256 < len(tight.support_)
+    assert tight.certificate_.status == roomy.certificate_.status == "optimal"
+    difference = np.abs(decision(roomy, X) - decision(tight, X)).max()
+    assert difference <= 2 * 1e-5 * np.abs(roomy.dual_coef_).sum()
+
+
+# -- threads -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_n_jobs_holds_for_linear_algebra_too(task, n_jobs):
+    """Newton steps factorise matrices: more BLAS threads than asked for would be a surprise."""
+    seen = []
+
+    class Watching(Auto):
+        def finished(self, situation):
+            seen.append(blas_threads())
+            return super().finished(situation)
+
+    before = blas_threads()
+    machine(task, n_jobs=n_jobs, strategy=Watching()).fit(*data(task))
+    assert seen
+    assert max(seen) <= n_jobs
+    assert blas_threads() == before
+
+
+def blas_threads() -> int:
+    return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+
+def test_fits_in_several_threads_of_python(task):
+    X, y = data(task)
+    alone = machine(task).fit(X, y)
+    with ThreadPoolExecutor(4) as pool:
+        models = list(pool.map(lambda _: machine(task).fit(X, y), range(8)))
+    for model in models:
+        assert np.array_equal(model.dual_coef_, alone.dual_coef_)
