@@ -279,3 +279,17 @@ def test_threads_change_no_bit(kind):
     one, two = (make(kind, threads=threads)[0] for threads in (1, 2))
     assert np.array_equal(one.block(), two.block())
     assert np.array_equal(one.scan(None, None, np.ones(N)), two.scan(None, None, np.ones(N)))
+
+
+@pytest.mark.parametrize("length", [1e2, 1e5, 1e9])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_distances_between_long_rows_keep_their_digits(length, form, rng):
+    """Two rows a unit apart and far from the mean: written as norms, nothing would be left."""
+    X = rng.choice([-1.0, 1.0], size=(40, 3)) * length + rng.normal(size=(40, 3))
+    exact = kernels.matrix("rbf", X, gamma=0.5)
+    gram = Gram(RBF(0.5), as_rows(form(X), centred=True))
+    ulps = length * np.finfo(np.float64).eps  # of the features themselves
+    assert np.abs(gram.block() - exact).max() <= TOL.kernel_float64 + TOL.figures * ulps
+    coef = rng.normal(size=40)
+    error = np.abs(gram.scan(None, None, coef) - exact @ coef).max()
+    assert error <= np.abs(coef).sum() * (TOL.scan_float64 + TOL.figures * ulps)

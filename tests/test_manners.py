@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import textwrap
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -99,7 +101,8 @@ def test_a_longer_time_gives_a_better_point():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.set_params(max_time=seconds, n_jobs=1).fit(X, y)
         values.append(model.certificate_.dual_objective)
-    assert values == sorted(values)
+    for one, other in pairwise(values):
+        assert other >= one * (1 - TOL.trace_rel)
 
 
 @pytest.mark.parametrize("strategy", ["auto", "smo"])
@@ -208,12 +211,12 @@ CHILD = """
 
 def interrupt_after_a_second(task: str, mode: str) -> dict:
     """What a fit in another process reports, and how long after the signal it ended."""
-    path = ":".join(p for p in sys.path if p)
+    path = os.pathsep.join(p for p in sys.path if p)
     child = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(CHILD), task, mode],
         stdout=subprocess.PIPE,
         text=True,
-        env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin"},
+        env=os.environ | {"PYTHONPATH": path},
     )
     try:
         assert child.stdout.readline().strip() == "fitting"
