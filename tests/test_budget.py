@@ -120,10 +120,11 @@ def test_the_certificate_may_use_what_was_kept_back(clock):
     assert caught.value.status == "time_limit"
 
 
-def test_at_most_half_is_kept_back(clock):
+@pytest.mark.parametrize(("asked", "left"), [(0.0, 9.0), (3.0, 7.0), (1e6, 2.0)])
+def test_a_tenth_to_four_fifths_are_kept_back(clock, asked, left):
     budget = clock.budget(max_time=10.0)
-    budget.keep_back(1e6)
-    clock.now += 4.9
+    budget.keep_back(asked)
+    clock.now += left - 0.1
     budget.look_at_clock()
     clock.now += 0.2
     with pytest.raises(OutOfBudget):

@@ -268,9 +268,10 @@ def test_between_may_stop_the_work():
 
 def test_time_per_value_is_measured():
     gram, _ = make("rbf")
-    assert gram.seconds_per_value == 0.0
+    guess = gram.seconds_per_value
+    assert guess > 0
     gram.scan(None, None, np.ones(N))
-    assert gram.seconds_per_value > 0
+    assert 0 < gram.seconds_per_value != guess
     assert gram.cost > 0
 
 

@@ -12,10 +12,18 @@ from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
 from conftest import TOL
-from fitting import Solved, build_dual, in_reference_terms, solve_dual
-from problems import toy_model, toy_svc, toy_svr
+from fitting import Solved, beta_of, build_dual, fitted, in_reference_terms, solve_dual
+from problems import (
+    generate,
+    kernel_matrix,
+    reference_optimum,
+    reference_qp,
+    toy_model,
+    toy_svc,
+    toy_svr,
+)
 from reference import kkt
-from reference.duals import MODELS
+from reference.duals import MODELS, in_beta_space
 from reference.qp import solve_qp
 from widestreet import kernels
 from widestreet.datasets import checkerboard, friedman, twonorm
@@ -121,6 +129,19 @@ def test_all_five_duals_against_the_quadratic_programme(model, strategy, rng):
         assert kkt.kkt_violation(K, reference, beta) <= TOL.violation
         optimum = -solve_qp(qp.Q, qp.p, qp.A, qp.d, qp.upper).objective
         value = kkt.dual_objective(K, reference, beta)
+        assert value == pytest.approx(optimum, rel=TOL.objective_rel)
+
+
+@pytest.mark.parametrize("problem", generate()[1::4], ids=lambda problem: problem.name)
+def test_working_sets_of_a_few_rows(problem):
+    """Most support vectors are outside at any time, often all of them at a bound."""
+    strategy = Auto(start_size=8, max_size=16)
+    model = fitted(problem, strategy=strategy, tol=TOL.violation, max_time=10.0)
+    assert model.certificate_.status == "optimal"
+    dual = in_beta_space(reference_qp(problem))
+    if problem.convex:
+        value = kkt.dual_objective(kernel_matrix(problem), dual, beta_of(model))
+        optimum = -reference_optimum(problem).objective
         assert value == pytest.approx(optimum, rel=TOL.objective_rel)
 
 

@@ -49,9 +49,9 @@ class Budget:
         return 2**62 if self.max_steps < 0 else max(0, self.max_steps - self._steps)
 
     def keep_back(self, seconds: float) -> None:
-        """Reserve time for the certificate, at most half of all there is. Sets: reserve."""
+        """Reserve time for the certificate, a tenth to four fifths of all. Sets: reserve."""
         if self.max_time is not None:
-            self.reserve = min(seconds, 0.5 * self.max_time)
+            self.reserve = min(max(seconds, 0.1 * self.max_time), 0.8 * self.max_time)
 
     def look_at_clock(self) -> None:
         """Raise OutOfBudget when the time for rounds is up."""

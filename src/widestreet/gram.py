@@ -20,9 +20,9 @@ from widestreet.backends.native import NativeBackend
 from widestreet.kernels import Callable, Kernel, Precomputed
 from widestreet.rows import KernelRows, Rows
 
-# One native call is kept below this many multiply-adds, so that signals and clocks are looked at
-# between calls: about a tenth of a second on two cores with AVX2.
-_CALL_COST = 3e9
+# One native call is kept below this many multiply-adds per thread, so that signals and clocks are
+# looked at between calls: some hundredths of a second with AVX2.
+_CALL_COST = 1e9
 
 
 Action: TypeAlias = Function[[], None]
@@ -64,6 +64,7 @@ class Gram:
         self.left = left
         self.right = right
         self.between = between
+        self._threads = threads
         self.kernel_values = 0
         self._seconds, self._scanned = 0.0, 0
         self._backend: NativeBackend | BlockBackend
@@ -86,8 +87,10 @@ class Gram:
 
     @property
     def seconds_per_value(self) -> float:
-        """Seconds a kernel value took in the scans so far."""
-        return self._seconds / max(1, self._scanned)
+        """Seconds a kernel value took in the scans so far, or a guess before the first."""
+        if self._scanned == 0:
+            return 1e-10 * self.cost
+        return self._seconds / self._scanned
 
     def diag(self, I: Ints | None = None) -> Floats:
         """K(x, x) of the left rows I (all when None)."""
@@ -143,7 +146,7 @@ class Gram:
 
     def _pieces(self, height: int, width: int) -> Iterator[slice]:
         """Cut a list of left rows so that no single call takes long."""
-        step = max(48, int(_CALL_COST / (self.cost * max(1, width))))
+        step = max(48, int(self._threads * _CALL_COST / (self.cost * max(1, width))))
         for a in range(0, height, step):
             self.between()
             yield slice(a, min(a + step, height))

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
+from functools import cache
 from numbers import Integral
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 from widestreet import _core
 
@@ -35,6 +40,18 @@ def resolve_threads(n_jobs: int | None) -> int:
     if n_jobs < 0:
         return max(1, _available() + 1 + int(n_jobs))
     return int(n_jobs)
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """The thread pools of the process, looked for once."""
+    return ThreadpoolController()
+
+
+def limited_blas(threads: int) -> AbstractContextManager[Any]:
+    """Let linear algebra use no more than this many threads for a while."""
+    limit: AbstractContextManager[Any] = _controller().limit(limits=threads, user_api="blas")
+    return limit
 
 
 _forced = os.environ.get("WIDESTREET_INSTRUCTION_SET")

@@ -106,7 +106,7 @@ class WorkingSetEngine:
         self._reluctance = 1.0  # to take Newton steps: grows when one is cut short
         self._best_objective, self._best_violation, self._idle = -np.inf, np.inf, 0
         self._best_refreshed, self._refused = np.inf, 0
-        self._solving = False  # whether the working set is ahead of the fleet
+        self._before: tuple[Floats, Floats] | None = None  # where the present solve began
         self._linear = self._norm = 0.0  # t'beta and c'Kc of the model
         if fleet.rows <= _DOUBLE_ROWS or not fleet.gram.fits_float32:
             fleet.use_double()
@@ -122,8 +122,10 @@ class WorkingSetEngine:
             status = stop.status
         except KeyboardInterrupt:
             status = "interrupted"
+        if self._before is not None:  # stopped in the middle of a solve: what it reached counts
+            self._publish()
         return Solution(
-            beta=self._collect(),
+            beta=self.fleet.collect(),
             bias=self.model.bias,
             dual_objective=self._linear - 0.5 * self._norm,
             status=status,
@@ -142,8 +144,8 @@ class WorkingSetEngine:
             proposal = self.strategy.propose(situation, self.rng)
             self._exchange(proposal)
             # 2) solve, 3) publish
-            beta, score = self._solve_working_set(proposal.inner_tol)
-            self._publish(beta, score)
+            self._solve_working_set(proposal.inner_tol)
+            self._publish()
             # 4) survey
             survey = self._survey(proposal.survey)
             violation = self._violation(survey)
@@ -212,23 +214,20 @@ class WorkingSetEngine:
             work.admit(*fleet.take(np.sort(proposal.add), self.model))
         self._clock("exchange", begun)
 
-    def _solve_working_set(self, tol: float) -> tuple[Floats, Floats]:
+    def _solve_working_set(self, tol: float) -> None:
         """Pair steps to `tol`, with Newton steps when they get slow.
 
         A Newton step is taken when the pair steps since the last one cost as much as it will, so
         that it never more than doubles the work.
 
-        Returns
-        -------
-        beta, score : ndarray
-            Before the solve.
+        Sets: beta and score of the working set.
         """
         begun = time.perf_counter()
         work = self.work
-        before = work.beta[:, work.present].copy(), work.score[work.present].copy()
-        self._solving = True
+        self._before = work.beta[:, work.present].copy(), work.score[work.present].copy()
         violation, best, spent, idle = np.inf, np.inf, 0.0, 0
         while violation > tol:
+            self._keep_time()
             self.budget.look_at_clock()
             newton = self._reluctance * max(1.0, float(work.free().sum())) ** 3 / 3
             pace = _STEP_COST * min(_BLOCK, work.size)
@@ -250,10 +249,17 @@ class WorkingSetEngine:
         if tol <= MARGIN * self.tol and work.free().sum() <= _SMALL_FREE:
             polish(work)  # costs next to nothing and leaves the free variables exact
         self._clock("solve", begun)
-        return before
 
-    def _publish(self, beta: Floats, score: Floats) -> None:
-        """Make the state of the working set the model; its state before is given."""
+    def _keep_time(self) -> None:
+        """Keep time back for a certificate of the model as it is now."""
+        support = max(len(self.model.ids), int(np.count_nonzero(self.work.coef())))
+        seconds = 2.0 * self.fleet.gram.seconds_per_value  # float64 takes twice as long
+        self.budget.keep_back(seconds * self.fleet.rows * support)
+
+    def _publish(self) -> None:
+        """Make the state of the working set the model."""
+        assert self._before is not None
+        (beta, score), self._before = self._before, None
         work, model = self.work, self.model
         now, ids = work.beta[:, work.present], work.ids[work.present]
         change, moved = now - beta, work.score[work.present] - score
@@ -262,7 +268,6 @@ class WorkingSetEngine:
         self._linear += float((work.target[:, work.present] * change).sum())
         self._norm += float(coef @ (2.0 * score + moved))
         self.fleet.store(ids, now)
-        self._solving = False
         inside = work.coef() != 0
         outside = ~np.isin(model.ids, ids)
         model.publish(
@@ -270,9 +275,6 @@ class WorkingSetEngine:
             np.concatenate([work.coef()[inside], model.coef[outside]]),
             self._bias(),
             _SKIP_SAFETY * length,
-        )
-        self.budget.keep_back(
-            2.0 * self.fleet.gram.seconds_per_value * self.fleet.rows * len(model.ids)
         )
 
     def _bias(self) -> Floats:
@@ -286,6 +288,7 @@ class WorkingSetEngine:
 
     def _survey(self, order: SurveyOrder) -> Survey:
         begun = time.perf_counter()
+        self._keep_time()
         survey = self.fleet.survey(
             self.model, replace(order, skip=order.skip and self.skip), self.rng
         )
@@ -357,12 +360,6 @@ class WorkingSetEngine:
         self._norm = float(model.coef @ verdict.score[model.ids])
         model.bias = self._bias()
         return self._survey(SurveyOrder(self.capacity, MARGIN * self.tol, whole=True))
-
-    def _collect(self) -> Floats:
-        """The best feasible point there is."""
-        if self._solving:
-            self.fleet.store(self.work.ids[self.work.present], self.work.beta[:, self.work.present])
-        return self.fleet.collect()
 
     # -- the record ------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from widestreet.progress import observer
 from widestreet.rows import Rows
 from widestreet.solution import Solution
 from widestreet.strategies import Strategy
+from widestreet.threads import limited_blas
 
 _LEAST_TILE = 256  # rows of the smallest working set worth having
 _PANEL_BYTES = 1 << 26  # scratch of a scan
@@ -69,7 +70,10 @@ def train(
     gram = Gram(kernel, rows, threads=settings.threads, between=budget.look_at_clock)
     proof = Gram(kernel, rows, threads=settings.threads, between=budget.look_at_end)
     examiner = _Examiner(proof, dual, place)
-    with observer(settings.verbose, settings.tol) as observe:
+    with (
+        limited_blas(settings.threads),
+        observer(settings.verbose, settings.tol) as observe,
+    ):
         solution = WorkingSetEngine(
             Fleet.of(gram, dual, place, threads=settings.threads),
             settings.strategy,
@@ -83,7 +87,7 @@ def train(
             skip=settings.skip,
         ).solve()
     certificate, bias = examiner.certify(solution, settings.tol, gram.seconds_per_value)
-    if certificate.status not in ("optimal", "approximate", "interrupted"):
+    if certificate.status not in ("optimal", "approximate"):
         warnings.warn(_advice(certificate), ConvergenceWarning, stacklevel=4)
     every = solution.kernel_values + examiner.gram.kernel_values
     return Trained(replace(solution, kernel_values=every), bias, certificate)
@@ -145,6 +149,7 @@ def _advice(certificate: Certificate) -> str:
     cure = {
         "time_limit": "raise max_time",
         "iteration_limit": "raise max_iter or set it to -1",
+        "interrupted": "let it run to the end",
     }.get(certificate.status, "scale the features, lower C, or accept a larger tol")
     if certificate.n_rows == 0:
         return (
