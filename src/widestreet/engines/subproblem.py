@@ -17,8 +17,8 @@ from widestreet.duals import Dual
 from widestreet.gram import Gram
 from widestreet.shard import Candidates
 
-# Pair steps times rows of a block in one native call: about a tenth of a second.
-_CALL_WORK = 2e8
+# Pair steps times rows of a block in one native call: some hundredths of a second.
+_CALL_WORK = 5e7
 _ROUND_TO = 16  # arrays grow by multiples of this
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -40,6 +40,8 @@ class WorkingSet:
         Rows present. The arrays below may be longer; `present` says which part counts.
     ids, place : ndarray
         Of each row: its number, and where it stands among the rows of the Gram.
+    entered : ndarray
+        With which of the `admissions` each row came.
     target, lower, upper, group, beta : ndarray of shape (layers, length)
     score : ndarray
     tile : ndarray of shape (length, length)
@@ -54,6 +56,8 @@ class WorkingSet:
         self.size = 0
         self.ids: Ints = np.zeros(0, dtype=np.int64)
         self.place: Ints = np.zeros(0, dtype=np.int64)
+        self.entered: Ints = np.zeros(0, dtype=np.int64)
+        self.admissions = 0
         self.score: Floats = np.zeros(0)
         self.target: Floats = np.zeros((dual.layers, 0))
         self.lower: Floats = np.zeros((dual.layers, 0))
@@ -77,7 +81,8 @@ class WorkingSet:
             return
         length = max(room, min(2 * length, self.capacity))
         length = -(-length // _ROUND_TO) * _ROUND_TO
-        for name in ("ids", "place", "score", "target", "lower", "upper", "beta", "group"):
+        names = ("ids", "place", "entered", "score", "target", "lower", "upper", "beta", "group")
+        for name in names:
             setattr(self, name, _grown(getattr(self, name), length))
         tile = np.empty((length, length), dtype=self.tile.dtype)
         tile[self.present, self.present] = self.tile[self.present, self.present]
@@ -90,7 +95,9 @@ class WorkingSet:
             return
         self._reserve(new)
         slots = np.arange(old, new)
+        self.admissions += 1
         self.ids[old:new], self.place[old:new] = rows.ids, place
+        self.entered[old:new] = self.admissions
         self.score[old:new] = rows.score
         self.beta[:, old:new] = rows.beta
         self.target[:, old:new] = rows.variables.target
@@ -112,7 +119,7 @@ class WorkingSet:
         gaps = np.flatnonzero(leaving[:size])
         movers = size + np.flatnonzero(~leaving[size:])
         if len(gaps):
-            for array in (self.ids, self.place, self.score):
+            for array in (self.ids, self.place, self.entered, self.score):
                 array[gaps] = array[movers]
             for layered in (self.target, self.lower, self.upper, self.beta, self.group):
                 layered[:, gaps] = layered[:, movers]

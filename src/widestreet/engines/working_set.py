@@ -194,6 +194,7 @@ class WorkingSetEngine:
             violation=violation,
             support=np.asarray(work.beta[:, work.present].any(axis=0)),
             free=np.asarray(work.free().any(axis=0)),
+            newest=work.entered[work.present] == work.admissions,
             slack=work.slack(self.model.bias),
             violators=survey.ids,
             excess=survey.violation,

@@ -73,14 +73,15 @@ class Auto:
         """Rows to drop: idle ones always, others when room is short.
 
         Support vectors at a bound make way for up to half a set of newcomers, those farthest from
-        violating first; free ones only for a quarter, at random, which happens when the memory is
-        too small for all of them.
+        violating first, but those that came last go last: two rows that violate against each other
+        must meet. Free ones make way only for a quarter, at random, which happens when the memory
+        is too small for all of them.
         """
         near = situation.slack < self.keep_slack * situation.violation
         drop = ~situation.support & ~near
         newcomers = len(situation.violators)
         for movable, share, urgency in (
-            (~situation.free, limit // 2, situation.slack),
+            (~situation.free, limit // 2, np.where(situation.newest, -np.inf, situation.slack)),
             (situation.free, max(1, limit // 4), rng.random(len(drop))),
         ):
             excess = len(drop) - int(drop.sum()) + min(newcomers, share) - limit

@@ -37,6 +37,8 @@ class Situation:
         Which rows of the working set are support vectors.
     free : ndarray of bool, shape (size,)
         Which of them are strictly inside their box.
+    newest : ndarray of bool, shape (size,)
+        Which of them entered last.
     slack : ndarray of shape (size,)
         How far each row of the working set is from violating.
     violators : ndarray
@@ -54,6 +56,7 @@ class Situation:
     violation: float
     support: Bools
     free: Bools
+    newest: Bools
     slack: Floats
     violators: Ints
     excess: Floats
