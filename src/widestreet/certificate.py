@@ -41,7 +41,9 @@ class Certificate:
     primal_objective, dual_objective : float
         In the scale of the textbook C-SVM: 1/2 |w|^2 + sum of losses, and its dual.
     gap, relative_gap : float
-        primal - dual, and the same divided by max(|primal|, |dual|).
+        primal - dual, and the same divided by max(|primal|, |dual|): no model can be better by
+        more than this. Not a number where the kernel is not known to be positive semidefinite,
+        since then nothing bounds the optimum and "optimal" means that the conditions hold.
     kkt_violation : float
         Largest violation of the optimality conditions over all rows; what `tol` bounds.
     status : str
@@ -72,6 +74,8 @@ class Examination:
     bias : ndarray of shape (groups,)
         Best bias of each group: the middle of the minimisers of the primal.
     primal, dual, violation, infeasibility : float
+    convex : bool
+        Whether the kernel is known to be positive semidefinite.
     """
 
     score: Floats
@@ -80,6 +84,7 @@ class Examination:
     dual: float
     violation: float
     infeasibility: float
+    convex: bool
 
     def certificate(self, status: str, tol: float) -> Certificate:
         """Summarise, never calling a point optimal that is not.
@@ -98,6 +103,8 @@ class Examination:
         gap = max(0.0, self.primal - self.dual)  # rounding may leave it just below zero
         scale = max(abs(self.primal), abs(self.dual))
         relative = gap / scale if 0 < scale < float("inf") else gap
+        if not self.convex:
+            gap = relative = float("nan")
         return Certificate(
             primal_objective=float(self.primal),
             dual_objective=self.dual,
@@ -136,6 +143,7 @@ def examine(gram: Gram, dual: Dual, beta: Floats, place: Ints | None = None) -> 
     place : ndarray, optional
         Where row i of the dual stands among the rows of the Gram.
     """
+    convex = gram.kernel.positive
     coef = beta.sum(axis=0)
     support = np.flatnonzero(coef)
     columns = support if place is None else place[support]
@@ -143,7 +151,7 @@ def examine(gram: Gram, dual: Dual, beta: Floats, place: Ints | None = None) -> 
     bias = np.zeros(dual.groups)
     if not np.isfinite(score).all():  # comparisons with what is no number prove nothing
         inf = float("inf")
-        return Examination(score, bias, inf, -inf, inf, infeasibility(dual, beta))
+        return Examination(score, bias, inf, -inf, inf, infeasibility(dual, beta), convex)
     norm = float(coef[support] @ score[support])
     f = dual.target - score
     loss = violation = 0.0
@@ -163,6 +171,7 @@ def examine(gram: Gram, dual: Dual, beta: Floats, place: Ints | None = None) -> 
         dual=float((dual.target * beta).sum()) - 0.5 * norm,
         violation=violation,
         infeasibility=infeasibility(dual, beta),
+        convex=convex,
     )
 
 

@@ -29,7 +29,8 @@ class BlockBackend:
     def _block(self, I: Ints | slice, J: Ints | slice) -> Real:
         if isinstance(self.left, KernelRows):
             assert isinstance(self.right, KernelRows)
-            found: Real = self.left.values[I][:, self.right.column[J]]
+            every = np.arange(self.left.shape[0])
+            found: Real = self.left.values[np.ix_(every[I], self.right.column[J])]
             return found
         assert isinstance(self.kernel, Callable)
         return _checked(self.kernel, self.left.data[I], self.right.data[J])

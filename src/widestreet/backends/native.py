@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from widestreet import _core
 from widestreet.arrays import Floats, Ints, Real
@@ -18,13 +19,24 @@ _FAR = 1e3
 _FLOAT32_MAX = 1e30  # kernel values that may be added up and multiplied in float32
 
 
-def _native_kernel(kernel: NativeKernel, longest: float) -> _core.Kernel:
-    """The kernel for the core; `longest` is the largest |x|^2 of a row."""
+_DIAG_ROWS = 1 << 14  # rows whose norms are computed at a time
+
+
+def _squares(values: Any) -> Floats:
+    """|x|^2 of each row."""
+    if sparse.issparse(values):
+        wide = values.astype(np.float64)
+        return np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", values, values, dtype=np.float64))
+
+
+def _native_kernel(kernel: NativeKernel, far: bool) -> _core.Kernel:
+    """The kernel for the core."""
     kind = _core.KernelKind
     match kernel:
         case Linear():
             return _core.Kernel(kind.linear, 1.0, 0.0, 1)
-        case RBF(gamma) if gamma * longest > _FAR:
+        case RBF(gamma) if far:
             return _core.Kernel(kind.far_rbf, gamma, 0.0, 1)
         case RBF(gamma):
             return _core.Kernel(kind.rbf, gamma, 0.0, 1)
@@ -50,8 +62,13 @@ class NativeBackend:
         return max(rows.largest_square(self.threads) for rows in (self.left, self.right))
 
     @cached_property
+    def _far(self) -> bool:
+        """Whether rows are so long that distances must be computed by differences."""
+        return isinstance(self.kernel, RBF) and self.kernel.gamma * self._longest > _FAR
+
+    @cached_property
     def _native(self) -> _core.Kernel:
-        return _native_kernel(self.kernel, self._longest)
+        return _native_kernel(self.kernel, self._far)
 
     @property
     def fits_float32(self) -> bool:
@@ -99,12 +116,10 @@ class NativeBackend:
         count = self.left.shape[0] if I is None else len(I)
         if isinstance(self.kernel, RBF | Laplacian):
             return np.ones(count)
-        values: Any = self.left.data if I is None else self.left.data[I]
-        if hasattr(values, "multiply"):
-            wide = values.astype(np.float64)
-            square = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
-        else:
-            square = np.einsum("ij,ij->i", values, values, dtype=np.float64)
+        square = np.empty(count)
+        for a in range(0, count, _DIAG_ROWS):
+            part = slice(a, a + _DIAG_ROWS)
+            square[part] = _squares(self.left.data[part if I is None else I[part]])
         match self.kernel:
             case Poly(gamma, coef0, degree):
                 return np.asarray((gamma * square + coef0) ** degree)
@@ -117,6 +132,8 @@ class NativeBackend:
     def cost(self) -> float:
         """Rough cost of one kernel value, in units of one fused multiply-add."""
         rows = self.right
+        if self._far:
+            return 16.0 + 2.0 * rows.shape[1]
         if hasattr(rows.data, "nnz"):
             return 16.0 + float(rows.data.nnz) / max(1, rows.shape[0])
         return 16.0 + rows.shape[1]

@@ -7,7 +7,7 @@ equalities; its maximiser solves
     [ A     0  ] [ lambda ] = [ 0   ]        A: one row of ones per group
 
 One factorisation replaces the slow tail of pair steps at large C. The step is cut at the first
-bound that is hit; that variable leaves the free set and the solve is repeated (ALGORITHMS B4).
+bound that is hit; that variable leaves the free set and the solve is repeated.
 Each step maximises the dual along its direction, so the objective never falls.
 """
 
@@ -19,7 +19,7 @@ from scipy import linalg
 from widestreet.arrays import Floats, Ints
 from widestreet.engines.subproblem import WorkingSet
 
-MAX_FREE = 4000  # a factorisation of this order takes about a second
+MAX_FREE = 2000  # a factorisation of this order takes some tenths of a second
 _CUT_STEPS = 3  # steps cut at a bound before pair steps go on
 _RIDGE = 1e-13  # of the mean diagonal: keeps a rank-deficient K_FF solvable
 
@@ -35,6 +35,7 @@ def polish(work: WorkingSet) -> bool:
     Sets: beta and score of the working set.
     """
     for _ in range(_CUT_STEPS):
+        work.gram.between()  # a factorisation takes a while
         layer, slot = np.nonzero(work.free())
         if len(slot) == 0 or len(slot) > MAX_FREE:
             return False

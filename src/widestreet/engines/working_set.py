@@ -44,6 +44,8 @@ _SMALL_FREE = 512  # free variables up to which the last word is always a Newton
 _IDLE_ROUNDS = 5  # rounds without progress after which the check is asked
 _NO_GAIN = 1e-14  # relative gain of the objective that is rounding
 _IDLE_CALLS = 8  # calls without progress after which a working set is as good as it gets
+_DOUBTED = 256  # rows of the working set whose scores are looked at in every round
+_LOOK_AHEAD = 0.01  # of the violation: what float32 must resolve before the next look
 _COARSE = 0.1  # part of tol by which float32 scores may be off
 _PATIENCE = 3  # exact looks without progress before the engine gives up
 
@@ -146,6 +148,7 @@ class WorkingSetEngine:
             # 2) solve, 3) publish
             self._solve_working_set(proposal.inner_tol)
             self._publish()
+            self._doubt(violation)
             # 4) survey
             survey = self._survey(proposal.survey)
             violation = self._violation(survey)
@@ -317,21 +320,39 @@ class WorkingSetEngine:
         """
         work = self.work
         exact = self.fleet.evaluate(work.ids[work.present], self.model)
-        self._raise_precision(exact)
-        work.score[work.present] = exact
+        self._take_over(exact)
         highest, lowest = work.extremes()
         return float((highest - lowest).max())
 
-    def _raise_precision(self, exact: Floats) -> None:
-        """Change to float64 where float32 scores prove too coarse: surveys first, then the tile."""
-        work, fleet = self.work, self.fleet
+    def _take_over(self, exact: Floats) -> None:
+        """Exact scores for the working set, in float64 from here on if they are news."""
+        work = self.work
         error = float(np.abs(exact - work.score[work.present]).max())
-        if error <= _COARSE * self.tol or work.double:
+        work.score[work.present] = exact
+        if error > _COARSE * self.tol and not work.double:
+            self._raise_precision(error)
+
+    def _doubt(self, violation: float) -> None:
+        """Compare some scores with exact ones; change to float64 where they are too coarse.
+
+        Scores that are off by much less than the violations at stake do no harm, so that early
+        rounds are float32 whatever comes later.
+        """
+        work = self.work
+        if work.double:
             return
-        log.debug("scores were off by %.3g: more kernel values in float64 from here", error)
-        if fleet.double:
-            work.use_double()
-        fleet.use_double()
+        sample = self.rng.choice(work.size, min(work.size, _DOUBTED), replace=False)
+        exact = self.fleet.evaluate(work.ids[sample], self.model)
+        error = float(np.abs(exact - work.score[sample]).max())
+        if error > _COARSE * max(self.tol, _LOOK_AHEAD * violation):
+            self._raise_precision(error)
+            self._refresh_working_set()
+
+    def _raise_precision(self, error: float) -> None:
+        """Compute kernel values in float64 from here on."""
+        log.debug("scores were off by %.3g: kernel values in float64 from here", error)
+        self.fleet.use_double()
+        self.work.use_double()
 
     def _stuck(self, violation: float) -> bool:
         """Whether neither the objective nor the violation has moved for some rounds."""
@@ -354,9 +375,7 @@ class WorkingSetEngine:
     def _accept(self, verdict: Check) -> Survey:
         """Go on from exact scores, in float64 if float32 kernel values were the trouble."""
         work, fleet, model = self.work, self.fleet, self.model
-        exact = verdict.score[work.ids[work.present]]
-        self._raise_precision(exact)
-        work.score[work.present] = exact
+        self._take_over(verdict.score[work.ids[work.present]])
         fleet.refresh(verdict.score, model.version)
         self._norm = float(model.coef @ verdict.score[model.ids])
         model.bias = self._bias()

@@ -17,7 +17,7 @@ from widestreet.duals import Dual
 from widestreet.estimators import checks
 from widestreet.estimators.training import Settings, Trained, train
 from widestreet.gram import Gram
-from widestreet.kernels import Kernel, Precomputed
+from widestreet.kernels import Kernel, Linear, Precomputed
 from widestreet.rows import KernelRows, Merged, Rows, as_rows, merge_duplicates, without_empty
 from widestreet.threads import resolve_threads
 
@@ -113,7 +113,7 @@ class KernelMachine(BaseEstimator):
     def _prepare(
         self, X: Any, label: Floats, weight: Floats, box: Floats, threads: int
     ) -> Prepared:
-        """Resolve the kernel and merge equal rows. Sets: what prediction needs of both.
+        """Resolve the kernel and merge equal rows.
 
         Parameters
         ----------
@@ -132,23 +132,28 @@ class KernelMachine(BaseEstimator):
             checks.check_magnitude(X)
             checks.warn_of_scales(X, getattr(self, "feature_names_in_", None))
         uses_gamma = self.kernel in ("rbf", "poly", "sigmoid", "laplacian")
-        self._gamma = checks.resolve_gamma(self.gamma, X, weight) if uses_gamma else 0.0
+        gamma = checks.resolve_gamma(self.gamma, X, weight) if uses_gamma else 0.0
         kernel = checks.resolve_kernel(
-            self.kernel, gamma=self._gamma, coef0=self.coef0, degree=self.degree
+            self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree
         )
-        self._kernel = kernel
-        self._centre: Floats | None = None
-        self._sparse = sparse.issparse(X)
         if isinstance(kernel, Precomputed):
             rows: Rows = KernelRows(X, np.arange(X.shape[0]))
             return Prepared(kernel, rows, without_empty(box), box)
         vectors = as_rows(X, centred=kernel.translation_invariant)
-        self._centre = getattr(vectors, "centre", None)
         merged = merge_duplicates(vectors, np.asarray(label, dtype=np.float64), box, threads)
         return Prepared(kernel, vectors, merged, box)
 
-    def _fit_dual(self, X: Any, prepared: Prepared, dual: Dual, settings: Settings) -> Trained:
-        """Train and set what all machines have.
+    def _fit_dual(
+        self,
+        X: Any,
+        prepared: Prepared,
+        dual: Dual,
+        settings: Settings,
+        side: Floats | None = None,
+    ) -> Trained:
+        """Train and set what all machines have; support vectors are listed by `side`, if given.
+
+        Nothing is set before training has succeeded, so that a failed refit leaves the old model.
 
         Sets: support_, support_vectors_, dual_coef_, certificate_, trace_, n_kernel_values_,
         fit_status_, shape_fit_.
@@ -156,7 +161,12 @@ class KernelMachine(BaseEstimator):
         trained = train(prepared.kernel, prepared.rows, dual, prepared.place, settings)
         coef = prepared.merged.spread(trained.solution.beta, prepared.box).sum(axis=0)
         support = np.flatnonzero(coef)
-        self.support_ = support[self._support_order(support)].astype(np.int32)
+        if side is not None:
+            support = support[np.argsort(side[support], kind="stable")]
+        self._kernel = prepared.kernel
+        self._gamma = getattr(prepared.kernel, "gamma", 0.0)
+        self._centre = getattr(prepared.rows, "centre", None)
+        self.support_ = support.astype(np.int32)
         self.dual_coef_ = coef[self.support_][None]
         precomputed = isinstance(prepared.kernel, Precomputed)
         self.support_vectors_ = np.empty((0, 0)) if precomputed else X[self.support_]
@@ -166,10 +176,6 @@ class KernelMachine(BaseEstimator):
         self.fit_status_ = int(trained.certificate.status not in ("optimal", "approximate"))
         self.shape_fit_ = X.shape
         return trained
-
-    def _support_order(self, support: Ints) -> Ints:
-        """In which order support vectors are listed."""
-        return np.arange(len(support))
 
     def _finish(self) -> None:
         """Let an interrupt through, now that the model is complete."""
@@ -195,15 +201,17 @@ class KernelMachine(BaseEstimator):
             right: Rows = KernelRows(X, self.support_.astype(np.int64))
             J = np.arange(len(self.support_))
         else:
-            left = as_rows(X, centre=self._centre)
-            right = as_rows(self.support_vectors_, centre=self._centre)
+            # Sparse rows have no centre: then neither do the support vectors.
+            centre = None if sparse.issparse(X) else self._centre
+            left = as_rows(X, centre=centre)
+            right = as_rows(self.support_vectors_, centre=centre)
             J = None
         return Gram(self._kernel, left, right, threads=threads).scan(None, J, self.dual_coef_[0])
 
     @property
     def coef_(self) -> Any:
         """Weights of the features, for kernel="linear" only."""
-        if self.kernel != "linear":
-            raise AttributeError("coef_ is only available when kernel='linear'")
         check_is_fitted(self)
+        if not isinstance(self._kernel, Linear):
+            raise AttributeError("coef_ is only available when kernel='linear'")
         return self.dual_coef_ @ self.support_vectors_

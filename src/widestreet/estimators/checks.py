@@ -44,10 +44,12 @@ def require_real(
     return float(value)
 
 
-def require_integer(name: str, value: Any, *, least: int) -> int:
+def require_integer(name: str, value: Any, *, least: int, most: int | None = None) -> int:
     """A whole number within bounds."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        bound = f" and at most {most}" if most is not None else ""
+        raise ValueError(f"{name} must be an integer of at least {least}{bound}, got {value!r}")
     return int(value)
 
 
@@ -67,7 +69,7 @@ def require_level(name: str, value: Any) -> int:
 
 def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """One of some strings."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return str(value)
 
@@ -102,7 +104,7 @@ def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> ker
         case "laplacian":
             return kernels.Laplacian(gamma)
         case "poly":
-            power = require_integer("degree", degree, least=0)
+            power = require_integer("degree", degree, least=0, most=1000)
             return kernels.Poly(gamma, require_real("coef0", coef0), power)
         case "sigmoid":
             return kernels.Sigmoid(gamma, require_real("coef0", coef0))

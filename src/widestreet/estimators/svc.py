@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
-from widestreet.arrays import Floats, Ints
+from widestreet.arrays import Floats
 from widestreet.duals import c_svc
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine
@@ -49,6 +48,10 @@ default="rbf"
         1 shows a progress bar, 2 also a line per round.
     max_iter : int, default=-1
         Limit on pair steps; -1 is no limit.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        The same for two classes.
+    break_ties : bool, default=False
+        There are none between two classes.
     random_state : int, RandomState or None, default=None
         Which rows are looked at first. The result is deterministic for a given value and number
         of threads.
@@ -120,6 +123,8 @@ default="rbf"
         class_weight: Any = None,
         verbose: int | bool = False,
         max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
         random_state: Any = None,
         strategy: Any = "auto",
         max_time: float | None = None,
@@ -139,6 +144,8 @@ default="rbf"
         self.class_weight = class_weight
         self.verbose = verbose
         self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
         self.random_state = random_state
         self.strategy = strategy
         self.max_time = max_time
@@ -171,50 +178,31 @@ default="rbf"
             The fitted estimator itself.
         """
         settings = self._settings()
+        checks.require_choice(
+            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
+        )
+        checks.require_flag("break_ties", self.break_ties)
         checks.check_class_weight(self.class_weight)
         C = checks.require_real("C", self.C, above=0.0)
         X, y = self._validated(X, y)
         check_classification_targets(y)
         weight = checks.check_weight(sample_weight, X.shape[0])
-        sign = self._encode(y, weight)
-        box = C * self.class_weight_[(sign > 0).astype(int)] * weight
+        classes, sign = _encode(y, weight)
+        class_weight = compute_class_weight(
+            self.class_weight, classes=classes, y=y, sample_weight=weight
+        )
+        box = C * class_weight[(sign > 0).astype(int)] * weight
         prepared = self._prepare(X, sign, weight, box, settings.threads)
-        label = sign[prepared.merged.kept]
-        self._sign = sign
-        trained = self._fit_dual(X, prepared, c_svc(label, prepared.merged.box), settings)
-        side = sign[self.support_] > 0
-        self.n_support_ = np.array([(~side).sum(), side.sum()], dtype=np.int32)
+        dual = c_svc(sign[prepared.merged.kept], prepared.merged.box)
+        trained = self._fit_dual(X, prepared, dual, settings, side=sign)
+        second = sign[self.support_] > 0
+        self.classes_ = classes
+        self.class_weight_ = class_weight
+        self.n_support_ = np.array([(~second).sum(), second.sum()], dtype=np.int32)
         self.intercept_ = trained.bias.copy()
         self.n_iter_ = np.array([trained.solution.pair_steps], dtype=np.int64)
-        del self._sign
         self._finish()
         return self
-
-    def _encode(self, y: Any, weight: Floats) -> Floats:
-        """Labels as -1 and +1. Sets: classes_, class_weight_."""
-        y = column_or_1d(y, warn=True)
-        self.classes_, code = np.unique(y, return_inverse=True)
-        if len(self.classes_) > 2:
-            raise ValueError(
-                f"y: Only binary classification is supported, but there are {len(self.classes_)} "
-                "classes; wrap the estimator in sklearn.multiclass.OneVsOneClassifier"
-            )
-        present = np.unique(code[weight > 0])
-        if len(present) < 2:
-            only = f"{len(present)} class: {self.classes_[present][0]!r}"
-            raise ValueError(
-                f"y must contain two classes with a positive weight, got {only}; a classifier "
-                "needs rows of both"
-            )
-        self.class_weight_ = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=y, sample_weight=weight
-        )
-        sign: Floats = np.where(code == 1, 1.0, -1.0)
-        return sign
-
-    def _support_order(self, support: Ints) -> Ints:
-        """Support vectors of the first class come first."""
-        return np.argsort(self._sign[support], kind="stable")
 
     def decision_function(self, X: Any) -> Floats:
         """Signed distance to the middle of the street, in units of half its width.
@@ -243,3 +231,21 @@ default="rbf"
         """
         side = self.decision_function(X) > 0
         return self.classes_[side.astype(int)]
+
+
+def _encode(y: Any, weight: Floats) -> tuple[Any, Floats]:
+    """The two classes, and labels as -1 and +1."""
+    classes, code = np.unique(y, return_inverse=True)
+    if len(classes) > 2:
+        raise ValueError(
+            f"y: Only binary classification is supported, but there are {len(classes)} "
+            "classes; wrap the estimator in sklearn.multiclass.OneVsOneClassifier"
+        )
+    present = np.unique(code[weight > 0])
+    if len(present) < 2:
+        only = f"{len(present)} class: {classes[present][0]}"
+        raise ValueError(
+            f"y must contain two classes with a positive weight, got {only}; a classifier "
+            "needs rows of both"
+        )
+    return classes, np.where(code == 1, 1.0, -1.0)

@@ -24,6 +24,7 @@ from widestreet.threads import limited_blas
 
 _LEAST_TILE = 256  # rows of the smallest working set worth having
 _PANEL_BYTES = 1 << 26  # scratch of a scan
+_ROWS_PER_THREAD = 1000  # fewer are not worth waking another thread for
 _ANSWER_WITHIN = 0.15  # seconds a certificate may take after an interrupt
 
 
@@ -66,16 +67,17 @@ def train(
     settings : Settings
     """
     capacity = working_set_capacity(settings.max_memory, dual, rows.shape[1])
+    threads = min(settings.threads, 1 + dual.rows // _ROWS_PER_THREAD)
     budget = Budget(settings.max_time, settings.max_steps)
-    gram = Gram(kernel, rows, threads=settings.threads, between=budget.look_at_clock)
-    proof = Gram(kernel, rows, threads=settings.threads, between=budget.look_at_end)
+    gram = Gram(kernel, rows, threads=threads, between=budget.look_at_clock)
+    proof = Gram(kernel, rows, threads=threads, between=budget.look_at_end)
     examiner = _Examiner(proof, dual, place)
     with (
-        limited_blas(settings.threads),
+        limited_blas(threads),
         observer(settings.verbose, settings.tol) as observe,
     ):
         solution = WorkingSetEngine(
-            Fleet.of(gram, dual, place, threads=settings.threads),
+            Fleet.of(gram, dual, place, threads=threads),
             settings.strategy,
             tol=settings.tol,
             check=examiner.check,
@@ -83,7 +85,7 @@ def train(
             capacity=capacity,
             observer=observe,
             rng=settings.rng,
-            threads=settings.threads,
+            threads=threads,
             skip=settings.skip,
         ).solve()
     certificate, bias = examiner.certify(solution, settings.tol, gram.seconds_per_value)
@@ -121,8 +123,9 @@ class _Examiner:
             return unexamined(solution.status, solution.dual_objective, tol), solution.bias
         try:
             found = self.examine(solution.beta)
-        except OutOfBudget:
-            return unexamined(solution.status, solution.dual_objective, tol), solution.bias
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            status = "interrupted" if isinstance(stop, KeyboardInterrupt) else solution.status
+            return unexamined(status, solution.dual_objective, tol), solution.bias
         return found.certificate(solution.status, tol), found.bias
 
 
@@ -132,7 +135,7 @@ def working_set_capacity(max_memory: int, dual: Dual, columns: int) -> int:
     Everything else is what has one entry per row and the scratch of a scan. Half of the rest is
     for the tile in float64, half for the copy while it grows and for blocks of pair steps.
     """
-    per_row = 100 * dual.layers
+    per_row = 200 * dual.layers
     fixed = dual.rows * per_row + min(_PANEL_BYTES, 8 * dual.rows * columns) + (1 << 20)
     least = fixed + 16 * min(_LEAST_TILE, dual.rows) ** 2
     if max_memory < least:

@@ -122,6 +122,8 @@ def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> V
             X = X.copy()
             X.sum_duplicates()
         return CsrRows(X)
+    if any(stride % X.itemsize for stride in X.strides):
+        X = X.copy()  # a field of packed records
     if centred and centre is None:
         centre = np.asarray(X.mean(axis=0, dtype=np.float64))
     return DenseRows(X, centre)

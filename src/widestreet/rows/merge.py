@@ -1,7 +1,7 @@
 """Rows equal in every feature and in the label are one variable with a wider box.
 
 Any split of the sum of their coefficients is optimal, so the merged problem has exactly the same
-decision function, bias and objective (ALGORITHMS B12).
+decision function, bias and objective.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ room for rounding in the scores.
 Each round
     1) keeps support vectors and rows near the margin, drops the rest,
     2) adds as many violators as the set has rows, drawn at random: the worst violators would bias
-       the set (RandSVM's sampling; ALGORITHMS D1),
+       the set (RandSVM's sampling),
     3) solves the set loosely while the violations outside are still large,
     4) surveys rows in random order only until enough violators are found (iSVM's first stage in
        blocks), and all rows, with safe skipping, once such a survey had to visit them all.
@@ -48,6 +48,12 @@ class Auto:
     max_size: int = 8192
     looseness: float = 0.05
     keep_slack: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.start_size < 2:
+            raise ValueError(f"start_size must be at least 2, got {self.start_size!r}")
+        if self.max_size < 2:
+            raise ValueError(f"max_size must be at least 2, got {self.max_size!r}")
 
     def start(self, rows: int, capacity: int) -> int:
         """Return how many rows the first working set has."""

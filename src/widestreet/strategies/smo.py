@@ -28,6 +28,10 @@ class SMO:
 
     size: int = 8192
 
+    def __post_init__(self) -> None:
+        if self.size < 2:
+            raise ValueError(f"size must be at least 2, got {self.size!r}")
+
     def start(self, rows: int, capacity: int) -> int:
         """Return how many rows the first working set has."""
         return min(rows, capacity, self.size)
