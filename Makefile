@@ -24,7 +24,8 @@ demo: $(READY) ## train exactly on a million rows, print the certificate, draw t
 
 test: lint ## lint, then all tests
 	@echo "== pytest"
-	@$(BIN)/python -m pytest -q -n $(JOBS)
+	@$(BIN)/python -m pytest -q -m alone
+	@$(BIN)/python -m pytest -q -m "not alone" -n $(JOBS)
 
 lint: $(READY) ## style, types, layers
 	@echo "== ruff"

@@ -237,6 +237,7 @@ def interrupt_after_a_second(task: str, mode: str) -> dict:
     return report | {"answered": report["ended"] - sent}
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent the POSIX way")
 @pytest.mark.parametrize(("task", "mode"), [("svc", "raise"), ("svc", "keep"), ("svr", "keep")])
 def test_ctrl_c_is_answered_within_half_a_second(task, mode):
@@ -271,7 +272,7 @@ MEASURED = """
 """
 
 
-@pytest.mark.memory
+@pytest.mark.alone
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the resource module")
 def test_a_million_rows_in_a_gigabyte():
     """Peak resident memory minus what was there before, which includes the data."""
