@@ -6,6 +6,7 @@
     python -m benchmarks million    a checkerboard of a million rows, certified
 
 Every library runs in a process of its own after a warm-up on other data; the median of three fits
-counts (of one for scikit-learn, which takes minutes). What a library returns is examined by our certificate in float64
-over all rows: objective, gap and violation are those of the solution, not of its maker.
+counts (of one for scikit-learn, which takes minutes). What a library returns is examined by our
+certificate in float64 over all rows: objective, gap and violation are those of the solution, not of
+its maker.
 """

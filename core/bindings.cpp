@@ -179,7 +179,8 @@ std::tuple<double, int64_t, int64_t> bind_solve(Any tile, int64_t rows, Array2<c
                                                 Array2<const double> upper,
                                                 Array2<const uint8_t> group, Array2<double> beta,
                                                 Array1<double> score, int groups, double tol,
-                                                int64_t max_steps, int64_t block, int threads) {
+                                                int64_t max_steps, int64_t block,
+                                                int64_t direct_steps, int threads) {
   require_threads(threads);
   require(block >= 1 && groups >= 1, "block and groups must be at least 1");
   require(tile.ndim() == 2 && tile.stride(1) == 1, "tile must be row major");
@@ -212,6 +213,7 @@ std::tuple<double, int64_t, int64_t> bind_solve(Any tile, int64_t rows, Array2<c
   p.tol = tol;
   p.max_steps = max_steps;
   p.block = block;
+  p.direct_steps = direct_steps;
   p.threads = threads;
   nb::gil_scoped_release release;
   const SubproblemReport report = functions().solve(p);
@@ -348,7 +350,8 @@ NB_MODULE(_core, m) {
         "threads"_a);
   m.def("solve", &bind_solve, "tile"_a.noconvert(), "rows"_a, "target"_a.noconvert(),
         "lower"_a.noconvert(), "upper"_a.noconvert(), "group"_a.noconvert(), "beta"_a.noconvert(),
-        "score"_a.noconvert(), "groups"_a, "tol"_a, "max_steps"_a, "block"_a, "threads"_a);
+        "score"_a.noconvert(), "groups"_a, "tol"_a, "max_steps"_a, "block"_a, "direct_steps"_a,
+        "threads"_a);
 
   m.def(
       "relocate",

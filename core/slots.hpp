@@ -32,10 +32,15 @@ void mirror(T* tile, int64_t ld, int64_t size, const int64_t* slot, int64_t coun
 #pragma omp parallel for num_threads(threads) schedule(static) if (size * count > 100000)
   for (int64_t begin = 0; begin < size; begin += kStrip) {
     const int64_t end = begin + kStrip < size ? begin + kStrip : size;
-    for (int64_t i0 = 0; i0 < count; i0 += kStrip)
-      for (int64_t r = begin; r < end; ++r)
-        for (int64_t i = i0; i < count && i < i0 + kStrip; ++i)
-          if (!fresh[r] || slot[i] < r) tile[r * ld + slot[i]] = tile[slot[i] * ld + r];
+    for (int64_t i0 = 0; i0 < count; i0 += kStrip) {
+      const int64_t i1 = i0 + kStrip < count ? i0 + kStrip : count;
+      for (int64_t r = begin; r < end; ++r) {
+        T* row = tile + r * ld;
+        const int64_t limit = fresh[r] ? r : size;  // rows of smaller slots count
+        for (int64_t i = i0; i < i1; ++i)
+          if (slot[i] < limit) row[slot[i]] = tile[slot[i] * ld + r];
+      }
+    }
   }
 }
 

@@ -20,7 +20,6 @@ namespace {
 constexpr double kLooser = 0.1;        // a block that is not the whole set is solved to this part
 constexpr int64_t kStepsPerRow = 100;  // of a block, before its rows are chosen anew
 constexpr int64_t kLeastBlock = 512;
-constexpr int64_t kDirectSteps = 1;  // per row, on the whole set before blocks are cut from it
 
 // Violation of every group; and of every row, against the middle of its group's interval, by
 // variables that may grow and by those that may shrink: positive for violators, the distance from
@@ -145,12 +144,13 @@ template <class T>
 SubproblemReport solve_tile(const Subproblem& p) {
   SubproblemReport report;
   // Many sets need few steps: fewer than a copy of a block would cost.
-  const bool in_place = p.groups == 1 && p.ld >= padded(p.rows);
-  if (in_place) {
+  if (p.groups == 1 && p.ld >= padded(p.rows)) {
     const bool small = p.rows <= p.block;
-    report =
-        solve_directly<T>(p, small ? p.max_steps : std::min(p.max_steps, kDirectSteps * p.rows));
-    if (small || !(report.violation > p.tol) || report.steps >= p.max_steps) return report;
+    const int64_t steps = small ? p.max_steps : std::min(p.max_steps, p.direct_steps);
+    if (steps > 0) {
+      report = solve_directly<T>(p, steps);
+      if (small || !(report.violation > p.tol) || report.steps >= p.max_steps) return report;
+    }
   }
   const int64_t most = std::min(p.block, p.rows);
   Block<T> block(p);

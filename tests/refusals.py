@@ -100,6 +100,7 @@ def solve(**replaced: Any) -> None:
         "tol": 1e-3,
         "max_steps": 100,
         "block": 1024,
+        "direct_steps": 0,
         "threads": 1,
     }
     _core.solve(**arguments | replaced)

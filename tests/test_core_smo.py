@@ -40,6 +40,7 @@ def solve(
     tol: float = TOL.smo_tol,
     max_steps: int = 1 << 20,
     block: int = WHOLE,
+    direct: int = 30,
     threads: int = 1,
     room: int = 0,
     beyond: float = 0.0,
@@ -70,6 +71,7 @@ def solve(
         tol,
         max_steps,
         block,
+        direct,
         threads,
     )
     assert (beta[:, n:] == 7).all()

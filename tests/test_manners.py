@@ -179,8 +179,8 @@ def test_a_model_nobody_had_time_to_examine_states_its_own_objective(task, monke
     problem = toy_svc(60) if task == "svc" else toy_svr(60)
     solve = WorkingSet.solve
 
-    def interrupted(self, tol, max_steps, block):
-        solve(self, tol, 5, block)
+    def interrupted(self, tol, max_steps, block, direct_steps):
+        solve(self, tol, 5, block, direct_steps)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(WorkingSet, "solve", interrupted)

@@ -45,11 +45,13 @@ class Bench:
         """Scores of all rows at `beta`."""
         return self.K @ self.beta.sum(axis=0)
 
-    def admit(self, ids) -> None:
+    def admit(self, ids, leaving=None) -> None:
         """Let rows in, with the present coefficients."""
         ids = np.asarray(ids, dtype=np.int64)
         rows = Candidates(ids, select(self.dual, ids), self.beta[:, ids].copy(), self.score[ids])
-        self.work.admit(rows, ids)
+        if leaving is None:
+            leaving = np.zeros(self.work.size, dtype=bool)
+        self.work.exchange(leaving, rows, ids)
 
     def collect(self) -> np.ndarray:
         """Coefficients of all rows after the working set changed some."""

@@ -90,6 +90,7 @@ def solve(
     tol: float,
     max_steps: int,
     block: int,
+    direct_steps: int,
     threads: int,
 ) -> tuple[float, int, int]: ...
 def relocate(tile: Real, size: int, from_slots: Ints, to_slots: Ints, threads: int) -> None: ...

@@ -88,22 +88,32 @@ class WorkingSet:
         tile[self.present, self.present] = self.tile[self.present, self.present]
         self.tile = tile
 
-    def admit(self, rows: Candidates, place: Ints) -> None:
-        """Add rows at the end and compute their part of the tile. Sets: all arrays."""
-        old, new = self.size, self.size + len(rows)
-        if new == old:
+    def exchange(
+        self, leaving: Bools, rows: Candidates | None = None, place: Ints | None = None
+    ) -> None:
+        """Remove some rows and put others in, in the gaps first; only their tile is computed.
+
+        Sets: all arrays.
+        """
+        gaps = np.flatnonzero(leaving)
+        coming = 0 if rows is None else len(rows)
+        if coming < len(gaps):
+            self._close(gaps[coming:])
+        if rows is None or place is None or coming == 0:
             return
+        old = self.size
+        gaps = gaps[:coming]
+        new = old + coming - len(gaps)
         self._reserve(new)
-        slots = np.arange(old, new)
+        slots = np.concatenate([gaps, np.arange(old, new)])
         self.admissions += 1
-        self.ids[old:new], self.place[old:new] = rows.ids, place
-        self.entered[old:new] = self.admissions
-        self.score[old:new] = rows.score
-        self.beta[:, old:new] = rows.beta
-        self.target[:, old:new] = rows.variables.target
-        self.lower[:, old:new] = rows.variables.lower
-        self.upper[:, old:new] = rows.variables.upper
-        self.group[:, old:new] = rows.variables.group
+        self.entered[slots] = self.admissions
+        self.ids[slots], self.place[slots], self.score[slots] = rows.ids, place, rows.score
+        self.beta[:, slots] = rows.beta
+        self.target[:, slots] = rows.variables.target
+        self.lower[:, slots] = rows.variables.lower
+        self.upper[:, slots] = rows.variables.upper
+        self.group[:, slots] = rows.variables.group
         self.size = new
         self._compute(slots)
 
@@ -113,17 +123,19 @@ class WorkingSet:
         self.gram.block(places[slots], places, out=self.tile, out_rows=slots)
         _core.mirror(self.tile, self.size, slots, self.threads)
 
-    def dismiss(self, leaving: Bools) -> None:
-        """Remove rows; those in the last slots move into the gaps. Sets: all arrays."""
-        size = self.size - int(leaving.sum())
-        gaps = np.flatnonzero(leaving[:size])
-        movers = size + np.flatnonzero(~leaving[size:])
-        if len(gaps):
+    def _close(self, gaps: Ints) -> None:
+        """Fill gaps with rows from the last slots. Sets: all arrays."""
+        size = self.size - len(gaps)
+        empty = np.zeros(self.size, dtype=bool)
+        empty[gaps] = True
+        targets = gaps[gaps < size]
+        movers = size + np.flatnonzero(~empty[size:])
+        if len(targets):
             for array in (self.ids, self.place, self.entered, self.score):
-                array[gaps] = array[movers]
+                array[targets] = array[movers]
             for layered in (self.target, self.lower, self.upper, self.beta, self.group):
-                layered[:, gaps] = layered[:, movers]
-            _core.relocate(self.tile, self.size, movers, gaps, self.threads)
+                layered[:, targets] = layered[:, movers]
+            _core.relocate(self.tile, self.size, movers, targets, self.threads)
         self.size = size
 
     def use_double(self) -> None:
@@ -134,11 +146,14 @@ class WorkingSet:
         if self.size:
             self._compute(np.arange(self.size))
 
-    def solve(self, tol: float, max_steps: int, block: int) -> tuple[float, int]:
+    def solve(
+        self, tol: float, max_steps: int, block: int, direct_steps: int = 0
+    ) -> tuple[float, int]:
         """Pair steps until the violation within the set is at most `tol`.
 
         One call does a bounded amount of work: the caller repeats it while the violation is above
-        `tol` and there are steps left.
+        `tol` and there are steps left. The first `direct_steps` are tried on all rows at once,
+        which pays where not many are needed.
 
         Returns
         -------
@@ -161,6 +176,7 @@ class WorkingSet:
             tol,
             steps,
             block,
+            direct_steps,
             self.threads,
         )
         return violation, done

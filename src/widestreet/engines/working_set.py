@@ -105,6 +105,7 @@ class WorkingSetEngine:
         self.trace = Trace()
         self.pair_steps = 0
         self.timings: dict[str, float] = {}
+        self._steps_last_round = 0
         self._reluctance = 1.0  # to take Newton steps: grows when one is cut short
         self._best_objective, self._best_violation, self._idle = -np.inf, np.inf, 0
         self._best_refreshed, self._refused = np.inf, 0
@@ -208,14 +209,15 @@ class WorkingSetEngine:
         """Rows leave and enter the working set."""
         begun = time.perf_counter()
         work, fleet = self.work, self.fleet
-        if proposal.drop.any():
-            leaving = np.flatnonzero(proposal.drop)
+        leaving = np.flatnonzero(proposal.drop)
+        if len(leaving):
             fleet.release(
                 work.ids[leaving], work.beta[:, leaving], work.score[leaving], self.model.version
             )
-            work.dismiss(proposal.drop)
         if len(proposal.add):
-            work.admit(*fleet.take(np.sort(proposal.add), self.model))
+            work.exchange(proposal.drop, *fleet.take(np.sort(proposal.add), self.model))
+        else:
+            work.exchange(proposal.drop)
         self._clock("exchange", begun)
 
     def _solve_working_set(self, tol: float) -> None:
@@ -229,14 +231,17 @@ class WorkingSetEngine:
         begun = time.perf_counter()
         work = self.work
         self._before = work.beta[:, work.present].copy(), work.score[work.present].copy()
-        violation, best, spent, idle = np.inf, np.inf, 0.0, 0
+        violation, best, spent, idle, taken = np.inf, np.inf, 0.0, 0, 0
+        direct = work.size if self._steps_last_round <= 2 * work.size else 0
         while violation > tol:
             self._keep_time()
             self.budget.look_at_clock()
             newton = self._reluctance * max(1.0, float(work.free().sum())) ** 3 / 3
             pace = _STEP_COST * min(_BLOCK, work.size)
             steps = int(min(self.budget.steps_left, max(_FEW_STEPS, newton / pace)))
-            violation, steps = work.solve(tol, steps, _BLOCK)
+            violation, steps = work.solve(tol, steps, _BLOCK, direct)
+            direct = 0
+            taken += steps
             self.pair_steps += steps
             self.budget.spend(steps, finished=violation <= tol)
             if steps == 0:
@@ -250,6 +255,7 @@ class WorkingSetEngine:
                 whole = polish(work)
                 self._reluctance = max(1.0, self._reluctance * (0.5 if whole else 4.0))
                 spent = 0.0
+        self._steps_last_round = taken
         if tol <= MARGIN * self.tol and work.free().sum() <= _SMALL_FREE:
             polish(work)  # costs next to nothing and leaves the free variables exact
         self._clock("solve", begun)
