@@ -368,6 +368,22 @@ NB_MODULE(_core, m) {
       "tile"_a.noconvert(), "size"_a, "from_slots"_a.noconvert(), "to_slots"_a.noconvert(),
       "threads"_a);
   m.def(
+      "copy_rows",
+      [](Any to, Any from, int64_t begin, int64_t end, int64_t size, int threads) {
+        require_threads(threads);
+        require(to.dtype() == from.dtype(), "tiles must have the same type");
+        for (const Any& tile : {to, from})
+          require(tile.ndim() == 2 && tile.stride(1) == 1 && 0 <= begin && begin <= end &&
+                      end <= size && size <= int64_t(tile.shape(0)) &&
+                      size <= int64_t(tile.shape(1)),
+                  "rows leave a tile");
+        with_type(to, [&](auto* t) {
+          copy_rows(t, to.stride(0), static_cast<const std::decay_t<decltype(*t)>*>(from.data()),
+                    from.stride(0), begin, end, size, threads);
+        });
+      },
+      "to"_a.noconvert(), "source"_a.noconvert(), "begin"_a, "end"_a, "size"_a, "threads"_a);
+  m.def(
       "mirror",
       [](Any tile, int64_t size, Index slots, int threads) {
         require_threads(threads);

@@ -44,4 +44,14 @@ void mirror(T* tile, int64_t ld, int64_t size, const int64_t* slot, int64_t coun
   }
 }
 
+// Rows [begin, end) of the leading size x size part of a tile, copied to a larger one. Threads
+// share the cost of touching new memory, which is most of it.
+template <class T>
+void copy_rows(T* to, int64_t to_ld, const T* from, int64_t from_ld, int64_t begin, int64_t end,
+               int64_t size, int threads) {
+#pragma omp parallel for num_threads(threads) schedule(static) if ((end - begin) * size > 100000)
+  for (int64_t r = begin; r < end; ++r)
+    std::memcpy(to + r * to_ld, from + r * from_ld, size_t(size) * sizeof(T));
+}
+
 }  // namespace widestreet

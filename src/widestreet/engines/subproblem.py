@@ -20,6 +20,8 @@ from widestreet.shard import Candidates
 # Pair steps times rows of a block in one native call: some hundredths of a second.
 _CALL_WORK = 5e7
 _ROUND_TO = 16  # arrays grow by multiples of this
+_NEARLY_ALL = 0.7  # of the capacity: from here on, all of it is taken at once
+_COPY_BYTES = 1 << 26  # of a tile, copied at a time when it grows
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -75,17 +77,24 @@ class WorkingSet:
         return self.tile.dtype == np.float64
 
     def _reserve(self, room: int) -> None:
-        """Make room for this many rows, at least doubling. Sets: all arrays."""
-        length = len(self.ids)
-        if room <= length:
+        """Make room for this many rows. Sets: all arrays.
+
+        There is no slack, unless the end is near: the set grows by large steps anyway, and new
+        memory is dear.
+        """
+        if room <= len(self.ids):
             return
-        length = max(room, min(2 * length, self.capacity))
-        length = -(-length // _ROUND_TO) * _ROUND_TO
+        length = self.capacity if room > _NEARLY_ALL * self.capacity else room
+        length = -(-max(length, room) // _ROUND_TO) * _ROUND_TO
         names = ("ids", "place", "entered", "score", "target", "lower", "upper", "beta", "group")
         for name in names:
             setattr(self, name, _grown(getattr(self, name), length))
         tile = np.empty((length, length), dtype=self.tile.dtype)
-        tile[self.present, self.present] = self.tile[self.present, self.present]
+        step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
+        for a in range(0, self.size, step):
+            self.gram.between()
+            end = min(a + step, self.size)
+            _core.copy_rows(tile, self.tile, a, end, self.size, self.threads)
         self.tile = tile
 
     def exchange(
