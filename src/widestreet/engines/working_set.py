@@ -106,7 +106,7 @@ class WorkingSetEngine:
         self.pair_steps = 0
         self.timings: dict[str, float] = {}
         self._steps_last_round = 0
-        self._reluctance = 1.0  # to take Newton steps: grows when one is cut short
+        self._reluctance = 16.0  # to take Newton steps: grows when one is cut short
         self._best_objective, self._best_violation, self._idle = -np.inf, np.inf, 0
         self._best_refreshed, self._refused = np.inf, 0
         self._before: tuple[Floats, Floats] | None = None  # where the present solve began
