@@ -24,7 +24,9 @@ class TraceRecord:
         Largest violation of the optimality conditions seen in this round.
     dual_objective : float
     gap : float
-        Estimated duality gap: exact when every row was visited, extrapolated otherwise.
+        An estimate of the duality gap: from the last known scores of rows that were skipped, and
+        extrapolated where not every row was visited. It may be below zero; the certificate has
+        the proven one.
     rows_scanned, rows_skipped : int
         Rows outside the working set whose score was computed, and those for which it was proved
         that it need not be.
