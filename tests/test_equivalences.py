@@ -257,3 +257,26 @@ def test_translation_does_not_matter_to_invariant_kernels(task):
         one = machine(task, **KERNELS[kernel]).fit(X, y)
         other = machine(task, **KERNELS[kernel]).fit(X + 2.0**20, y)
         assert_same_function(one, other, X, X + 2.0**20)
+
+
+# -- what prediction needs ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fitted", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_model_reads_rows_in_either_form(task, fitted, kernel):
+    """Far from the origin, so that a centre subtracted on one side only would show."""
+    X, y = data(task)
+    X = X + 3.0
+    model = machine(task, kernel=kernel).fit(fitted(X), y)
+    assert_same_function(model, model, X, sparse.csr_matrix(X))
+
+
+def test_a_refit_that_fails_leaves_the_old_model(task):
+    X, y = data(task)
+    model = machine(task).fit(X, y)
+    before = model.predict(X)
+    model.set_params(gamma=5.0, max_memory=1000)
+    with pytest.raises(ValueError, match="max_memory"):
+        model.fit(X + 10.0, y)
+    assert np.array_equal(model.predict(X), before)

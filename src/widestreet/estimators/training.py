@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from math import isnan
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -160,9 +161,11 @@ def _advice(certificate: Certificate) -> str:
             f"the model (dual objective {certificate.dual_objective:.6g}). It is usable; to know "
             f"how good it is, {cure}."
         )
+    gap = f"duality gap {certificate.gap:.3g} (relative {certificate.relative_gap:.3g})"
+    if isnan(certificate.gap):
+        gap = "no duality gap for a kernel that may be indefinite"
     return (
         f"training stopped with status {certificate.status!r}: violation "
-        f"{certificate.kkt_violation:.3g} (tol={certificate.tol:g}), duality gap "
-        f"{certificate.gap:.3g} (relative {certificate.relative_gap:.3g}). The model is usable; "
+        f"{certificate.kkt_violation:.3g} (tol={certificate.tol:g}), {gap}. The model is usable; "
         f"to get nearer to the optimum, {cure}."
     )
