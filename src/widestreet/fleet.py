@@ -204,8 +204,8 @@ class Fleet:
         return Survey(
             np.concatenate([s.ids + b for s, b in zip(found, self._begins, strict=True)]),
             np.concatenate([s.violation for s in found]),
-            np.max([s.highest for s in found], axis=0),
-            np.min([s.lowest for s in found], axis=0),
+            np.asarray(np.stack([s.highest for s in found]).max(axis=0)),
+            np.asarray(np.stack([s.lowest for s in found]).min(axis=0)),
             sum(s.loss for s in found),
             sum(s.scanned for s in found),
             sum(s.skipped for s in found),

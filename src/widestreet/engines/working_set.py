@@ -328,7 +328,7 @@ class WorkingSetEngine:
         exact = self.fleet.evaluate(work.ids[work.present], self.model)
         self._take_over(exact)
         highest, lowest = work.extremes()
-        return float((highest - lowest).max())
+        return float(np.max(highest - lowest))
 
     def _take_over(self, exact: Floats) -> None:
         """Exact scores for the working set, in float64 from here on if they are news."""

@@ -190,7 +190,7 @@ def check_class_weight(class_weight: Any) -> None:
 def check_magnitude(X: Any) -> None:
     """Numbers must leave room for their squares and products."""
     values = X.data if sparse.issparse(X) else X
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
     if largest > _LARGEST:
         raise ValueError(
             f"X contains values as large as {largest:.3g}, whose kernel values cannot be computed; "
@@ -204,7 +204,7 @@ def warn_of_scales(X: Any, names: Any = None) -> None:
     varying = spread[spread > 0]
     if len(varying) < 2:
         return
-    wide = np.flatnonzero(spread > _SCALE_RATIO * varying.min())
+    wide = np.flatnonzero(spread > _SCALE_RATIO * float(np.min(varying)))
     if len(wide):
         shown = ", ".join(str(names[j] if names is not None else j) for j in wide[:_NAMED])
         more = f" and {len(wide) - _NAMED} more" if len(wide) > _NAMED else ""
