@@ -44,3 +44,10 @@ def expand(beta, inverse, weight=None) -> np.ndarray:
     total = np.bincount(inverse, weights=weight)
     share = np.divide(weight, total[inverse], out=np.zeros_like(weight), where=weight > 0)
     return np.asarray(beta)[..., inverse] * share
+
+
+def largest_square(X, centre=None) -> float:
+    """The largest |x - centre|^2 of a row."""
+    X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
+    X = X if centre is None else X - centre
+    return float(np.max((X * X).sum(axis=1), initial=0.0))

@@ -21,3 +21,8 @@ def mirror(tile, size: int, slots) -> np.ndarray:
     for slot in np.sort(slots):
         part[:, slot] = part[slot]
     return tile
+
+
+def copy_rows(to, source, begin: int, end: int, size: int) -> None:
+    """Rows [begin, end) of the leading size x size part. Sets: to."""
+    to[begin:end, :size] = source[begin:end, :size]

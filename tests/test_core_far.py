@@ -1,0 +1,85 @@
+"""Long rows in the core: how long they are, distances by differences; and the copy of a tile."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from conftest import TOL
+from reference import kernels, merge, slots
+from widestreet import _core
+from widestreet.rows import as_rows
+
+FORMS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "csr": sparse.csr_matrix,
+    "csr array": sparse.csr_array,
+}
+DTYPES = (np.float32, np.float64)
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("sizes", [(1, 1), (7, 33), (49, 100)])
+@pytest.mark.parametrize("d", [1, 3, 54])
+def test_far_rbf_is_rbf(form, dtype, sizes, d, rng):
+    """Scan and tile; on data where both ways to a distance have their digits."""
+    m, n = sizes
+    X, S = rng.normal(size=(m, d)), rng.normal(size=(n, d))
+    gamma = 1.0 / d
+    left, right = as_rows(FORMS[form](X)).native, as_rows(FORMS[form](S)).native
+    kernel = _core.Kernel(_core.KernelKind.far_rbf, gamma, 0.0, 1)
+    exact = kernels.matrix("rbf", X, S, gamma=gamma)
+    tile = np.zeros((m, n), dtype=dtype)
+    _core.tile(kernel, left, None, right, None, tile, None, 1)
+    double = dtype == np.float64
+    allowed = TOL.kernel_float64 if double else TOL.kernel_float32
+    assert np.abs(tile - exact).max() <= allowed
+    coef, out = rng.normal(size=n), np.zeros(m)
+    _core.scan(kernel, left, None, right, None, coef, out, double, 1)
+    allowed = TOL.scan_float64 if double else TOL.scan_float32
+    assert np.abs(out - exact @ coef).max() <= allowed * np.abs(coef).sum()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_largest_square(form, dtype, threads, rng):
+    X = FORMS[form](rng.normal(size=(57, 5)).astype(dtype))
+    centre = rng.normal(size=5) if isinstance(X, np.ndarray) else None
+    found = _core.largest_square(as_rows(X, centre=centre).native, threads)
+    assert found == pytest.approx(merge.largest_square(X, centre), rel=TOL.exact)
+
+
+def test_largest_square_of_no_rows():
+    assert _core.largest_square(as_rows(np.empty((0, 3))).native, 1) == 0.0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("begin", "end", "size"), [(0, 40, 40), (3, 17, 25), (5, 5, 40)])
+def test_copy_rows(dtype, threads, begin, end, size, rng):
+    source = rng.normal(size=(40, 48)).astype(dtype)
+    to = np.zeros((64, 80), dtype=dtype)
+    expected = to.copy()
+    slots.copy_rows(expected, source, begin, end, size)
+    _core.copy_rows(to, source, begin, end, size, threads)
+    assert np.array_equal(to, expected)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "size", "dtype"),
+    [
+        (-1, 4, 10, float),
+        (5, 4, 10, float),
+        (0, 11, 10, float),
+        (0, 10, 41, float),
+        (0, 5, 10, "f"),
+    ],
+)
+def test_copy_rows_refuses_to_leave_a_tile(begin, end, size, dtype):
+    with pytest.raises(ValueError, match="tile"):
+        _core.copy_rows(np.zeros((50, 50), dtype), np.zeros((40, 40)), begin, end, size, 1)
