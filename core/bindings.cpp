@@ -64,7 +64,8 @@ struct HeldRows {
   Rows view;
   std::vector<ReadOnly> held;
 
-  static HeldRows dense(ReadOnly values, std::optional<Array1<const double>> centre) {
+  static HeldRows dense(ReadOnly values, std::optional<Array1<const double>> centre,
+                        bool skip_zeros) {
     require(values.ndim() == 2, "values must have two dimensions");
     require(is<double>(values.dtype()) || is<float>(values.dtype()),
             "values must be float32 or float64");
@@ -76,6 +77,7 @@ struct HeldRows {
     rows.view.values = values.data();
     rows.view.row_stride = values.stride(0);
     rows.view.col_stride = values.stride(1);
+    rows.view.skip_zeros = skip_zeros;
     rows.held.push_back(std::move(values));
     if (centre) {
       require(int64_t(centre->shape(0)) == rows.view.d, "centre must have one value per column");
@@ -127,18 +129,22 @@ RowList list_of(const HeldRows& rows, const MaybeIndex& index) {
 }
 
 void bind_scan(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index,
-               const HeldRows& right, MaybeIndex right_index, Array1<const double> coef,
-               Array1<double> out, bool in_double, int threads) {
+               const HeldRows& right, MaybeIndex right_index, Array2<const double> coef,
+               nb::ndarray<double, nb::ndim<2>, nb::device::cpu> out, bool in_double, int threads) {
   require_threads(threads);
   ScanTask task;
   task.kernel = kernel;
   task.left = list_of(left, left_index);
   task.right = list_of(right, right_index);
   require(left.view.d == right.view.d, "rows must have the same number of columns");
-  require(int64_t(coef.shape(0)) == task.right.size, "coef must have one value per right row");
-  require(int64_t(out.shape(0)) == task.left.size, "out must have one value per left row");
+  require(int64_t(coef.shape(1)) == task.right.size, "coef must have one value per right row");
+  require(int64_t(out.shape(1)) == task.left.size, "out must have one value per left row");
+  require(coef.shape(0) == out.shape(0), "out must have one row for each row of coef");
+  require(out.shape(1) <= 1 || out.stride(1) == 1, "rows of out must be contiguous");
+  task.sets = int64_t(coef.shape(0));
   task.coef = coef.data();
   task.out = out.data();
+  task.out_ld = out.stride(0);
   task.in_double = in_double;
   task.threads = threads;
   nb::gil_scoped_release release;
@@ -327,7 +333,8 @@ NB_MODULE(_core, m) {
           "kind"_a, "gamma"_a, "coef0"_a, "degree"_a);
 
   nb::class_<HeldRows>(m, "Rows")
-      .def_static("dense", &HeldRows::dense, "values"_a.noconvert(), "centre"_a.noconvert().none())
+      .def_static("dense", &HeldRows::dense, "values"_a.noconvert(), "centre"_a.noconvert().none(),
+                  "skip_zeros"_a = false)
       .def_static("csr", &HeldRows::csr, "values"_a.noconvert(), "indices"_a.noconvert(),
                   "indptr"_a.noconvert(), "n"_a, "d"_a);
 

@@ -2,10 +2,8 @@
 //
 // Three ways through the inner loop (panel.hpp): dense left rows; sparse left rows against a dense
 // panel, with work proportional to the nonzeros of the left row; sparse against an inverted panel,
-// with work proportional to the matching nonzeros, chosen by the density of the right rows.
-//
-// Sums in the kernel's precision run over at most kChunk tiles before they are added to doubles:
-// with large coefficients of both signs, longer float sums would cost more digits than the kernel.
+// with work proportional to the matching nonzeros, chosen by the density of the right rows. What
+// becomes of the values is up to a sink (sink.hpp).
 #include "evaluate.hpp"
 
 #include <algorithm>
@@ -13,227 +11,149 @@
 #include <vector>
 
 #include "panel.hpp"
+#include "sink.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {
 namespace {
 
-constexpr int64_t kChunk = 4;  // tiles summed in the kernel's precision
-
-// ---- scan --------------------------------------------------------------------------------------
-
-template <KernelKind kind, class T>
-void scan_dense(const ScanTask& task, const Folding<T>& fold, const Panel<T>& panel) {
-  constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
-  const int64_t block = left_block_size(task.left.size, task.threads);
-  const int64_t blocks = (task.left.size + block - 1) / block;
-#pragma omp parallel num_threads(task.threads)
+// Calls work(block, sink, from, to) for blocks of left rows, each thread with its own of both.
+template <class Block, class Sink, class Work>
+void for_blocks(int64_t size, int threads, const Sink& prototype, Work&& work) {
+  const int64_t step = left_block_size(size, threads);
+  const int64_t blocks = (size + step - 1) / step;
+#pragma omp parallel num_threads(threads)
   {
-    LeftBlock<T> left;
+    Block block;
+    Sink sink(prototype);
 #pragma omp for schedule(dynamic)
     for (int64_t b = 0; b < blocks; ++b) {
-      const int64_t from = b * block, to = std::min(from + block, task.left.size);
-      left.read(fold, task.left, from, to);
-      WideSum total[kBlock];
-      for (int64_t t0 = 0; t0 < panel.tiles; t0 += kChunk) {
-        const int64_t t1 = std::min(panel.tiles, t0 + kChunk);
-        Vec<T> partial[kBlock] = {};
-        for (int64_t t = t0; t < t1; ++t) {
-          const Vec<T> c0 = load(&panel.coef[t * width]), c1 = load(&panel.coef[t * width + lanes]);
-          for (int64_t r0 = 0; r0 < left.padded; r0 += kRows)
-            dense_tile<kind, T, kRows>(
-                left.x + r0, left.start + r0, panel.d, &panel.features[t * panel.d * width],
-                &panel.start[t * width], fold.degree, [&](int r, Vec<T> k0, Vec<T> k1) {
-                  partial[r0 + r] += c0 * k0;
-                  partial[r0 + r] += c1 * k1;
-                });
-        }
-        for (int64_t r = 0; r < left.padded; ++r) total[r].add(partial[r]);
-      }
-      for (int64_t r = 0; r < left.filled; ++r) task.out[from + r] += total[r].total();
+      const int64_t from = b * step, to = std::min(from + step, size);
+      sink.begin(from, to - from);
+      work(block, sink, from, to);
+      sink.end();
     }
   }
 }
 
-template <KernelKind kind, class T>
-void scan_sparse(const ScanTask& task, const Folding<T>& fold, const Panel<T>& panel) {
+template <KernelKind kind, class T, class Sink>
+void dense_rows(const RowList& left, int threads, const Folding<T>& fold, const Panel<T>& panel,
+                const Sink& prototype) {
+  constexpr int width = Panel<T>::width;
+  auto work = [&](LeftBlock<T>& rows, Sink& sink, int64_t from, int64_t to) {
+    rows.read(fold, left, from, to);
+    for (int64_t t0 = 0; t0 < panel.tiles; t0 += kChunk) {
+      const int64_t t1 = std::min(panel.tiles, t0 + kChunk);
+      for (int64_t t = t0; t < t1; ++t)
+        for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows)
+          dense_tile<kind, T, kRows>(rows.x + r0, rows.start + r0, panel.d,
+                                     &panel.features[t * panel.d * width], &panel.start[t * width],
+                                     fold.degree, [&](int r, Vec<T> k0, Vec<T> k1) {
+                                       if (r0 + r < rows.filled) sink.take(r0 + r, t, k0, k1);
+                                     });
+      sink.flush(t0, t1);
+    }
+  };
+  for_blocks<LeftBlock<T>>(left.size, threads, prototype, work);
+}
+
+template <KernelKind kind, class T, class Sink>
+void sparse_rows(const RowList& left, int threads, const Folding<T>& fold, const Panel<T>& panel,
+                 const Sink& prototype) {
+  auto work = [&](SparseBlock<T>& rows, Sink& sink, int64_t from, int64_t to) {
+    rows.read(fold, left, from, to);
+    for (int64_t t0 = 0; t0 < panel.tiles; t0 += kChunk) {
+      const int64_t t1 = std::min(panel.tiles, t0 + kChunk);
+      for (int64_t t = t0; t < t1; ++t)
+        for (int64_t r0 = 0; r0 < to - from; r0 += kRows)
+          if (rows.joint[r0 / kRows])
+            joint_tile<kind, T>(rows.group[r0 / kRows], panel, t, fold.degree,
+                                [&](int r, Vec<T> k0, Vec<T> k1) { sink.take(r0 + r, t, k0, k1); });
+      for (int64_t r = 0; r < to - from; ++r)
+        if (!rows.joint[r / kRows])
+          sparse_tiles<kind, T>(rows.x[r], panel, t0, t1, fold,
+                                [&](int64_t t, Vec<T> k0, Vec<T> k1) { sink.take(r, t, k0, k1); });
+      sink.flush(t0, t1);
+    }
+  };
+  for_blocks<SparseBlock<T>>(left.size, threads, prototype, work);
+}
+
+template <KernelKind kind, class T, class Sink>
+void matching_rows(const RowList& left, int threads, const Folding<T>& fold,
+                   const InvertedPanel<T>& panel, const Sink& prototype) {
   constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
-#pragma omp parallel num_threads(task.threads)
-  {
+  struct Block {
     SparseRow<T> x;
-    std::vector<T> dense;
+    std::vector<T> dense, z;
+  };
+  const int64_t tiles = panel.padded / width;
+  // One row at a time: the panel is met entry by entry anyway.
+#pragma omp parallel num_threads(threads)
+  {
+    Block block;
+    block.z.resize(panel.padded);
+    Sink sink(prototype);
 #pragma omp for schedule(dynamic, 16)
-    for (int64_t i = 0; i < task.left.size; ++i) {
-      x.read(fold, *task.left.rows, task.left.at(i), dense);
-      WideSum total;
-      for (int64_t t0 = 0; t0 < panel.tiles; t0 += kChunk) {
-        Vec<T> partial = {};
-        for (int64_t t = t0; t < std::min(panel.tiles, t0 + kChunk); ++t)
-          sparse_tile<kind>(x, &panel.features[t * panel.d * width], &panel.start[t * width],
-                            fold.l1 ? &panel.l1_norm[t * width] : nullptr, fold.degree,
-                            [&](Vec<T> k0, Vec<T> k1) {
-                              partial += load(&panel.coef[t * width]) * k0;
-                              partial += load(&panel.coef[t * width + lanes]) * k1;
-                            });
-        total.add(partial);
+    for (int64_t i = 0; i < left.size; ++i) {
+      block.x.read(fold, *left.rows, left.at(i), block.dense, 1);
+      panel.accumulate(fold, block.x, block.z.data());
+      sink.begin(i, 1);
+      for (int64_t t0 = 0; t0 < tiles; t0 += kChunk) {
+        const int64_t t1 = std::min(tiles, t0 + kChunk);
+        for (int64_t t = t0; t < t1; ++t)
+          sink.take(0, t, value_of<kind, T>(load(&block.z[t * width]), fold.degree),
+                    value_of<kind, T>(load(&block.z[t * width + lanes]), fold.degree));
+        sink.flush(t0, t1);
       }
-      task.out[i] += total.total();
+      sink.end();
     }
   }
 }
 
-template <KernelKind kind, class T>
-void scan_inverted(const ScanTask& task, const Folding<T>& fold, const InvertedPanel<T>& panel) {
-  constexpr int lanes = Simd<T>::lanes;
-#pragma omp parallel num_threads(task.threads)
-  {
-    SparseRow<T> x;
-    std::vector<T> dense, z(panel.padded);
-#pragma omp for schedule(dynamic, 16)
-    for (int64_t i = 0; i < task.left.size; ++i) {
-      x.read(fold, *task.left.rows, task.left.at(i), dense);
-      panel.accumulate(fold, x, z.data());
-      WideSum total;
-      for (int64_t j0 = 0; j0 < panel.padded; j0 += kChunk * lanes) {
-        Vec<T> partial = {};
-        for (int64_t j = j0; j < std::min(panel.padded, j0 + kChunk * lanes); j += lanes)
-          partial += load(&panel.coef[j]) * value_of<kind, T>(load(&z[j]), fold.degree);
-        total.add(partial);
-      }
-      task.out[i] += total.total();
+// Meets the right rows panel by panel; make_sink(from, to, use) calls use with the sink of a panel.
+template <KernelKind kind, class T, class Task, class MakeSink>
+void evaluate(const Task& task, MakeSink&& make_sink) {
+  const Folding<T> fold(task.kernel);
+  const bool far = kind == KernelKind::far_rbf;
+  const bool inverted = !far && wants_inverted(task.right);
+  const int64_t step = inverted ? kInvertedRows : panel_rows<T>(task.right.rows->d);
+  for (int64_t from = 0; from < task.right.size; from += step) {
+    const int64_t to = std::min(from + step, task.right.size);
+    if (inverted) {
+      InvertedPanel<T> panel;
+      panel.pack(fold, task.right, from, to);
+      make_sink(from, to, [&](const auto& sink) {
+        matching_rows<kind, T>(task.left, task.threads, fold, panel, sink);
+      });
+      continue;
     }
+    Panel<T> panel;
+    panel.pack(fold, task.right, from, to, task.threads);
+    make_sink(from, to, [&](const auto& sink) {
+      if (far || !task.left.rows->few_nonzeros())
+        dense_rows<kind, T>(task.left, task.threads, fold, panel, sink);
+      else
+        sparse_rows<kind, T>(task.left, task.threads, fold, panel, sink);
+    });
   }
 }
 
 template <KernelKind kind, class T>
 void scan_kernel(const ScanTask& task) {
-  const Folding<T> fold(task.kernel);
-  if (kind != KernelKind::far_rbf && wants_inverted(task.right)) {
-    InvertedPanel<T> panel;
-    for (int64_t from = 0; from < task.right.size; from += kInvertedRows) {
-      panel.pack(fold, task.right, from, std::min(from + kInvertedRows, task.right.size),
-                 task.coef);
-      scan_inverted<kind>(task, fold, panel);
-    }
-    return;
-  }
-  const int64_t step = panel_rows<T>(task.right.rows->d);
-  for (int64_t from = 0; from < task.right.size; from += step) {
-    Panel<T> panel;
-    panel.pack(fold, task.right, from, std::min(from + step, task.right.size), task.coef,
-               task.threads);
-    if (kind == KernelKind::far_rbf || task.left.rows->storage == Rows::Storage::dense)
-      scan_dense<kind>(task, fold, panel);
+  evaluate<kind, T>(task, [&](int64_t from, int64_t to, auto&& use) {
+    const Coefficients<T> coef(task, from, to);
+    if (task.sets == 1)
+      use(OneSum<T>(task, coef));
     else
-      scan_sparse<kind>(task, fold, panel);
-  }
-}
-
-// ---- tile --------------------------------------------------------------------------------------
-
-template <class T>
-inline void put(T* out, int64_t room, Vec<T> k) {
-  if (room >= Simd<T>::lanes)
-    store(out, k);
-  else
-    for (int64_t l = 0; l < room; ++l) out[l] = k[l];
-}
-
-template <class T>
-T* out_row(const TileTask& task, int64_t i, int64_t column) {
-  return static_cast<T*>(task.out) + (task.out_row ? task.out_row[i] : i) * task.ld + column;
-}
-
-template <KernelKind kind, class T>
-void tile_dense(const TileTask& task, const Folding<T>& fold, const Panel<T>& panel,
-                int64_t column) {
-  constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
-  const int64_t block = left_block_size(task.left.size, task.threads);
-  const int64_t blocks = (task.left.size + block - 1) / block;
-#pragma omp parallel num_threads(task.threads)
-  {
-    LeftBlock<T> left;
-#pragma omp for schedule(dynamic)
-    for (int64_t b = 0; b < blocks; ++b) {
-      const int64_t from = b * block, to = std::min(from + block, task.left.size);
-      left.read(fold, task.left, from, to);
-      for (int64_t t = 0; t < panel.tiles; ++t)
-        for (int64_t r0 = 0; r0 < left.padded; r0 += kRows)
-          dense_tile<kind, T, kRows>(left.x + r0, left.start + r0, panel.d,
-                                     &panel.features[t * panel.d * width], &panel.start[t * width],
-                                     fold.degree, [&](int r, Vec<T> k0, Vec<T> k1) {
-                                       if (r0 + r >= left.filled) return;
-                                       T* out = out_row<T>(task, from + r0 + r, column + t * width);
-                                       put(out, panel.size - t * width, k0);
-                                       put(out + lanes, panel.size - t * width - lanes, k1);
-                                     });
-    }
-  }
-}
-
-template <KernelKind kind, class T>
-void tile_sparse(const TileTask& task, const Folding<T>& fold, const Panel<T>& panel,
-                 int64_t column) {
-  constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
-#pragma omp parallel num_threads(task.threads)
-  {
-    SparseRow<T> x;
-    std::vector<T> dense;
-#pragma omp for schedule(dynamic, 16)
-    for (int64_t i = 0; i < task.left.size; ++i) {
-      x.read(fold, *task.left.rows, task.left.at(i), dense);
-      for (int64_t t = 0; t < panel.tiles; ++t)
-        sparse_tile<kind>(x, &panel.features[t * panel.d * width], &panel.start[t * width],
-                          fold.l1 ? &panel.l1_norm[t * width] : nullptr, fold.degree,
-                          [&](Vec<T> k0, Vec<T> k1) {
-                            T* out = out_row<T>(task, i, column + t * width);
-                            put(out, panel.size - t * width, k0);
-                            put(out + lanes, panel.size - t * width - lanes, k1);
-                          });
-    }
-  }
-}
-
-template <KernelKind kind, class T>
-void tile_inverted(const TileTask& task, const Folding<T>& fold, const InvertedPanel<T>& panel,
-                   int64_t column) {
-  constexpr int lanes = Simd<T>::lanes;
-#pragma omp parallel num_threads(task.threads)
-  {
-    SparseRow<T> x;
-    std::vector<T> dense, z(panel.padded);
-#pragma omp for schedule(dynamic, 16)
-    for (int64_t i = 0; i < task.left.size; ++i) {
-      x.read(fold, *task.left.rows, task.left.at(i), dense);
-      panel.accumulate(fold, x, z.data());
-      for (int64_t j = 0; j < panel.padded; j += lanes)
-        put(out_row<T>(task, i, column + j), panel.size - j,
-            value_of<kind, T>(load(&z[j]), fold.degree));
-    }
-  }
+      use(ManySums<T>(task, coef));
+  });
 }
 
 template <KernelKind kind, class T>
 void tile_kernel(const TileTask& task) {
-  const Folding<T> fold(task.kernel);
-  if (kind != KernelKind::far_rbf && wants_inverted(task.right)) {
-    InvertedPanel<T> panel;
-    for (int64_t from = 0; from < task.right.size; from += kInvertedRows) {
-      panel.pack(fold, task.right, from, std::min(from + kInvertedRows, task.right.size), nullptr);
-      tile_inverted<kind>(task, fold, panel, from);
-    }
-    return;
-  }
-  const int64_t step = panel_rows<T>(task.right.rows->d);
-  for (int64_t from = 0; from < task.right.size; from += step) {
-    Panel<T> panel;
-    panel.pack(fold, task.right, from, std::min(from + step, task.right.size), nullptr,
-               task.threads);
-    if (kind == KernelKind::far_rbf || task.left.rows->storage == Rows::Storage::dense)
-      tile_dense<kind>(task, fold, panel, from);
-    else
-      tile_sparse<kind>(task, fold, panel, from);
-  }
+  evaluate<kind, T>(task,
+                    [&](int64_t from, int64_t to, auto&& use) { use(Store<T>(task, from, to)); });
 }
 
 // Calls f with the kernel kind as a compile-time constant.

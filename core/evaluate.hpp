@@ -14,8 +14,10 @@ struct ScanTask {
   Kernel kernel;
   RowList left;
   RowList right;
-  const double* coef = nullptr;  // one per right row
-  double* out = nullptr;         // one per left row; the sums are added to it
+  int64_t sets = 1;              // of coefficients, hence of sums
+  const double* coef = nullptr;  // sets x right rows
+  double* out = nullptr;         // sets x left rows; the sums are added to it
+  int64_t out_ld = 0;            // values from one set to the next
   bool in_double = true;         // precision of the kernel values
   int threads = 1;
 };

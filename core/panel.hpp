@@ -22,9 +22,11 @@
 namespace widestreet {
 namespace WIDESTREET_ISA {
 constexpr double kLog2e = 1.4426950408889634074;
-constexpr int kRows = 6;    // left rows per register tile
-constexpr int kBlock = 48;  // left rows per task, a multiple of kRows
+constexpr int kRows = 6;       // left rows per register tile
+constexpr int kBlock = 48;     // left rows per task, a multiple of kRows
+constexpr int64_t kChunk = 4;  // tiles met at a time by a sparse left row
 constexpr int64_t kPanelBytes = int64_t(1) << 26;
+constexpr double kJointBelow = 0.5;      // columns per nonzero under which rows are met together
 constexpr double kInvertedBelow = 0.03;  // density under which the inverted panel wins
 
 // What is folded where; see the table in kernel.hpp.
@@ -108,16 +110,13 @@ struct Panel {
   int64_t tiles = 0;
   std::vector<T> features;  // tiles x d x width
   std::vector<T> start;     // tiles x width
-  std::vector<T> coef;      // tiles x width, zero where there is no row
 
-  void pack(const Folding<T>& fold, const RowList& list, int64_t from, int64_t to, const double* c,
-            int threads) {
+  void pack(const Folding<T>& fold, const RowList& list, int64_t from, int64_t to, int threads) {
     d = list.rows->d;
     size = to - from;
     tiles = (size + width - 1) / width;
     features.assign(tiles * d * width, T(0));
     start.assign(tiles * width, T(0));
-    coef.assign(tiles * width, T(0));
 #pragma omp parallel num_threads(threads)
     {
       std::vector<T> x(d);
@@ -129,7 +128,6 @@ struct Panel {
           load_row(*list.rows, list.at(p), x.data());
           start[t * width + l] = start_of(fold, x.data(), d) + fold.start;
           for (int64_t k = 0; k < d; ++k) tile[k * width + l] = fold.right_scale * x[k];
-          if (c) coef[t * width + l] = T(c[p]);
         }
       }
     }
@@ -175,26 +173,30 @@ inline void dense_tile(const T* const* x, const T* x_start, int64_t d, const T* 
     emit(r, value_of<kind, T>(z[r][0], degree), value_of<kind, T>(z[r][1], degree));
 }
 
-// The nonzeros of one left row, scaled.
+// The nonzeros of one left row, scaled, and `stride` times the column of each.
 template <class T>
 struct SparseRow {
-  std::vector<int64_t> column;
+  int64_t size = 0;
+  std::vector<int64_t> place;
   std::vector<T> value;
   T start = 0;
   T l1 = 0;
 
-  void read(const Folding<T>& fold, const Rows& rows, int64_t i, std::vector<T>& dense) {
-    column.clear();
-    value.clear();
-    double square = 0, absolute = 0;
-    auto take = [&](int64_t k, double v) {
-      if (v == 0) return;
-      column.push_back(k);
-      value.push_back(T(fold.left_scale * v));
-      square += v * v;
-      absolute += std::abs(double(value.back()));
+  void read(const Folding<T>& fold, const Rows& rows, int64_t i, std::vector<T>& dense,
+            int64_t stride) {
+    const bool csr = rows.storage == Rows::Storage::csr;
+    const int64_t most = csr ? rows.nonzeros(i) : rows.d;
+    if (int64_t(place.size()) < most) {
+      place.resize(most);
+      value.resize(most);
+    }
+    size = 0;
+    auto take = [&](int64_t k, T v) {  // written in any case: a branch would be a guess
+      place[size] = k * stride;
+      value[size] = v;
+      size += v != T(0);
     };
-    if (rows.storage == Rows::Storage::csr) {
+    if (csr) {
       for (int64_t p = rows.begin_of(i); p < rows.begin_of(i + 1); ++p)
         take(rows.column_at(p), T(rows.value_at(p)));
     } else {
@@ -202,35 +204,154 @@ struct SparseRow {
       load_row(rows, i, dense.data());
       for (int64_t k = 0; k < rows.d; ++k) take(k, dense[k]);
     }
+    double square = 0, absolute = 0;
+    for (int64_t p = 0; p < size; ++p) {
+      square += double(value[p]) * double(value[p]);
+      value[p] *= fold.left_scale;
+      absolute += std::abs(double(value[p]));
+    }
     start = T(double(fold.norm) * square);
     l1 = T(absolute);
   }
 };
 
-// One sparse left row against one dense tile.
-template <KernelKind kind, class T, class Emit>
-inline void sparse_tile(const SparseRow<T>& x, const T* tile, const T* start, const T* l1_norm,
-                        int degree, Emit&& emit) {
-  constexpr int lanes = Simd<T>::lanes;
-  Vec<T> z0 = load(start) + x.start, z1 = load(start + lanes) + x.start;
-  if constexpr (kind == KernelKind::laplacian) {
-    z0 -= load(l1_norm);
-    z1 -= load(l1_norm + lanes);
-  }
-  const size_t count = x.column.size();
-  for (size_t p = 0; p < count; ++p) {
-    const T* s = tile + x.column[p] * 2 * lanes;
-    const Vec<T> s0 = load(s), s1 = load(s + lanes);
+// A few tiles of right rows against one sparse left row: enough accumulators to keep the
+// multiply-adds busy, and a part of the panel that stays in the cache for a block of left rows.
+template <KernelKind kind, class T, int G, class Emit>
+inline void sparse_group(const SparseRow<T>& x, const Panel<T>& panel, int64_t t0, int degree,
+                         Emit&& emit) {
+  constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
+  const int64_t step = panel.d * width;
+  Vec<T> z[G][2];
+  for (int g = 0; g < G; ++g) {
+    const int64_t at = (t0 + g) * width;
+    z[g][0] = load(&panel.start[at]) + x.start;
+    z[g][1] = load(&panel.start[at + lanes]) + x.start;
     if constexpr (kind == KernelKind::laplacian) {
-      z0 -= magnitude<T>(x.value[p] - s0) - magnitude<T>(s0);
-      z1 -= magnitude<T>(x.value[p] - s1) - magnitude<T>(s1);
-    } else {
-      z0 += x.value[p] * s0;
-      z1 += x.value[p] * s1;
+      z[g][0] -= load(&panel.l1_norm[at]);
+      z[g][1] -= load(&panel.l1_norm[at + lanes]);
     }
   }
-  emit(value_of<kind, T>(z0, degree), value_of<kind, T>(z1, degree));
+  const T* const first = &panel.features[t0 * step];
+  for (int64_t p = 0; p < x.size; ++p) {
+    const T v = x.value[p];
+    const T* s = first + x.place[p];
+    for (int g = 0; g < G; ++g) {
+      const Vec<T> s0 = load(s + g * step), s1 = load(s + g * step + lanes);
+      if constexpr (kind == KernelKind::laplacian) {
+        z[g][0] -= magnitude<T>(v - s0) - magnitude<T>(s0);
+        z[g][1] -= magnitude<T>(v - s1) - magnitude<T>(s1);
+      } else {
+        z[g][0] += v * s0;
+        z[g][1] += v * s1;
+      }
+    }
+  }
+  for (int g = 0; g < G; ++g)
+    emit(t0 + g, value_of<kind, T>(z[g][0], degree), value_of<kind, T>(z[g][1], degree));
 }
+
+template <KernelKind kind, class T, class Emit>
+inline void sparse_tiles(const SparseRow<T>& x, const Panel<T>& panel, int64_t t0, int64_t t1,
+                         const Folding<T>& fold, Emit&& emit) {
+  if (t1 - t0 == kChunk)
+    sparse_group<kind, T, kChunk>(x, panel, t0, fold.degree, emit);
+  else
+    for (int64_t t = t0; t < t1; ++t) sparse_group<kind, T, 1>(x, panel, t, fold.degree, emit);
+}
+
+// kRows left rows whose nonzeros share columns, as neighbours in many data sets do: all columns in
+// which one of them is set, and the values of all of them there.
+template <class T>
+struct JointRows {
+  std::vector<int64_t> place;
+  std::vector<T> value;  // columns x kRows
+  T start[kRows];
+
+  // Returns whether the rows together are less work than one by one: a column costs kRows
+  // multiply-adds for each vector of the panel, a nonzero alone one that waits for its load.
+  // `slot` has an entry below zero for each place, before and after.
+  bool read(const SparseRow<T>* x, std::vector<int32_t>& slot) {
+    int64_t apart = 0;
+    place.clear();
+    for (int r = 0; r < kRows; ++r) {
+      apart += x[r].size;
+      for (int64_t p = 0; p < x[r].size; ++p) {
+        int32_t& at = slot[x[r].place[p] / Panel<T>::width];
+        if (at >= 0) continue;
+        at = int32_t(place.size());
+        place.push_back(x[r].place[p]);
+      }
+    }
+    const bool joint = double(place.size()) <= kJointBelow * double(apart);
+    if (joint) {
+      value.assign(place.size() * kRows, T(0));
+      for (int r = 0; r < kRows; ++r) {
+        start[r] = x[r].start;
+        for (int64_t p = 0; p < x[r].size; ++p)
+          value[slot[x[r].place[p] / Panel<T>::width] * kRows + r] = x[r].value[p];
+      }
+    }
+    for (const int64_t at : place) slot[at / Panel<T>::width] = -1;
+    return joint;
+  }
+};
+
+// As dense_tile, over the columns of the rows only.
+template <KernelKind kind, class T, class Emit>
+inline void joint_tile(const JointRows<T>& x, const Panel<T>& panel, int64_t t, int degree,
+                       Emit&& emit) {
+  constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
+  const T* const tile = &panel.features[t * panel.d * width];
+  Vec<T> first[2] = {load(&panel.start[t * width]), load(&panel.start[t * width + lanes])};
+  if constexpr (kind == KernelKind::laplacian) {
+    first[0] -= load(&panel.l1_norm[t * width]);
+    first[1] -= load(&panel.l1_norm[t * width + lanes]);
+  }
+  Vec<T> z[kRows][2];
+  for (int r = 0; r < kRows; ++r) {
+    z[r][0] = first[0] + x.start[r];
+    z[r][1] = first[1] + x.start[r];
+  }
+  const size_t count = x.place.size();
+  for (size_t p = 0; p < count; ++p) {
+    const T* s = tile + x.place[p];
+    const T* v = &x.value[p * kRows];
+    const Vec<T> s0 = load(s), s1 = load(s + lanes);
+    if constexpr (kind == KernelKind::laplacian) {
+      const Vec<T> m0 = magnitude<T>(s0), m1 = magnitude<T>(s1);
+      for (int r = 0; r < kRows; ++r) {
+        z[r][0] -= magnitude<T>(v[r] - s0) - m0;
+        z[r][1] -= magnitude<T>(v[r] - s1) - m1;
+      }
+    } else {
+      for (int r = 0; r < kRows; ++r) {
+        z[r][0] += v[r] * s0;
+        z[r][1] += v[r] * s1;
+      }
+    }
+  }
+  for (int r = 0; r < kRows; ++r)
+    emit(r, value_of<kind, T>(z[r][0], degree), value_of<kind, T>(z[r][1], degree));
+}
+
+// kBlock sparse left rows, in groups of kRows that are met together where that is less work.
+template <class T>
+struct SparseBlock {
+  std::vector<SparseRow<T>> x = std::vector<SparseRow<T>>(kBlock);
+  std::vector<JointRows<T>> group = std::vector<JointRows<T>>(kBlock / kRows);
+  bool joint[kBlock / kRows];
+  std::vector<T> dense;
+  std::vector<int32_t> slot;
+
+  void read(const Folding<T>& fold, const RowList& list, int64_t from, int64_t to) {
+    slot.resize(list.rows->d, -1);
+    for (int64_t i = from; i < to; ++i)
+      x[i - from].read(fold, *list.rows, list.at(i), dense, Panel<T>::width);
+    for (int64_t g = 0; g * kRows < to - from; ++g)
+      joint[g] = (g + 1) * kRows <= to - from && group[g].read(&x[g * kRows], slot);
+  }
+};
 
 // Right rows by column: for feature k the (row, value) pairs in entries [begin[k], begin[k + 1]).
 template <class T>
@@ -241,17 +362,14 @@ struct InvertedPanel {
   std::vector<int32_t> row;
   std::vector<T> value;
   std::vector<T> start;
-  std::vector<T> coef;
 
-  void pack(const Folding<T>& fold, const RowList& list, int64_t from, int64_t to,
-            const double* c) {
+  void pack(const Folding<T>& fold, const RowList& list, int64_t from, int64_t to) {
     const Rows& rows = *list.rows;
-    constexpr int lanes = Simd<T>::lanes;
+    constexpr int width = Panel<T>::width;
     size = to - from;
-    padded = (size + lanes - 1) / lanes * lanes;
+    padded = (size + width - 1) / width * width;
     begin.assign(rows.d + 1, 0);
     start.assign(padded, T(0));
-    coef.assign(padded, T(0));
     for (int64_t p = from; p < to; ++p)
       for (int64_t e = rows.begin_of(list.at(p)); e < rows.begin_of(list.at(p) + 1); ++e)
         ++begin[rows.column_at(e) + 1];
@@ -270,21 +388,20 @@ struct InvertedPanel {
         absolute += std::abs(double(value[at]));
       }
       start[p - from] = fold.l1 ? T(-absolute) : T(double(fold.norm) * square) + fold.start;
-      if (c) coef[p - from] = T(c[p]);
     }
   }
 
   // Sets: z[0..padded) to the accumulated values of left row x.
   void accumulate(const Folding<T>& fold, const SparseRow<T>& x, T* z) const {
     for (int64_t j = 0; j < padded; ++j) z[j] = start[j] + (fold.l1 ? -x.l1 : x.start);
-    for (size_t p = 0; p < x.column.size(); ++p) {
+    for (int64_t p = 0; p < x.size; ++p) {
       const T v = x.value[p];
-      const int64_t end = begin[x.column[p] + 1];
+      const int64_t end = begin[x.place[p] + 1];
       if (fold.l1) {
-        for (int64_t e = begin[x.column[p]]; e < end; ++e)
+        for (int64_t e = begin[x.place[p]]; e < end; ++e)
           z[row[e]] -= std::abs(v - value[e]) - std::abs(v) - std::abs(value[e]);
       } else {
-        for (int64_t e = begin[x.column[p]]; e < end; ++e) z[row[e]] += v * value[e];
+        for (int64_t e = begin[x.place[p]]; e < end; ++e) z[row[e]] += v * value[e];
       }
     }
   }

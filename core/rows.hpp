@@ -21,6 +21,7 @@ struct Rows {
   int64_t row_stride = 0;
   int64_t col_stride = 0;
   const double* centre = nullptr;  // d values or null
+  bool skip_zeros = false;         // most values are zero: look at the others only
 
   // CSR: indices and row pointers are both int64 when wide, both int32 otherwise.
   bool wide = false;
@@ -36,6 +37,8 @@ struct Rows {
   double value_at(int64_t p) const {
     return is_double ? static_cast<const double*>(values)[p] : static_cast<const float*>(values)[p];
   }
+  // Whether work should go by the nonzeros of a row.
+  bool few_nonzeros() const { return storage == Storage::csr || skip_zeros; }
   int64_t nonzeros(int64_t i) const {
     return storage == Storage::csr ? begin_of(i + 1) - begin_of(i) : d;
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -66,6 +67,16 @@ def _explicit_zeros(X: np.ndarray) -> sparse.csr_matrix:
     return sparse.csr_matrix((X[row, column], column, indptr), shape=X.shape)
 
 
+@dataclass(frozen=True)
+class MostlyZero:
+    """A dense array of whose rows only the nonzeros are to be looked at."""
+
+    values: np.ndarray
+
+    def __getitem__(self, part: slice) -> MostlyZero:
+        return MostlyZero(self.values[part])
+
+
 DENSE: dict[str, Callable[[np.ndarray], Any]] = {
     "C float64": np.ascontiguousarray,
     "F float64": np.asfortranarray,
@@ -76,6 +87,10 @@ DENSE: dict[str, Callable[[np.ndarray], Any]] = {
     "window": _window,
     "reversed": _reversed,
 }
+MOSTLY_ZERO: dict[str, Callable[[np.ndarray], Any]] = {
+    "mostly zero float64": lambda X: MostlyZero(np.ascontiguousarray(X)),
+    "mostly zero float32": lambda X: MostlyZero(np.asfortranarray(X, dtype=np.float32)),
+}
 CSR: dict[str, Callable[[np.ndarray], Any]] = {
     "csr int32 float64": lambda X: _csr(X, np.int32, np.float64),
     "csr int64 float64": lambda X: _csr(X, np.int64, np.float64),
@@ -83,11 +98,13 @@ CSR: dict[str, Callable[[np.ndarray], Any]] = {
     "csr int64 float32": lambda X: _csr(X, np.int64, np.float32),
     "csr explicit zeros": _explicit_zeros,
 }
-STORAGES = DENSE | CSR
+STORAGES = DENSE | MOSTLY_ZERO | CSR
 
 
 def rows(X: Any, centre: np.ndarray | None = None) -> _core.Rows:
     """The native view of a dense array or a CSR matrix."""
+    if isinstance(X, MostlyZero):
+        return _core.Rows.dense(X.values, None, True)
     if sparse.issparse(X):
         return _core.Rows.csr(X.data, X.indices, X.indptr, *X.shape)
     return _core.Rows.dense(X, centre)
@@ -143,16 +160,19 @@ def tile(k: _core.Kernel, left: Any, right: Any, shape: tuple[int, int], dtype: 
 def scan(
     k: _core.Kernel, left: Any, right: Any, coef: np.ndarray, out: np.ndarray, dtype, **options
 ):
-    """Add K[I, J] @ coef to a copy of `out`; options: left_index, right_index, threads."""
-    out = out.copy()
+    """Add K[I, J] @ coef to a copy of `out`, or row by row of both, if they have rows.
+
+    Options: left_index, right_index, threads.
+    """
+    out = np.pad(out, [(0, 0)] * (out.ndim - 1) + [(2, 3)])[..., 2:-3]  # part of a wider array
     _core.scan(
         k,
         left,
         options.get("left_index"),
         right,
         options.get("right_index"),
-        coef,
-        out,
+        np.atleast_2d(coef),
+        np.atleast_2d(out),
         dtype == np.float64,
         options.get("threads", 1),
     )

@@ -45,7 +45,7 @@ def wide(columns: list[int], indptr: list[int] | None = None, count: int = N) ->
     starts = np.arange(N + 1) if indptr is None else np.array(indptr)
     held = _core.Rows.csr(np.ones(count), np.array(columns), starts, N, D)
     kernel = _core.Kernel(_core.KernelKind.rbf, 1.0, 0.0, 1)
-    _core.scan(kernel, held, None, held, None, np.ones(N), np.zeros(N), True, 1)
+    _core.scan(kernel, held, None, held, None, np.ones((1, N)), np.zeros((1, N)), True, 1)
     return held
 
 
@@ -57,8 +57,8 @@ def scan(**replaced: Any) -> None:
         "left_index": None,
         "right": rows,
         "right_index": None,
-        "coef": np.ones(N),
-        "out": np.zeros(N),
+        "coef": np.ones((1, N)),
+        "out": np.zeros((1, N)),
         "in_double": True,
         "threads": 1,
     }
@@ -191,15 +191,17 @@ CASES: dict[str, Callable[[], Any]] = {
     "csr: negative column": partial(wide, [0, 1, 2, 0, 1, -(10**9)]),
     # scan
     "scan: other columns": lambda: scan(left=_core.Rows.dense(np.ones((N, D + 1)), None)),
-    "scan: short coef": partial(scan, coef=np.ones(N - 1)),
-    "scan: long coef": partial(scan, coef=np.ones(N + 1)),
-    "scan: float32 coef": partial(scan, coef=np.ones(N, np.float32)),
-    "scan: strided coef": partial(scan, coef=strided(np.ones(N))),
-    "scan: short out": partial(scan, out=np.zeros(N - 1)),
-    "scan: float32 out": partial(scan, out=np.zeros(N, np.float32)),
-    "scan: strided out": partial(scan, out=strided(np.zeros(N))),
-    "scan: frozen out": partial(scan, out=frozen(np.zeros(N))),
-    "scan: two-dimensional out": partial(scan, out=np.zeros((N, 1))),
+    "scan: short coef": partial(scan, coef=np.ones((1, N - 1))),
+    "scan: long coef": partial(scan, coef=np.ones((1, N + 1))),
+    "scan: float32 coef": partial(scan, coef=np.ones((1, N), np.float32)),
+    "scan: strided coef": partial(scan, coef=strided(np.ones(N))[None]),
+    "scan: short out": partial(scan, out=np.zeros((1, N - 1))),
+    "scan: float32 out": partial(scan, out=np.zeros((1, N), np.float32)),
+    "scan: strided out": partial(scan, out=strided(np.zeros(N))[None]),
+    "scan: frozen out": partial(scan, out=frozen(np.zeros((1, N)))),
+    "scan: one-dimensional out": partial(scan, out=np.zeros(N)),
+    "scan: transposed out": partial(scan, out=np.zeros((N, 1))),
+    "scan: more sets of coef than of out": partial(scan, coef=np.ones((2, N))),
     "scan: left index too far": partial(scan, left_index=FAR),
     "scan: negative left index": partial(scan, left_index=BACK),
     "scan: right index too far": partial(scan, right_index=FAR),

@@ -73,6 +73,7 @@ def test_wide_sparse_rows(instruction_set, kernel, dtype, d, rng):
 PATHS = {
     "dense": (native.sample, "C float64", "C float64"),
     "sparse": (native.sample, "csr int32 float64", "csr int64 float32"),
+    "mostly zero": (native.sample, "mostly zero float64", "C float32"),
     "inverted": (native.wide_sample, "csr int32 float64", "csr int32 float64"),
     "dense meets inverted": (native.wide_sample, "F float32", "csr int64 float64"),
 }
@@ -107,6 +108,23 @@ def test_every_size_with_and_without_lists(instruction_set, kernel, dtype, path,
             lists = {"left_index": left_index, "right_index": right_index}
             found = native.scan(k, A, B, coef, before, dtype, **lists)
             assert_scan(found, part, coef, dtype, (m, n), before)
+
+
+@every_kernel
+@every_dtype
+@pytest.mark.parametrize("path", PATHS)
+def test_several_sets_of_coefficients_are_as_many_scans(instruction_set, kernel, dtype, path, rng):
+    family, left, right = PATHS[path]
+    k, d = native.kernel(kernel, **PARAMS[kernel]), columns_of(path)
+    A, B = (native.rows(STORAGES[s](family(100, d, i))) for i, s in enumerate((left, right)))
+    K = native.expected(kernel, family, 100, 100, d)
+    for m, n, sets in itertools.product((1, 49, 100), (1, 33, 100), (1, 2, 9)):
+        lists = {"left_index": rng.integers(0, 100, m), "right_index": rng.integers(0, 100, n)}
+        coef, before = rng.normal(size=(sets, n)), rng.normal(size=(sets, m))
+        found = native.scan(k, A, B, coef, before, dtype, **lists)
+        part = K[np.ix_(lists["left_index"], lists["right_index"])]
+        for q in range(sets):
+            assert_scan(found[q], part, coef[q], dtype, (m, n, sets), before[q])
 
 
 @every_dtype

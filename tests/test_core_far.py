@@ -39,7 +39,7 @@ def test_far_rbf_is_rbf(form, dtype, sizes, d, rng):
     allowed = TOL.kernel_float64 if double else TOL.kernel_float32
     assert np.abs(tile - exact).max() <= allowed
     coef, out = rng.normal(size=n), np.zeros(m)
-    _core.scan(kernel, left, None, right, None, coef, out, double, 1)
+    _core.scan(kernel, left, None, right, None, coef[None], out[None], double, 1)
     allowed = TOL.scan_float64 if double else TOL.scan_float32
     assert np.abs(out - exact @ coef).max() <= allowed * np.abs(coef).sum()
 

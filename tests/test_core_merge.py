@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import native
-from native import STORAGES
+from native import CSR, DENSE
 from reference.merge import merge
 from widestreet import _core
 
@@ -24,6 +24,9 @@ def check(X, label) -> None:
     merged = merge(X, label)
     assert first.tolist() == merged.first[merged.inverse].tolist()
     assert distinct == len(merged.first)
+
+
+STORAGES = DENSE | CSR
 
 
 @pytest.mark.parametrize("storage", STORAGES)

@@ -97,6 +97,16 @@ def test_results_do_not_depend_on_the_number(rng):
     for n_jobs in (1, 2):
         out = np.zeros(300)
         coef = np.ones(300)
-        _core.scan(kernel, rows, None, rows, None, coef, out, True, threads.resolve_threads(n_jobs))
+        _core.scan(
+            kernel,
+            rows,
+            None,
+            rows,
+            None,
+            coef[None],
+            out[None],
+            True,
+            threads.resolve_threads(n_jobs),
+        )
         found.append(out)
     assert np.array_equal(*found)

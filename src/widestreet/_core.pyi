@@ -18,7 +18,7 @@ class Kernel:
 
 class Rows:
     @staticmethod
-    def dense(values: Real, centre: Floats | None) -> Rows: ...
+    def dense(values: Real, centre: Floats | None, skip_zeros: bool = False) -> Rows: ...
     @staticmethod
     def csr(
         values: Real,

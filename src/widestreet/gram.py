@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable as Function
 from collections.abc import Iterator
+from copy import copy
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -75,6 +76,13 @@ class Gram:
             assert not isinstance(right, KernelRows)
             self._backend = NativeBackend(kernel, left, right, threads)
 
+    def twin(self, between: Action) -> Gram:
+        """The same kernel values for somebody else, with counters and interruptions of its own."""
+        twin = copy(self)
+        twin.between = between
+        twin.kernel_values = 0
+        return twin
+
     @property
     def cost(self) -> float:
         """Rough cost of one kernel value, in units of one fused multiply-add."""
@@ -128,20 +136,25 @@ class Gram:
         dtype: Any = np.float64,
         out: Floats | None = None,
     ) -> Floats:
-        """K[I, J] @ coef in float64, from kernel values of precision `dtype`; added to `out`."""
-        height = self.left.shape[0] if I is None else len(I)
+        """K[I, J] @ coef in float64, from kernel values of precision `dtype`; added to `out`.
+
+        With several rows of coefficients the result has one row for each of them, and every kernel
+        value is computed only once.
+        """
+        height, width = self.left.shape[0] if I is None else len(I), coef.shape[-1]
         if out is None:
-            out = np.zeros(height)
-        if len(coef) == 0:
+            out = np.zeros((*coef.shape[:-1], height))
+        if coef.size == 0:
             return out
         begun = time.perf_counter()
-        coef = np.ascontiguousarray(coef, dtype=np.float64)
-        for place in self._pieces(height, len(coef)):
+        coef = np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64)
+        sums = np.atleast_2d(out)
+        for place in self._pieces(height, width):
             part = np.arange(place.start, place.stop) if I is None else I[place]
-            self._backend.add_scan(part, J, coef, out[place], dtype == np.float64)
-        self.kernel_values += height * len(coef)
+            self._backend.add_scan(part, J, coef, sums[:, place], dtype == np.float64)
+        self.kernel_values += height * width
         self._seconds += time.perf_counter() - begun
-        self._scanned += height * len(coef)
+        self._scanned += height * width
         return out
 
     def _pieces(self, height: int, width: int) -> Iterator[slice]:

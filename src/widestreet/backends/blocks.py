@@ -45,10 +45,10 @@ class BlockBackend:
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
     ) -> None:
-        """Add K[I, J] @ coef to `out`. Sets: out."""
+        """Add K[I, J] @ coef to `out`, row by row of both. Sets: out."""
         columns = slice(None) if J is None else J
-        for place, part in self._chunks(I, len(coef)):
-            out[place] += self._block(part, columns) @ coef
+        for place, part in self._chunks(I, coef.shape[1]):
+            out[:, place] += coef @ self._block(part, columns).T
 
     def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
         """Write K[I, J] into the rows `out_rows` of `out`. Sets: out."""

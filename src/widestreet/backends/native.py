@@ -12,7 +12,7 @@ from scipy import sparse
 from widestreet import _core
 from widestreet.arrays import Floats, Ints, Real
 from widestreet.kernels import RBF, Laplacian, Linear, NativeKernel, Poly, Sigmoid
-from widestreet.rows import Vectors
+from widestreet.rows import CsrRows, Vectors
 
 # Above this gamma |x|^2 a distance computed from norms loses too many of its digits.
 _FAR = 1e3
@@ -85,7 +85,7 @@ class NativeBackend:
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
     ) -> None:
-        """Add K[I, J] @ coef to `out`. Sets: out."""
+        """Add K[I, J] @ coef to `out`, row by row of both. Sets: out."""
         _core.scan(
             self._native,
             self.left.native,
@@ -134,6 +134,6 @@ class NativeBackend:
         rows = self.right
         if self._far:
             return 16.0 + 2.0 * rows.shape[1]
-        if hasattr(rows.data, "nnz"):
+        if isinstance(rows, CsrRows):
             return 16.0 + float(rows.data.nnz) / max(1, rows.shape[0])
-        return 16.0 + rows.shape[1]
+        return 16.0 + rows.shape[1] * (0.5 if rows.skip_zeros else 1.0)

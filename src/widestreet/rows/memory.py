@@ -16,17 +16,22 @@ from scipy import sparse
 from widestreet import _core
 from widestreet.arrays import Floats, Ints, Real
 
+_FEW_NONZEROS = 0.25  # of all values: below this, zeros are skipped
+_LOOKED_AT = 256  # rows whose zeros are counted to know
+
 
 @dataclass(frozen=True, eq=False)
 class DenseRows:
     """Rows of a dense matrix, seen relative to `centre`.
 
     Subtracting the mean of each column changes no distance, but keeps the norms small from which
-    the core computes distances.
+    the core computes distances. Rows that are mostly zero are left where they are, so that the
+    core can skip the zeros.
     """
 
     values: Real
     centre: Floats | None = None
+    skip_zeros: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -34,14 +39,14 @@ class DenseRows:
 
     @cached_property
     def native(self) -> _core.Rows:
-        return _core.Rows.dense(self.values, self.centre)
+        return _core.Rows.dense(self.values, self.centre, self.skip_zeros)
 
     def largest_square(self, threads: int) -> float:
         """The largest |x|^2 of a row, relative to the centre."""
         return _core.largest_square(self.native, threads)
 
     def take(self, index: Ints) -> DenseRows:
-        return DenseRows(self.values[index], self.centre)
+        return DenseRows(self.values[index], self.centre, self.skip_zeros)
 
     @property
     def data(self) -> Real:
@@ -112,7 +117,8 @@ def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> V
     ----------
     X : ndarray or sparse matrix of float32 or float64
     centred : bool
-        Look at dense rows relative to their mean, for kernels that allow it.
+        Look at dense rows relative to their mean, for kernels that allow it, unless most of their
+        values are zero.
     centre : ndarray, optional
         Look at dense rows relative to this point instead.
     """
@@ -124,6 +130,14 @@ def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> V
         return CsrRows(X)
     if any(stride % X.itemsize for stride in X.strides):
         X = X.copy()  # a field of packed records
+    if centre is None and _density(X) < _FEW_NONZEROS:
+        return DenseRows(X, skip_zeros=True)
     if centred and centre is None:
         centre = np.asarray(X.mean(axis=0, dtype=np.float64))
     return DenseRows(X, centre)
+
+
+def _density(X: Real) -> float:
+    """Part of the values that are not zero, from some rows spread over the data."""
+    sample = X[:: max(1, len(X) // _LOOKED_AT)]
+    return np.count_nonzero(sample) / max(1, sample.size)

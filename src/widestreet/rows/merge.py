@@ -62,6 +62,15 @@ class Merged:
         )
         return spread
 
+    def gather(self, coef: Floats) -> Floats:
+        """Add up coefficients of all rows, of shape (lines, n), over the members of kept ones."""
+        if self.member_of is None:
+            return coef
+        present = self.member_of >= 0
+        gathered = np.zeros((len(coef), len(self.kept)))
+        np.add.at(gathered.T, self.member_of[present], coef[:, present].T)
+        return gathered
+
 
 def merge_duplicates(rows: Vectors, label: Floats, box: Floats, threads: int) -> Merged:
     """Merge equal (row, label) pairs, adding up their boxes; empty boxes are left out."""
