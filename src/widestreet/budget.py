@@ -35,6 +35,7 @@ class Budget:
     max_time: float | None = None
     max_steps: int = -1
     reserve: float = 0.0  # seconds kept back for the certificate
+    stopped: bool = False  # by somebody else: treated as if interrupted
     _begun: float = field(default_factory=time.perf_counter)
     _steps: int = 0
 
@@ -54,12 +55,16 @@ class Budget:
             self.reserve = min(max(seconds, 0.1 * self.max_time), 0.8 * self.max_time)
 
     def look_at_clock(self) -> None:
-        """Raise OutOfBudget when the time for rounds is up."""
+        """Raise OutOfBudget when the time for rounds is up, KeyboardInterrupt when stopped."""
+        if self.stopped:
+            raise KeyboardInterrupt
         if self.max_time is not None and self.elapsed + self.reserve > self.max_time:
             raise OutOfBudget("time_limit")
 
     def look_at_end(self) -> None:
-        """Raise OutOfBudget when all time is up, that of the certificate included."""
+        """Raise OutOfBudget when all time is up, that of the certificate included; and as above."""
+        if self.stopped:
+            raise KeyboardInterrupt
         if self.max_time is not None and self.elapsed > self.max_time:
             raise OutOfBudget("time_limit")
 

@@ -131,7 +131,17 @@ def unexamined(status: str, dual_objective: float, tol: float) -> Certificate:
     )
 
 
-def examine(gram: Gram, dual: Dual, beta: Floats, place: Ints | None = None) -> Examination:
+def scores(gram: Gram, beta: Floats, place: Ints | None = None) -> Floats:
+    """Scores K c of all rows in float64, with the arguments of `examine`."""
+    coef = beta.sum(axis=0)
+    support = np.flatnonzero(coef)
+    columns = support if place is None else place[support]
+    return gram.scan(place, columns, coef[support], dtype=np.float64)
+
+
+def examine(
+    gram: Gram, dual: Dual, beta: Floats, place: Ints | None = None, score: Floats | None = None
+) -> Examination:
     """Examine a point over all rows in float64.
 
     Parameters
@@ -142,17 +152,17 @@ def examine(gram: Gram, dual: Dual, beta: Floats, place: Ints | None = None) -> 
     beta : ndarray of shape (layers, n)
     place : ndarray, optional
         Where row i of the dual stands among the rows of the Gram.
+    score : ndarray, optional
+        What `scores` returns, if that is known already.
     """
     convex = gram.kernel.positive
-    coef = beta.sum(axis=0)
-    support = np.flatnonzero(coef)
-    columns = support if place is None else place[support]
-    score = gram.scan(place, columns, coef[support], dtype=np.float64)
+    if score is None:
+        score = scores(gram, beta, place)
     bias = np.zeros(dual.groups)
     if not np.isfinite(score).all():  # comparisons with what is no number prove nothing
         inf = float("inf")
         return Examination(score, bias, inf, -inf, inf, infeasibility(dual, beta), convex)
-    norm = float(coef[support] @ score[support])
+    norm = float(beta.sum(axis=0) @ score)
     f = dual.target - score
     loss = violation = 0.0
     for g, total in enumerate(dual.total):

@@ -75,6 +75,17 @@ class Dual:
             beta += np.sign(total) * filled
         return beta
 
+    def nearest(self, beta: Floats) -> Floats:
+        """A feasible point near any other: inside the boxes, then all moved to meet the sums."""
+        beta = np.clip(beta, self.lower, self.upper)
+        for g, total in enumerate(self.total):
+            mine = self.group == g
+            short = float(total - beta[mine].sum())
+            room = np.where(mine, self.upper - beta if short > 0 else beta - self.lower, 0.0)
+            if short != 0 and room.any():
+                beta += room * (short / room.sum())
+        return np.clip(beta, self.lower, self.upper)
+
 
 def _signed_box(sign: Floats, C: Floats) -> tuple[Floats, Floats]:
     """Box [0, C] for positive signs, [-C, 0] for negative ones."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from widestreet.arrays import Floats
+from widestreet.arrays import Floats, Ints
 from widestreet.budget import Budget, OutOfBudget
 from widestreet.engines.newton import polish
 from widestreet.engines.subproblem import WorkingSet
@@ -67,9 +67,9 @@ class WorkingSetEngine:
     strategy : Strategy
     tol : float
         Violation to reach over all rows.
-    check : callable
+    check : callable or None
         Takes beta of shape (layers, n) and returns a Check. The engine trusts it over its own
-        surveys.
+        surveys; None leaves the last word to the caller.
     budget : Budget
     capacity : int
         Rows the working set may hold.
@@ -80,6 +80,10 @@ class WorkingSetEngine:
         For the working set.
     skip : bool
         Whether surveys may skip rows safely.
+    start : ndarray of shape (layers, n), optional
+        A feasible point to begin at.
+    first : ndarray, optional
+        Rows to begin with, beside those that the strategy draws.
     """
 
     def __init__(
@@ -88,16 +92,19 @@ class WorkingSetEngine:
         strategy: Strategy,
         *,
         tol: float,
-        check: Callable[[Floats], Check],
+        check: Callable[[Floats], Check] | None,
         budget: Budget,
         capacity: int,
         observer: Observer,
         rng: np.random.Generator,
         threads: int = 1,
         skip: bool = True,
+        start: Floats | None = None,
+        first: Ints | None = None,
     ) -> None:
         self.fleet, self.strategy, self.tol = fleet, strategy, tol
         self.check, self.budget, self.observer, self.rng = check, budget, observer, rng
+        self.start, self.first = start, first
         self.skip = skip and fleet.gram.kernel.positive
         self.capacity = min(capacity, fleet.rows)
         self.work = WorkingSet(fleet.gram, fleet.dual, self.capacity, threads)
@@ -160,7 +167,9 @@ class WorkingSetEngine:
                 continue
             if not stuck and self._still_violates():
                 continue
-            verdict = self._consult()
+            if self.check is None:
+                return "stalled" if stuck and violation > self.tol else "optimal"
+            verdict = self._consult(self.check)
             if verdict.violation <= self.tol:
                 return "optimal"
             log.debug("check: violation %.3g above tol %.3g", verdict.violation, self.tol)
@@ -175,16 +184,23 @@ class WorkingSetEngine:
     # -- the steps -------------------------------------------------------------------------------
 
     def _start(self) -> Survey:
-        """Begin at zero, or at a feasible point where zero is none. Returns the first rows."""
+        """Begin at the point given, at zero, or where that is none, at a feasible point.
+
+        Returns the first rows.
+        """
         fleet, model = self.fleet, self.model
-        if fleet.dual.total.any():
+        beta = self.start
+        if beta is None and fleet.dual.total.any():
             beta = fleet.feasible_point()
+        if beta is not None and beta.any():
             fleet.start_from(beta)
             ids = np.flatnonzero(beta.any(axis=0))
             model.publish(ids, beta[:, ids].sum(axis=0), model.bias, np.inf)
-            self._linear = fleet.linear(beta)
+            self._linear, self._norm = fleet.linear(beta), np.inf  # until it is known
             self._norm = float(model.coef @ fleet.evaluate(model.ids, model))
         ids = fleet.draw(self.strategy.start(fleet.rows, self.capacity), self.rng)
+        if self.first is not None:
+            ids = np.union1d(ids, self.first[: self.capacity - len(ids)])
         empty = np.empty(0)
         return Survey(ids, np.ones(len(ids)), empty, empty, 0.0, 0, 0, complete=False)
 
@@ -261,7 +277,9 @@ class WorkingSetEngine:
         self._clock("solve", begun)
 
     def _keep_time(self) -> None:
-        """Keep time back for a certificate of the model as it is now."""
+        """Keep time back for a certificate of the model as it is now, if it is ours to ask for."""
+        if self.check is None:
+            return
         support = max(len(self.model.ids), int(np.count_nonzero(self.work.coef())))
         seconds = 2.0 * self.fleet.gram.seconds_per_value  # float64 takes twice as long
         self.budget.keep_back(seconds * self.fleet.rows * support)
@@ -372,9 +390,9 @@ class WorkingSetEngine:
         self._best_violation = min(self._best_violation, violation)
         return self._idle >= _IDLE_ROUNDS
 
-    def _consult(self) -> Check:
+    def _consult(self, check: Callable[[Floats], Check]) -> Check:
         begun = time.perf_counter()
-        verdict = self.check(self.fleet.collect())
+        verdict = check(self.fleet.collect())
         self._clock("check", begun)
         return verdict
 
