@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 import widestreet as ws
 from problems import Problem
@@ -38,7 +39,8 @@ def fitted(problem: Problem, **options: Any) -> ws.SVC | ws.SVR:
 def coefficients(model: ws.SVC | ws.SVR) -> np.ndarray:
     """One coefficient per training row, from what the model shows its user."""
     coef = np.zeros(model.shape_fit_[0])
-    coef[model.support_] = model.dual_coef_[0]
+    lines = model.dual_coef_
+    coef[model.support_] = (lines.toarray() if sparse.issparse(lines) else lines)[0]
     return coef
 
 

@@ -152,16 +152,10 @@ def test_predicting_without_a_fit(task):
 
 def test_one_class_only():
     X, y = data("svc")
-    with pytest.raises(ValueError, match=r"y must contain two classes.*1 class"):
+    with pytest.raises(ValueError, match=r"y: .*same class.*1 class.*two"):
         machine("svc").fit(X, np.ones_like(y))
-    with pytest.raises(ValueError, match=r"y must contain two classes.*positive weight"):
+    with pytest.raises(ValueError, match=r"y: .*positive weights.*1 class"):
         machine("svc").fit(X, y, sample_weight=(y > 0).astype(float))
-
-
-def test_more_than_two_classes_say_what_to_do():
-    X, y = data("svc")
-    with pytest.raises(ValueError, match=r"y: .*3 classes.*OneVsOne"):
-        machine("svc").fit(X, np.arange(len(y)) % 3)
 
 
 BAD_TARGETS = {

@@ -187,7 +187,7 @@ def test_a_model_nobody_had_time_to_examine_states_its_own_objective(task, monke
         raise KeyboardInterrupt
 
     monkeypatch.setattr(WorkingSet, "solve", interrupted)
-    monkeypatch.setattr(training, "_ANSWER_WITHIN", -1.0)
+    monkeypatch.setattr(training, "ANSWER_WITHIN", -1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = fitted(problem, on_interrupt="keep")

@@ -8,7 +8,7 @@
 'optimal'
 """
 
-from widestreet.estimators import SVC, SVR
+from widestreet.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 __version__ = "0.1.0"
-__all__ = ["SVC", "SVR", "__version__"]
+__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "__version__"]

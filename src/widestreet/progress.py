@@ -94,7 +94,7 @@ class Observer(AbstractContextManager["Observer"]):
             self.bar(record)
 
 
-def observer(verbose: int, tol: float) -> Observer:
+def observer(verbose: int, tol: float, problems: int = 1) -> Observer:
     """Make the observer of one fit.
 
     Parameters
@@ -104,6 +104,8 @@ def observer(verbose: int, tol: float) -> Observer:
         2 and more: a plain line for every round as well.
     tol : float
         The violation at which the fit is done.
+    problems : int, default=1
+        How many are solved in the fit.
 
     Returns
     -------
@@ -119,7 +121,7 @@ def observer(verbose: int, tol: float) -> Observer:
     """
     if not verbose:
         return Observer()
-    return Observer(ProgressBar(tol, every_round=verbose >= 2))
+    return Observer(ProgressBar(tol, problems=problems, every_round=verbose >= 2))
 
 
 class ProgressBar(AbstractContextManager["ProgressBar"]):
@@ -129,6 +131,8 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
     ----------
     tol : float
         The violation at which the bar is full.
+    problems : int, default=1
+        How many are solved, each of which fills a part of the bar.
     every_round : bool, default=False
         Whether each round leaves a plain line of its own.
     console : rich.console.Console or None, default=None
@@ -136,9 +140,15 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
     """
 
     def __init__(
-        self, tol: float, *, every_round: bool = False, console: Console | None = None
+        self,
+        tol: float,
+        *,
+        problems: int = 1,
+        every_round: bool = False,
+        console: Console | None = None,
     ) -> None:
         self.tol = tol
+        self.problems = problems
         self.every_round = every_round
         self._console = console
         self._live: Live | None = None
@@ -184,20 +194,30 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         record : TraceRecord
             What happened in it.
         """
+        if self._record is None or self._record.problem != record.problem:
+            self._first = math.nan
         self._record = record
         if not math.isfinite(self._first):
             self._first = record.violation
-        self._done = max(self._done, fraction(self._first, record.violation, self.tol))
+        done = record.problem + fraction(self._first, record.violation, self.tol)
+        self._done = max(self._done, done / self.problems)
         self._unprinted = True
         now = time.perf_counter()
         if self.every_round or (self._live is None and now - self._printed >= 1.0):
             self._print()
             self._printed = now
 
+    def _fields(self, record: TraceRecord) -> list[str]:
+        """What is shown of a record, with its problem where there are several."""
+        head, *fields = describe(record, self.tol)
+        if self.problems > 1:
+            head = f"pair {record.problem + 1}/{self.problems} {head}"
+        return [head, *fields]
+
     def _print(self) -> None:
         """Write the last record as a plain line."""
         if self._console is not None and self._record is not None:
-            fields = [*describe(self._record, self.tol), clock(self._record.seconds)]
+            fields = [*self._fields(self._record), clock(self._record.seconds)]
             self._console.print("  ".join(fields), highlight=False, markup=False, soft_wrap=True)
             self._unprinted = False
 
@@ -208,7 +228,7 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         elapsed = clock(time.perf_counter() - self._started)
         if self._record is None or self._console is None:
             return Text(f"starting  {elapsed}")
-        head, *fields = describe(self._record, self.tol)
+        head, *fields = self._fields(self._record)
         room = self._console.width - len(head) - len(elapsed) - _BAR_MIN - 4
         shown: list[str] = []
         while fields and room >= len(fields[0]) + 2:

@@ -38,6 +38,8 @@ class TraceRecord:
         Since the start.
     timings : dict
         Seconds spent in the parts of this round.
+    problem : int
+        Which of the problems between two classes, in the order of `intercept_`.
     """
 
     round: int
@@ -53,6 +55,7 @@ class TraceRecord:
     pair_steps: int
     seconds: float
     timings: dict[str, float] = field(default_factory=dict)
+    problem: int = 0
 
 
 Observer: TypeAlias = Callable[[TraceRecord], None]

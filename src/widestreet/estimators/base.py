@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -15,10 +17,29 @@ from widestreet.arrays import Floats, Ints
 from widestreet.budget import parse_memory
 from widestreet.duals import Dual
 from widestreet.estimators import checks
-from widestreet.estimators.training import Settings, Trained, train
+from widestreet.estimators.callbacks import FRAMES, CallbackSupport, RoundReporter
+from widestreet.estimators.training import (
+    SUCCESS,
+    Problem,
+    Settings,
+    Trained,
+    advice,
+    train,
+    worst,
+)
+from widestreet.estimators.watch import Watch
 from widestreet.gram import Gram
-from widestreet.kernels import Kernel, Linear, Precomputed
-from widestreet.rows import KernelRows, Merged, Rows, as_rows, merge_duplicates, without_empty
+from widestreet.kernels import Callable, Kernel, Linear, Precomputed
+from widestreet.rows import (
+    CsrRows,
+    KernelRows,
+    Merged,
+    Rows,
+    as_rows,
+    merge_duplicates,
+    without_empty,
+)
+from widestreet.solution import Trace
 from widestreet.threads import resolve_threads
 
 _DTYPES = [np.float64, np.float32]
@@ -40,7 +61,7 @@ class Prepared:
         return None if whole else self.merged.kept
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(CallbackSupport, BaseEstimator):
     """Base of the estimators. The subclasses choose the dual and read its solution."""
 
     # Parameters, set by the subclasses' __init__ as scikit-learn wants it.
@@ -60,6 +81,10 @@ class KernelMachine(BaseEstimator):
     n_jobs: int | None
     device: str
     on_interrupt: str
+    warm_start: bool
+
+    n_iter_: Any
+    intercept_: Floats
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -95,9 +120,11 @@ class KernelMachine(BaseEstimator):
             rng=np.random.default_rng(seed),
         )
 
-    def _validated(self, X: Any, y: Any, **options: Any) -> tuple[Any, Any]:
-        """X and y as arrays, without a copy where none is needed."""
-        return validate_data(  # type: ignore[no-any-return]
+    def _validated(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """X, or X and y, as arrays, without a copy where none is needed."""
+        if self.kernel == "precomputed" and sparse.issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported: pass X.toarray()")
+        return validate_data(
             self,
             X,
             y,
@@ -111,7 +138,7 @@ class KernelMachine(BaseEstimator):
         return False if self.kernel == "precomputed" else "csr"
 
     def _prepare(
-        self, X: Any, label: Floats, weight: Floats, box: Floats, threads: int
+        self, X: Any, label: Floats | Ints, weight: Floats, box: Floats, threads: int
     ) -> Prepared:
         """Resolve the kernel and merge equal rows.
 
@@ -143,51 +170,91 @@ class KernelMachine(BaseEstimator):
         merged = merge_duplicates(vectors, np.asarray(label, dtype=np.float64), box, threads)
         return Prepared(kernel, vectors, merged, box)
 
-    def _fit_dual(
-        self,
-        X: Any,
-        prepared: Prepared,
-        dual: Dual,
-        settings: Settings,
-        side: Floats | None = None,
+    def _warm(self, lines: int, rows: int, scale: float) -> Floats | None:
+        """Coefficients of the last fit, to begin with; None if there are none that fit.
+
+        Parameters
+        ----------
+        lines, rows : int
+            Shape of the coefficients wanted.
+        scale : float
+            What coefficients are proportional to: C, or nu.
+        """
+        if not checks.require_flag("warm_start", self.warm_start) or not hasattr(self, "support_"):
+            return None
+        coef = _dense(self.dual_coef_)
+        if len(coef) != lines or self.shape_fit_[0] != rows:
+            return None
+        before = np.zeros((lines, rows))
+        before[:, self.support_] = coef * (scale / self._scale)
+        return before
+
+    def _fit_single(
+        self, prepared: Prepared, dual: Dual, settings: Settings, scale: float, report: Any
     ) -> Trained:
-        """Train and set what all machines have; support vectors are listed by `side`, if given.
+        """Train the one problem of a regression or a one-class machine.
+
+        Sets: everything that all machines have, and n_support_, n_iter_.
+        """
+        merged = prepared.merged
+        before = self._warm(1, prepared.rows.shape[0], scale)
+        problem = Problem(dual, prepared.place)
+        if before is not None:
+            coef = merged.gather(before)
+            layers = [coef] if dual.layers == 1 else [np.maximum(coef, 0), np.minimum(coef, 0)]
+            problem = problem.starting_at(np.concatenate(layers))
+        with Watch(settings.verbose, settings.tol, report) as watch, watch.problem() as observe:
+            trained = train(prepared.kernel, prepared.rows, problem, settings, observe)
+        coef = merged.spread(trained.solution.beta, prepared.box).sum(axis=0, keepdims=True)
+        self._adopt(prepared, coef, np.flatnonzero(coef), [trained], scale)
+        self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
+        self.n_iter_ = trained.solution.pair_steps
+        return trained
+
+    def _adopt(
+        self, prepared: Prepared, coef: Floats, support: Ints, trained: list[Trained], scale: float
+    ) -> None:
+        """Make the result of training the model.
 
         Nothing is set before training has succeeded, so that a failed refit leaves the old model.
 
-        Sets: support_, support_vectors_, dual_coef_, certificate_, trace_, n_kernel_values_,
-        fit_status_, shape_fit_.
+        Sets: support_, support_vectors_, dual_coef_, certificate_, certificates_, trace_,
+        n_kernel_values_, fit_status_, shape_fit_.
         """
-        trained = train(prepared.kernel, prepared.rows, dual, prepared.place, settings)
-        coef = prepared.merged.spread(trained.solution.beta, prepared.box).sum(axis=0)
-        support = np.flatnonzero(coef)
-        if side is not None:
-            support = support[np.argsort(side[support], kind="stable")]
+        rows = prepared.rows
         self._kernel = prepared.kernel
         self._gamma = getattr(prepared.kernel, "gamma", 0.0)
-        self._centre = getattr(prepared.rows, "centre", None)
+        self._centre = getattr(rows, "centre", None)
+        self._scale = scale
         self.support_ = support.astype(np.int32)
-        self.dual_coef_ = coef[self.support_][None]
+        self.dual_coef_ = np.ascontiguousarray(coef[:, support])
+        if isinstance(rows, CsrRows) and not isinstance(prepared.kernel, Callable):
+            self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
         precomputed = isinstance(prepared.kernel, Precomputed)
-        self.support_vectors_ = np.empty((0, 0)) if precomputed else X[self.support_]
-        self.certificate_ = trained.certificate
-        self.trace_ = trained.solution.trace
-        self.n_kernel_values_ = trained.solution.kernel_values
-        self.fit_status_ = int(trained.certificate.status not in ("optimal", "approximate"))
-        self.shape_fit_ = X.shape
-        return trained
+        self.support_vectors_ = np.empty((0, 0)) if precomputed else rows.data[self.support_]
+        self.certificates_ = [one.certificate for one in trained]
+        self.certificate_ = worst(self.certificates_)
+        self.trace_ = Trace(record for one in trained for record in one.solution.trace)
+        self.n_kernel_values_ = sum(one.solution.kernel_values for one in trained)
+        self.fit_status_ = int(self.certificate_.status not in SUCCESS)
+        self.shape_fit_ = rows.shape
 
-    def _finish(self) -> None:
-        """Let an interrupt through, now that the model is complete."""
-        if self.certificate_.status == "interrupted" and self.on_interrupt == "raise":
+    def _finish(self, report: RoundReporter) -> None:
+        """Say what is not as it should be, and let an interrupt through: the model is ready."""
+        report.finish()
+        message = advice(self.certificates_)
+        if message is not None:
+            warnings.warn(message, ConvergenceWarning, stacklevel=3 + FRAMES)
+        stopped = any(c.status == "interrupted" for c in self.certificates_)
+        if stopped and self.on_interrupt == "raise":
             raise KeyboardInterrupt
 
     # -- prediction ------------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> Floats:
-        """Sum over support vectors of coefficient times kernel value, in bounded memory."""
+    def _query(self, X: Any) -> Any:
+        """Rows to predict, validated."""
         check_is_fitted(self)
-        X = validate_data(
+        return validate_data(
             self,
             X,
             dtype=_DTYPES,
@@ -195,18 +262,38 @@ class KernelMachine(BaseEstimator):
             accept_large_sparse=True,
             reset=False,
         )
+
+    def _scores(self, X: Any, bounds: Ints | None = None) -> list[Floats]:
+        """Sums of coefficient times kernel value, in bounded memory.
+
+        Parameters
+        ----------
+        X : ndarray or CSR
+            Validated rows.
+        bounds : ndarray, optional
+            The support vectors are summed in parts that end before these positions.
+
+        Returns
+        -------
+        list of ndarray of shape (lines of dual_coef_, n)
+            One for each part.
+        """
         threads = resolve_threads(self.n_jobs)
+        support = np.arange(len(self.support_))
         if isinstance(self._kernel, Precomputed):
             left: Rows = KernelRows(X, np.arange(X.shape[0]))
             right: Rows = KernelRows(X, self.support_.astype(np.int64))
-            J = np.arange(len(self.support_))
         else:
             # Sparse rows have no centre: then neither do the support vectors.
             centre = None if sparse.issparse(X) else self._centre
             left = as_rows(X, centre=centre)
             right = as_rows(self.support_vectors_, centre=centre)
-            J = None
-        return Gram(self._kernel, left, right, threads=threads).scan(None, J, self.dual_coef_[0])
+        gram = Gram(self._kernel, left, right, threads=threads)
+        coef = _dense(self.dual_coef_)
+        return [
+            gram.scan(None, part, coef[:, part])
+            for part in np.split(support, [] if bounds is None else bounds)
+        ]
 
     @property
     def coef_(self) -> Any:
@@ -214,4 +301,14 @@ class KernelMachine(BaseEstimator):
         check_is_fitted(self)
         if not isinstance(self._kernel, Linear):
             raise AttributeError("coef_ is only available when kernel='linear'")
+        coef = self._linear_coef()
+        (coef.data if sparse.issparse(coef) else coef).flags.writeable = False
+        return coef
+
+    def _linear_coef(self) -> Any:
         return self.dual_coef_ @ self.support_vectors_
+
+
+def _dense(coef: Any) -> Floats:
+    """Coefficients as an array."""
+    return np.asarray(coef.toarray() if sparse.issparse(coef) else coef)

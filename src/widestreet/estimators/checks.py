@@ -16,6 +16,7 @@ from scipy import sparse
 
 from widestreet import kernels
 from widestreet.arrays import Floats
+from widestreet.estimators.callbacks import FRAMES
 from widestreet.strategies import SMO, Auto, Strategy
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
@@ -29,7 +30,12 @@ _NAMED = 5  # columns named in a warning
 
 
 def require_real(
-    name: str, value: Any, *, above: float | None = None, least: float | None = None
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
 ) -> float:
     """A finite number within bounds."""
     ok = isinstance(value, Real) and not isinstance(value, bool | np.bool_) and isfinite(value)
@@ -37,9 +43,12 @@ def require_real(
         ok = value > above
     if ok and least is not None:
         ok = value >= least
+    if ok and most is not None:
+        ok = value <= most
     if not ok:
         bound = f" greater than {above:g}" if above is not None else ""
         bound += f" of at least {least:g}" if least is not None else ""
+        bound += f" and at most {most:g}" if most is not None else ""
         raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
     return float(value)
 
@@ -156,10 +165,13 @@ def check_weight(sample_weight: Any, rows: int) -> Floats:
         raise ValueError(f"sample_weight must have shape ({rows},), got {weight.shape}")
     if not np.isfinite(weight).all():
         raise ValueError("sample_weight contains NaN or infinity; remove those rows")
+    if not (weight > 0).any():
+        raise ValueError(
+            "sample_weight: Invalid input - all samples have zero or negative weights, so that "
+            "nothing is left to train on"
+        )
     if (weight < 0).any():
         raise ValueError("sample_weight must not be negative: use 0 to leave a row out")
-    if not weight.any():
-        raise ValueError("sample_weight is zero for every row: nothing is left to train on")
     return weight
 
 
@@ -185,6 +197,20 @@ def check_class_weight(class_weight: Any) -> None:
     if isinstance(class_weight, Mapping):
         for label, weight in class_weight.items():
             require_real(f"class_weight[{label!r}]", weight, above=0.0)
+
+
+def check_nu(nu: Any, totals: Floats, classes: Any) -> float:
+    """A nu that every pair of classes can meet, the weights of each class adding up to `totals`."""
+    asked = require_real("nu", nu, above=0.0, most=1.0)
+    fewest, most = int(np.argmin(totals)), int(np.argmax(totals))
+    largest = float(2 * totals[fewest] / (totals[fewest] + totals[most]))
+    if asked > largest * (1 + 1e-12):
+        raise ValueError(
+            f"the specified nu is infeasible: nu={nu!r}, but the largest possible nu for the "
+            f"weights of classes {classes[fewest]} and {classes[most]} is {largest!r}; lower nu, "
+            "or balance the classes with class_weight='balanced'"
+        )
+    return asked
 
 
 def check_magnitude(X: Any) -> None:
@@ -213,15 +239,15 @@ def warn_of_scales(X: Any, names: Any = None) -> None:
             "which the kernel will hardly see; scale the features first, for example with "
             "sklearn.preprocessing.StandardScaler in a pipeline",
             UserWarning,
-            stacklevel=4,
+            stacklevel=4 + FRAMES,
         )
 
 
 def _spread(X: Any) -> Floats:
-    """How wide each column is: its deviation, or for sparse data the size of what is stored."""
+    """How wide each column is: its range, or for sparse data the size of what is stored."""
     if sparse.issparse(X):
         square = np.bincount(X.indices, np.square(X.data, dtype=np.float64), X.shape[1])
         count = np.bincount(X.indices, minlength=X.shape[1])
         return np.asarray(np.sqrt(square / np.maximum(count, 1)))
     sample = X[:: max(1, X.shape[0] // _SAMPLE_ROWS)]
-    return np.asarray(sample.std(axis=0, dtype=np.float64))
+    return np.asarray(np.ptp(sample, axis=0), dtype=np.float64)

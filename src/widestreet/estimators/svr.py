@@ -11,6 +11,7 @@ from widestreet.arrays import Floats
 from widestreet.duals import eps_svr
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine
+from widestreet.estimators.callbacks import RoundReporter, with_callbacks
 
 
 class SVR(RegressorMixin, KernelMachine):
@@ -63,18 +64,23 @@ default="rbf"
     on_interrupt : {"raise", "keep"}, default="raise"
         After Ctrl-C the model is complete and usable in both cases; "keep" also swallows the
         KeyboardInterrupt.
+    warm_start : bool, default=False
+        Whether a refit on as many rows begins at the last solution, scaled to the new C. The
+        result is the same, sooner: for grids over parameters.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_SV,)
     support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
     n_support_ : ndarray of shape (1,)
-    dual_coef_ : ndarray of shape (1, n_SV)
+    dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
     intercept_ : ndarray of shape (1,)
-    coef_ : ndarray of shape (1, n_features)
+    coef_ : ndarray or sparse matrix of shape (1, n_features)
         For the linear kernel only.
     certificate_ : Certificate
         What was proved: objectives, gap, violation, status.
+    certificates_ : list of Certificate
+        That one.
     trace_ : Trace
         One record per round; `to_frame()` makes a data frame of it.
     n_iter_ : int
@@ -119,6 +125,7 @@ default="rbf"
         n_jobs: int | None = None,
         device: str = "cpu",
         on_interrupt: str = "raise",
+        warm_start: bool = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -138,7 +145,9 @@ default="rbf"
         self.n_jobs = n_jobs
         self.device = device
         self.on_interrupt = on_interrupt
+        self.warm_start = warm_start
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
         """Train on rows X with targets y.
 
@@ -156,6 +165,7 @@ default="rbf"
         SVR
             The fitted estimator itself.
         """
+        given = X, y, sample_weight
         settings = self._settings()
         C = checks.require_real("C", self.C, above=0.0)
         epsilon = checks.require_real("epsilon", self.epsilon, least=0.0)
@@ -163,12 +173,12 @@ default="rbf"
         y = np.asarray(y, dtype=np.float64)
         weight = checks.check_weight(sample_weight, X.shape[0])
         prepared = self._prepare(X, y, weight, C * weight, settings.threads)
-        dual = eps_svr(y[prepared.merged.kept], prepared.merged.box, epsilon)
-        trained = self._fit_dual(X, prepared, dual, settings)
-        self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
+        kept, box = prepared.merged.kept, prepared.merged.box
+        dual = eps_svr(y[kept], box, epsilon)
+        report = RoundReporter(self, *given)
+        trained = self._fit_single(prepared, dual, settings, C, report)
         self.intercept_ = trained.bias.copy()
-        self.n_iter_ = trained.solution.pair_steps
-        self._finish()
+        self._finish(report)
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -182,4 +192,5 @@ default="rbf"
         -------
         ndarray of shape (n_samples,)
         """
-        return self._scores(X) + float(self.intercept_[0])
+        value: Floats = self._scores(self._query(X))[0][0] + self.intercept_
+        return value

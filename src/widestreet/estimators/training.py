@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from widestreet.arrays import Floats, Ints
 from widestreet.budget import Budget, OutOfBudget
@@ -17,16 +16,16 @@ from widestreet.engines.working_set import Check, WorkingSetEngine
 from widestreet.fleet import Fleet
 from widestreet.gram import Gram
 from widestreet.kernels import Kernel
-from widestreet.progress import observer
 from widestreet.rows import Rows
-from widestreet.solution import Solution
+from widestreet.solution import Observer, Solution
 from widestreet.strategies import Strategy
 from widestreet.threads import limited_blas
 
+SUCCESS = ("optimal", "approximate")  # statuses that are what was asked for
 _LEAST_TILE = 256  # rows of the smallest working set worth having
 _PANEL_BYTES = 1 << 26  # scratch of a scan
 _ROWS_PER_THREAD = 1000  # fewer are not worth waking another thread for
-_ANSWER_WITHIN = 0.15  # seconds a certificate may take after an interrupt
+ANSWER_WITHIN = 0.15  # seconds a certificate may take after an interrupt
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,81 +52,129 @@ class Trained:
     certificate: Certificate
 
 
-def train(
-    kernel: Kernel, rows: Rows, dual: Dual, place: Ints | None, settings: Settings
-) -> Trained:
-    """Solve a dual and certify the result.
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A dual over some of the rows.
 
-    Parameters
+    Attributes
     ----------
-    kernel : Kernel
-    rows : Rows
     dual : Dual
     place : ndarray or None
-        Where row i of the dual stands among `rows`; None means at i.
-    settings : Settings
+        Where row i of the dual stands among all rows; None means at i.
+    start : ndarray, optional
+        A feasible point to begin at.
+    first : ndarray, optional
+        Rows of the dual to begin with.
     """
-    capacity = working_set_capacity(settings.max_memory, dual, rows.shape[1])
-    threads = min(settings.threads, 1 + dual.rows // _ROWS_PER_THREAD)
+
+    dual: Dual
+    place: Ints | None = None
+    start: Floats | None = None
+    first: Ints | None = None
+
+    def starting_at(self, beta: Floats) -> Problem:
+        """Begin near a point, with the rows that are strictly inside their box there."""
+        start = self.dual.nearest(beta)
+        inside = (start > self.dual.lower) & (start < self.dual.upper)
+        return replace(self, start=start, first=np.flatnonzero(inside.any(axis=0)))
+
+
+def threads_for(rows: int, settings: Settings) -> int:
+    """Threads worth using on a problem of so many rows."""
+    return min(settings.threads, 1 + rows // _ROWS_PER_THREAD)
+
+
+def solve(
+    gram: Gram,
+    problem: Problem,
+    settings: Settings,
+    budget: Budget,
+    observe: Observer,
+    *,
+    threads: int,
+    rng: np.random.Generator,
+    check: Callable[[Floats], Check] | None,
+) -> Solution:
+    """Run the engine on one problem."""
+    return WorkingSetEngine(
+        Fleet.of(gram.twin(budget.look_at_clock), problem.dual, problem.place, threads=threads),
+        settings.strategy,
+        tol=settings.tol,
+        check=check,
+        budget=budget,
+        capacity=working_set_capacity(settings.max_memory, problem.dual, gram.left.shape[1]),
+        observer=observe,
+        rng=rng,
+        threads=threads,
+        skip=settings.skip,
+        start=problem.start,
+        first=problem.first,
+    ).solve()
+
+
+def train(
+    kernel: Kernel, rows: Rows, problem: Problem, settings: Settings, observe: Observer
+) -> Trained:
+    """Solve one problem and certify the result."""
+    threads = threads_for(problem.dual.rows, settings)
     budget = Budget(settings.max_time, settings.max_steps)
-    gram = Gram(kernel, rows, threads=threads, between=budget.look_at_clock)
-    proof = Gram(kernel, rows, threads=threads, between=budget.look_at_end)
-    examiner = _Examiner(proof, dual, place)
-    with (
-        limited_blas(threads),
-        observer(settings.verbose, settings.tol) as observe,
-    ):
-        solution = WorkingSetEngine(
-            Fleet.of(gram, dual, place, threads=threads),
-            settings.strategy,
-            tol=settings.tol,
-            check=examiner.check,
-            budget=budget,
-            capacity=capacity,
-            observer=observe,
-            rng=settings.rng,
+    gram = Gram(kernel, rows, threads=threads)
+    examiner = Examiner(gram, problem, budget)
+    with limited_blas(threads):
+        solution = solve(
+            gram,
+            problem,
+            settings,
+            budget,
+            observe,
             threads=threads,
-            skip=settings.skip,
-        ).solve()
-    certificate, bias = examiner.certify(solution, settings.tol, gram.seconds_per_value)
-    if certificate.status not in ("optimal", "approximate"):
-        warnings.warn(_advice(certificate), ConvergenceWarning, stacklevel=4)
-    every = solution.kernel_values + examiner.gram.kernel_values
-    return Trained(replace(solution, kernel_values=every), bias, certificate)
+            rng=settings.rng,
+            check=examiner.check,
+        )
+        return examiner.certified(solution, settings.tol)
 
 
-class _Examiner:
-    """Examines points for the engine and remembers the last one."""
+class Examiner:
+    """Examines points of one problem for the engine and remembers the last one."""
 
-    def __init__(self, gram: Gram, dual: Dual, place: Ints | None) -> None:
-        self.gram, self.dual, self.place = gram, dual, place
+    def __init__(self, gram: Gram, problem: Problem, budget: Budget) -> None:
+        self.gram, self.problem = gram.twin(budget.look_at_end), problem
         self._beta: Floats | None = None
         self._last: Examination | None = None
 
     def examine(self, beta: Floats) -> Examination:
+        """Everything about a point."""
         if self._last is None or self._beta is None or not np.array_equal(beta, self._beta):
-            self._last = examine(self.gram, self.dual, beta, self.place)
+            self._last = examine(self.gram, self.problem.dual, beta, self.problem.place)
             self._beta = beta.copy()
         return self._last
 
     def check(self, beta: Floats) -> Check:
+        """What the engine asks for."""
         found = self.examine(beta)
         return Check(found.violation, found.score)
 
-    def certify(
-        self, solution: Solution, tol: float, seconds_per_value: float
-    ) -> tuple[Certificate, Floats]:
-        """The certificate and the biases; an empty one if there is no time to examine anything."""
+    def certified(self, solution: Solution, tol: float) -> Trained:
+        """The solution with its certificate: an empty one if there is no time for another."""
         support = int(solution.beta.any(axis=0).sum())
-        cost = 2.0 * seconds_per_value * support * self.dual.rows
-        if solution.status == "interrupted" and cost > _ANSWER_WITHIN:
-            return unexamined(solution.status, solution.dual_objective, tol), solution.bias
+        cost = 2.0 * self.gram.seconds_per_value * support * self.problem.dual.rows
+        if solution.status == "interrupted" and cost > ANSWER_WITHIN:
+            return uncertified(solution, tol)
         try:
             found = self.examine(solution.beta)
         except (OutOfBudget, KeyboardInterrupt) as stop:
-            status = "interrupted" if isinstance(stop, KeyboardInterrupt) else solution.status
-            return unexamined(status, solution.dual_objective, tol), solution.bias
-        return found.certificate(solution.status, tol), found.bias
+            if isinstance(stop, KeyboardInterrupt):
+                solution = replace(solution, status="interrupted")
+            return uncertified(solution, tol)
+        every = solution.kernel_values + self.gram.kernel_values
+        certificate = found.certificate(solution.status, tol)
+        return Trained(replace(solution, kernel_values=every), found.bias, certificate)
+
+
+def uncertified(solution: Solution, tol: float) -> Trained:
+    """A solution that nobody examined."""
+    certificate = unexamined(solution.status, solution.dual_objective, tol)
+    return Trained(solution, solution.bias, certificate)
 
 
 def working_set_capacity(max_memory: int, dual: Dual, columns: int) -> int:
@@ -148,24 +195,34 @@ def working_set_capacity(max_memory: int, dual: Dual, columns: int) -> int:
     return int(np.sqrt((max_memory - fixed) / 16))
 
 
-def _advice(certificate: Certificate) -> str:
-    """What a user who got this certificate should know and do."""
+def worst(certificates: Sequence[Certificate]) -> Certificate:
+    """The one that proves least: of those that are not optimal if there are any."""
+    return max(certificates, key=lambda c: (c.status not in SUCCESS, c.kkt_violation))
+
+
+def advice(certificates: Sequence[Certificate]) -> str | None:
+    """What a user who got these certificates should know and do; None if all is well."""
+    certificate = worst(certificates)
+    if certificate.status in SUCCESS:
+        return None
     cure = {
         "time_limit": "raise max_time",
         "iteration_limit": "raise max_iter or set it to -1",
         "interrupted": "let it run to the end",
     }.get(certificate.status, "scale the features, lower C, or accept a larger tol")
+    failed = sum(c.status not in SUCCESS for c in certificates)
+    where = f" in {failed} of {len(certificates)} pairs of classes" if len(certificates) > 1 else ""
     if certificate.n_rows == 0:
         return (
-            f"training stopped with status {certificate.status!r} and no time was left to certify "
-            f"the model (dual objective {certificate.dual_objective:.6g}). It is usable; to know "
-            f"how good it is, {cure}."
+            f"training stopped with status {certificate.status!r}{where} and no time was left to "
+            f"certify the model (dual objective {certificate.dual_objective:.6g}). It is usable; "
+            f"to know how good it is, {cure}."
         )
     gap = f"duality gap {certificate.gap:.3g} (relative {certificate.relative_gap:.3g})"
     if isnan(certificate.gap):
         gap = "no duality gap for a kernel that may be indefinite"
     return (
-        f"training stopped with status {certificate.status!r}: violation "
+        f"training stopped with status {certificate.status!r}{where}: violation "
         f"{certificate.kkt_violation:.3g} (tol={certificate.tol:g}), {gap}. The model is usable; "
         f"to get nearer to the optimum, {cure}."
     )

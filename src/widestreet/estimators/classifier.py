@@ -1,0 +1,268 @@
+"""What SVC and NuSVC share: classes and pairs in, votes out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from widestreet.arrays import Floats, Ints
+from widestreet.duals import Dual
+from widestreet.estimators import checks
+from widestreet.estimators.base import KernelMachine, Prepared
+from widestreet.estimators.callbacks import RoundReporter, with_callbacks
+from widestreet.estimators.one_vs_one import OneVsOne, most_votes, one_vs_rest, pairs, train_pairs
+from widestreet.estimators.training import Problem, Settings, Trained, train
+from widestreet.estimators.watch import Watch
+
+_BLOCK_VALUES = 1 << 22  # decision values that predict holds at a time
+_BLOCK_ROWS = 1 << 12  # rows at least
+
+
+class Classifier(ClassifierMixin, KernelMachine):
+    """Base of the classifiers. The subclasses say what their dual is and what scales it."""
+
+    class_weight: Any
+    decision_function_shape: str
+    break_ties: bool
+
+    @abstractmethod
+    def _boxes(self, weight: Floats, totals: Floats, classes: Any) -> tuple[Floats, float]:
+        """The box of each row, and what coefficients are proportional to.
+
+        Parameters
+        ----------
+        weight : ndarray
+            Of each row, that of its class included.
+        totals : ndarray
+            The sum of these for each class.
+        classes : ndarray
+            What the classes are called.
+        """
+
+    @abstractmethod
+    def _dual(self, sign: Floats, box: Floats) -> Dual:
+        """The dual between two classes."""
+
+    @abstractmethod
+    def _read(self, bias: Floats) -> tuple[float, float]:
+        """The bias, and half the width of the street, by which all is divided."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on rows X with labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or the square kernel matrix, for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of two is the same as a repeated row, a weight of zero the same as a missing
+            one.
+
+        Returns
+        -------
+        estimator
+            The fitted estimator itself.
+        """
+        given = X, y, sample_weight
+        settings = self._settings()
+        checks.require_choice(
+            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
+        )
+        checks.require_flag("break_ties", self.break_ties)
+        checks.check_class_weight(self.class_weight)
+        X, y = self._validated(X, y)
+        check_classification_targets(y)
+        weight = checks.check_weight(sample_weight, X.shape[0])
+        classes, code = _encode(y, weight)
+        here = weight > 0
+        class_weight = compute_class_weight(
+            self.class_weight, classes=classes, y=y[here], sample_weight=weight[here]
+        )
+        weighted = class_weight[code] * weight
+        totals = np.bincount(code, weighted, minlength=len(classes)).astype(np.float64)
+        box, scale = self._boxes(weighted, totals, classes)
+        prepared = self._prepare(X, code, weight, box, settings.threads)
+        k = len(classes)
+        names = [f"{classes[i]} against {classes[j]}" for i, j in pairs(k)]
+        report = RoundReporter(self, *given, problems=len(names))
+        before = self._warm(k - 1, X.shape[0], scale)
+        start = None if before is None else prepared.merged.gather(before)
+        solve = self._fit_two if k == 2 else self._fit_pairs
+        with Watch(settings.verbose, settings.tol, report, names) as watch:
+            lines, trained = solve(prepared, code[prepared.merged.kept], start, settings, watch)
+        coef = prepared.merged.spread(lines, box)
+        support = np.flatnonzero(coef.any(axis=0))
+        support = support[np.argsort(code[support], kind="stable")]
+        self._adopt(prepared, coef, support, trained, scale)
+        read = [self._read(one.bias) for one in trained]
+        self._rho = np.array([rho for _, rho in read])
+        self.classes_ = classes
+        self.class_weight_ = class_weight
+        self.n_support_ = np.bincount(code[support], minlength=k).astype(np.int32)
+        self.intercept_ = np.array([bias / rho for bias, rho in read])
+        self.n_iter_ = np.array([one.solution.pair_steps for one in trained], dtype=np.int32)
+        self._finish(report)
+        return self
+
+    def _fit_two(
+        self,
+        prepared: Prepared,
+        code: Ints,
+        start: Floats | None,
+        settings: Settings,
+        watch: Watch,
+    ) -> tuple[Floats, list[Trained]]:
+        """Train the problem between two classes, of which the second is the positive one.
+
+        Parameters
+        ----------
+        prepared : Prepared
+        code : ndarray
+            The class of each row of the dual.
+        start : ndarray or None
+            Lines of `dual_coef_` to begin with.
+        settings : Settings
+        watch : Watch
+
+        Returns
+        -------
+        lines : ndarray
+            Lines of `dual_coef_`, with a column for each row of the dual.
+        trained : list of Trained
+        """
+        dual = self._dual(np.where(code == 1, 1.0, -1.0), prepared.merged.box)
+        problem = Problem(dual, prepared.place)
+        if start is not None:
+            problem = problem.starting_at(start * self._rho)
+        with watch.problem() as observe:
+            trained = train(prepared.kernel, prepared.rows, problem, settings, observe)
+        return trained.solution.beta / self._read(trained.bias)[1], [trained]
+
+    def _fit_pairs(
+        self,
+        prepared: Prepared,
+        code: Ints,
+        start: Floats | None,
+        settings: Settings,
+        watch: Watch,
+    ) -> tuple[Floats, list[Trained]]:
+        """Train the problems between all pairs of classes, of which the first is the positive one.
+
+        Parameters and results are those of `_fit_two`.
+        """
+        kept, box = prepared.merged.kept, prepared.merged.box
+        members = [np.flatnonzero(code == c) for c in range(int(code.max()) + 1)]
+        problems = []
+        for p, (i, j) in enumerate(pairs(len(members))):
+            first, second = members[i], members[j]
+            both = np.concatenate([first, second])
+            sign = np.repeat([1.0, -1.0], [len(first), len(second)])
+            problem = Problem(self._dual(sign, box[both]), kept[both])
+            if start is not None:
+                line = np.concatenate([start[j - 1, first], start[i, second]])
+                problem = problem.starting_at(line[None] * self._rho[p])
+            problems.append(problem)
+        machines = OneVsOne([kept[rows] for rows in members], problems)
+        trained = train_pairs(prepared.kernel, prepared.rows, machines, settings, watch)
+        coefs = [one.solution.beta[0] / self._read(one.bias)[1] for one in trained]
+        lines = np.zeros((len(members) - 1, len(code)))
+        for rows, part in zip(members, machines.by_class(coefs), strict=True):
+            lines[:, rows] = part
+        return lines, trained
+
+    def decision_function(self, X: Any) -> Floats:
+        """How far each row is on which side.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes) or (n_samples, n_pairs)
+            Two classes: the signed distance to the middle of the street in units of half its
+            width, positive for the second class. More, with decision_function_shape="ovr": a
+            value per class, the largest for the class with the most votes. With "ovo": the signed
+            distance for each pair of classes (0, 1), (0, 2), ..., positive for the first.
+        """
+        decision = self._decide(self._query(X))
+        if len(self.classes_) == 2:
+            return decision[:, 0]
+        if self.decision_function_shape == "ovr":
+            return one_vs_rest(decision, len(self.classes_))
+        return decision
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of each row: the one with the most votes among all pairs.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        X = self._query(X)
+        k = len(self.classes_)
+        winner = np.empty(X.shape[0], dtype=np.int64)
+        step = max(_BLOCK_ROWS, _BLOCK_VALUES // len(self.intercept_))
+        for a in range(0, X.shape[0], step):
+            decision = self._decide(X[a : a + step])
+            if k == 2:
+                winner[a : a + step] = decision[:, 0] >= 0
+            elif self.break_ties:
+                winner[a : a + step] = one_vs_rest(decision, k).argmax(axis=1)
+            else:
+                winner[a : a + step] = most_votes(decision, k)
+        return self.classes_[winner]
+
+    def _decide(self, X: Any) -> Floats:
+        """Decision values of validated rows for each pair, of shape (n, pairs)."""
+        if len(self.classes_) == 2:
+            two: Floats = self._scores(X)[0].T + self.intercept_
+            return two
+        parts = self._scores(X, np.cumsum(self.n_support_[:-1]))
+        decision = np.empty((X.shape[0], len(self.intercept_)))
+        for p, (i, j) in enumerate(pairs(len(self.classes_))):
+            decision[:, p] = parts[i][j - 1] + parts[j][i] + self.intercept_[p]
+        return decision
+
+    def _linear_coef(self) -> Any:
+        if len(self.classes_) == 2:
+            return super()._linear_coef()
+        ends = np.cumsum(self.n_support_)
+        parts = [slice(end - size, end) for end, size in zip(ends, self.n_support_, strict=True)]
+        coef, vectors = self.dual_coef_, self.support_vectors_
+        found = [
+            coef[[j - 1], parts[i]] @ vectors[parts[i]] + coef[[i], parts[j]] @ vectors[parts[j]]
+            for i, j in pairs(len(parts))
+        ]
+        return sparse.vstack(found).tocsr() if sparse.issparse(coef) else np.concatenate(found)
+
+
+def _encode(y: Any, weight: Floats) -> tuple[Any, Ints]:
+    """The classes that have a row of positive weight, and the number of each row's class."""
+    classes, code = np.unique(y, return_inverse=True)
+    present = np.unique(code[weight > 0])
+    if len(present) < 2:
+        raise ValueError(
+            "y: Invalid input - all samples with positive weights belong to the same class: got "
+            f"1 class, {classes[present][0]}, but a classifier needs rows of at least two"
+        )
+    number = np.zeros(len(classes), dtype=np.int64)  # rows of absent classes count for nothing
+    number[present] = np.arange(len(present))
+    return classes[present], number[code]

@@ -1,0 +1,57 @@
+"""Whoever looks on while an estimator is fitted: the log, a progress bar, callbacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Lock
+
+from widestreet.budget import OutOfBudget
+from widestreet.estimators.callbacks import RoundReporter
+from widestreet.progress import observer
+from widestreet.solution import Observer, TraceRecord
+
+
+class Watch:
+    """Hands each record of each problem to all of them.
+
+    Parameters
+    ----------
+    verbose : int
+    tol : float
+    reporter : RoundReporter
+    names : sequence of str
+        Of the problems, one of which is solved in a single fit.
+    """
+
+    def __init__(
+        self, verbose: int, tol: float, reporter: RoundReporter, names: Sequence[str] = ("",)
+    ) -> None:
+        self._observer = observer(verbose, tol, len(names))
+        self._reporter, self._names = reporter, names
+        self._lock = Lock()
+        self.in_order = reporter.active  # callbacks see one problem at a time
+
+    def __enter__(self) -> Watch:
+        self._observer.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._observer.__exit__(*error)  # type: ignore[arg-type]
+
+    @contextmanager
+    def problem(self, number: int = 0) -> Iterator[Observer]:
+        """Within the block, one problem is solved; what it gives is called with each record.
+
+        A callback that wants to stop gets what it asked for: status "approximate".
+        """
+
+        def look(record: TraceRecord) -> None:
+            with self._lock:
+                self._observer(replace(record, problem=number))
+            if self._reporter(record):
+                raise OutOfBudget("approximate")
+
+        with self._reporter.problem(self._names[number]):
+            yield look
