@@ -7,6 +7,7 @@
 #include "evaluate.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -79,31 +80,29 @@ void sparse_rows(const RowList& left, int threads, const Folding<T>& fold, const
   for_blocks<SparseBlock<T>>(left.size, threads, prototype, work);
 }
 
-template <KernelKind kind, class T, class Sink>
+// One row at a time: the panel is met entry by entry anyway. mend(i, x, z) may correct the
+// accumulated values of left row i.
+template <KernelKind kind, class T, class Sink, class Mend>
 void matching_rows(const RowList& left, int threads, const Folding<T>& fold,
-                   const InvertedPanel<T>& panel, const Sink& prototype) {
+                   const InvertedPanel<T>& panel, const Sink& prototype, Mend&& mend) {
   constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
-  struct Block {
-    SparseRow<T> x;
-    std::vector<T> dense, z;
-  };
   const int64_t tiles = panel.padded / width;
-  // One row at a time: the panel is met entry by entry anyway.
 #pragma omp parallel num_threads(threads)
   {
-    Block block;
-    block.z.resize(panel.padded);
+    SparseRow<T> x;
+    std::vector<T> dense, z(panel.padded);
     Sink sink(prototype);
 #pragma omp for schedule(dynamic, 16)
     for (int64_t i = 0; i < left.size; ++i) {
-      block.x.read(fold, *left.rows, left.at(i), block.dense, 1);
-      panel.accumulate(fold, block.x, block.z.data());
+      x.read(fold, *left.rows, left.at(i), dense, 1);
+      panel.accumulate(fold, x, z.data());
+      mend(left.at(i), x, z.data());
       sink.begin(i, 1);
       for (int64_t t0 = 0; t0 < tiles; t0 += kChunk) {
         const int64_t t1 = std::min(tiles, t0 + kChunk);
         for (int64_t t = t0; t < t1; ++t)
-          sink.take(0, t, value_of<kind, T>(load(&block.z[t * width]), fold.degree),
-                    value_of<kind, T>(load(&block.z[t * width + lanes]), fold.degree));
+          sink.take(0, t, value_of<kind, T>(load(&z[t * width]), fold.degree),
+                    value_of<kind, T>(load(&z[t * width + lanes]), fold.degree));
         sink.flush(t0, t1);
       }
       sink.end();
@@ -115,8 +114,7 @@ void matching_rows(const RowList& left, int threads, const Folding<T>& fold,
 template <KernelKind kind, class T, class Task, class MakeSink>
 void evaluate(const Task& task, MakeSink&& make_sink) {
   const Folding<T> fold(task.kernel);
-  const bool far = kind == KernelKind::far_rbf;
-  const bool inverted = !far && wants_inverted(task.right);
+  const bool inverted = kind != KernelKind::far_rbf && wants_inverted(task.right);
   const int64_t step = inverted ? kInvertedRows : panel_rows<T>(task.right.rows->d);
   for (int64_t from = 0; from < task.right.size; from += step) {
     const int64_t to = std::min(from + step, task.right.size);
@@ -124,14 +122,15 @@ void evaluate(const Task& task, MakeSink&& make_sink) {
       InvertedPanel<T> panel;
       panel.pack(fold, task.right, from, to);
       make_sink(from, to, [&](const auto& sink) {
-        matching_rows<kind, T>(task.left, task.threads, fold, panel, sink);
+        matching_rows<kind, T>(task.left, task.threads, fold, panel, sink,
+                               [](int64_t, const SparseRow<T>&, T*) {});
       });
       continue;
     }
     Panel<T> panel;
     panel.pack(fold, task.right, from, to, task.threads);
     make_sink(from, to, [&](const auto& sink) {
-      if (far || !task.left.rows->few_nonzeros())
+      if (kind == KernelKind::far_rbf || !task.left.rows->few_nonzeros())
         dense_rows<kind, T>(task.left, task.threads, fold, panel, sink);
       else
         sparse_rows<kind, T>(task.left, task.threads, fold, panel, sink);
@@ -139,21 +138,63 @@ void evaluate(const Task& task, MakeSink&& make_sink) {
   }
 }
 
+// Sparse rows of which some are long: norms do for pairs of short ones, and tell which others are so
+// far apart that their kernel value is zero. The distances that remain are computed by differences.
+template <class T, class Task, class MakeSink>
+void evaluate_far_sparse(const Task& task, MakeSink&& make_sink) {
+  Kernel by_norms = task.kernel;
+  by_norms.kind = KernelKind::rbf;
+  const Folding<T> fold(by_norms);
+  const double scale = -task.kernel.gamma * kLog2e;
+  for (int64_t from = 0; from < task.right.size; from += kInvertedRows) {
+    const int64_t to = std::min(from + kInvertedRows, task.right.size);
+    InvertedPanel<T> panel;
+    panel.pack(fold, task.right, from, to);
+    auto mend = [&](int64_t i, const SparseRow<T>& x, T* z) {
+      constexpr T eps = std::numeric_limits<T>::epsilon();
+      for (int64_t j = 0; j < to - from; ++j) {
+        const T reach = x.start + panel.start[j];
+        if (reach < T(-kLong) && z[j] > T(-kVanishes) + T(64) * eps * reach)
+          z[j] = T(scale * squared_difference(*task.left.rows, i, *task.right.rows,
+                                              task.right.at(from + j)));
+      }
+    };
+    make_sink(from, to, [&](const auto& sink) {
+      matching_rows<KernelKind::rbf, T>(task.left, task.threads, fold, panel, sink, mend);
+    });
+  }
+}
+
+// Whether both sides are sparse and so long that only far_rbf keeps their digits.
+template <class Task>
+bool far_and_sparse(const Task& task) {
+  const auto csr = Rows::Storage::csr;
+  return task.kernel.kind == KernelKind::far_rbf && task.left.rows->storage == csr &&
+         task.right.rows->storage == csr;
+}
+
 template <KernelKind kind, class T>
 void scan_kernel(const ScanTask& task) {
-  evaluate<kind, T>(task, [&](int64_t from, int64_t to, auto&& use) {
+  auto make_sink = [&](int64_t from, int64_t to, auto&& use) {
     const Coefficients<T> coef(task, from, to);
     if (task.sets == 1)
       use(OneSum<T>(task, coef));
     else
       use(ManySums<T>(task, coef));
-  });
+  };
+  if (far_and_sparse(task))
+    evaluate_far_sparse<T>(task, make_sink);
+  else
+    evaluate<kind, T>(task, make_sink);
 }
 
 template <KernelKind kind, class T>
 void tile_kernel(const TileTask& task) {
-  evaluate<kind, T>(task,
-                    [&](int64_t from, int64_t to, auto&& use) { use(Store<T>(task, from, to)); });
+  auto make_sink = [&](int64_t from, int64_t to, auto&& use) { use(Store<T>(task, from, to)); };
+  if (far_and_sparse(task))
+    evaluate_far_sparse<T>(task, make_sink);
+  else
+    evaluate<kind, T>(task, make_sink);
 }
 
 // Calls f with the kernel kind as a compile-time constant.

@@ -407,6 +407,25 @@ struct InvertedPanel {
   }
 };
 
+constexpr double kVanishes = 200;  // 2 to minus this is no kernel value worth its name
+constexpr double kLong = 1000;     // 2 to minus the norms: beyond, their difference loses digits
+
+// |x - s|^2 of two sparse rows, whose columns ascend.
+inline double squared_difference(const Rows& left, int64_t i, const Rows& right, int64_t j) {
+  int64_t p = left.begin_of(i), q = right.begin_of(j);
+  const int64_t p_end = left.begin_of(i + 1), q_end = right.begin_of(j + 1);
+  double sum = 0;
+  while (p < p_end || q < q_end) {
+    const int64_t a = p < p_end ? left.column_at(p) : left.d;
+    const int64_t b = q < q_end ? right.column_at(q) : right.d;
+    double difference = 0;
+    if (a <= b) difference += left.value_at(p++);
+    if (b <= a) difference -= right.value_at(q++);
+    sum += difference * difference;
+  }
+  return sum;
+}
+
 inline bool wants_inverted(const RowList& right) {
   if (right.rows->storage != Rows::Storage::csr || right.size == 0) return false;
   double nonzeros = 0;

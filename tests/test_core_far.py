@@ -44,6 +44,30 @@ def test_far_rbf_is_rbf(form, dtype, sizes, d, rng):
     assert np.abs(out - exact @ coef).max() <= allowed * np.abs(coef).sum()
 
 
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("length", [30.0, 1e3, 1e6])
+def test_long_sparse_rows_among_short_ones(dtype, length, rng):
+    """Near and far, long and short: distances from norms would lose the near ones among the long.
+
+    In float32 the features themselves are rounded when they are read.
+    """
+    short = sparse.random(60, 500, 0.02, random_state=1, dtype=np.float64).toarray()
+    long = np.zeros((4, 500))
+    long[:, :20] = length * np.round(rng.normal(size=(4, 20)), 1)
+    near = np.repeat(long, 10, axis=0)
+    near[:, 15:30] += 0.25 * rng.integers(-2, 3, size=(40, 15))
+    X = np.concatenate([short, near, -near[:5]]).astype(np.float32).astype(np.float64)
+    rows = as_rows(sparse.csr_matrix(X)).native
+    kernel = _core.Kernel(_core.KernelKind.far_rbf, 0.7, 0.0, 1)
+    exact = kernels.matrix("rbf", X, gamma=0.7)
+    assert (exact > 1e-9).sum() > 400  # there is something to lose
+    tile = np.zeros(exact.shape, dtype=dtype)
+    _core.tile(kernel, rows, None, rows, None, tile, None, 1)
+    allowed = TOL.kernel_float64 if dtype == np.float64 else TOL.kernel_float32
+    assert np.abs(tile - exact).max() <= allowed
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("threads", [1, 2])

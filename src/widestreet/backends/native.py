@@ -132,8 +132,9 @@ class NativeBackend:
     def cost(self) -> float:
         """Rough cost of one kernel value, in units of one fused multiply-add."""
         rows = self.right
+        if isinstance(self.left, CsrRows) and isinstance(rows, CsrRows):
+            return 16.0 + float(rows.data.nnz) / max(1, rows.shape[0])
         if self._far:
             return 16.0 + 2.0 * rows.shape[1]
-        if isinstance(rows, CsrRows):
-            return 16.0 + float(rows.data.nnz) / max(1, rows.shape[0])
-        return 16.0 + rows.shape[1] * (0.5 if rows.skip_zeros else 1.0)
+        few = isinstance(self.left, CsrRows) or self.left.skip_zeros
+        return 16.0 + rows.shape[1] * (0.5 if few else 1.0)
