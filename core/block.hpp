@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "parallel.hpp"
 #include "simd.hpp"
 #include "smo.hpp"
 
@@ -119,13 +120,15 @@ void Block<T>::copy_tile() {
   if (int64_t(copy_.size()) < places * places) copy_.resize(places * places);
   tile_ = copy_.data();
   ld_ = places;
-#pragma omp parallel for num_threads(p_.threads) schedule(static) if (places > 256)
-  for (int64_t r = 0; r < places; ++r) {
-    if (row_[r] < 0) continue;
-    const T* from = K + row_[r] * p_.ld;
-    T* to = &copy_[r * places];
-    for (int64_t q = 0; q < places; ++q) to[q] = row_[q] < 0 ? T(0) : from[row_[q]];
-  }
+  const int threads = places * places > kWorthSharing ? p_.threads : 1;
+  for_ranges(places, 32, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      if (row_[r] < 0) continue;
+      const T* from = K + row_[r] * p_.ld;
+      T* to = &copy_[r * places];
+      for (int64_t q = 0; q < places; ++q) to[q] = row_[q] < 0 ? T(0) : from[row_[q]];
+    }
+  });
 }
 
 template <class T>

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "panel.hpp"
+#include "parallel.hpp"
 #include "sink.hpp"
 
 namespace widestreet {
@@ -23,18 +24,16 @@ template <class Block, class Sink, class Work>
 void for_blocks(int64_t size, int threads, const Sink& prototype, Work&& work) {
   const int64_t step = left_block_size(size, threads);
   const int64_t blocks = (size + step - 1) / step;
-#pragma omp parallel num_threads(threads)
-  {
+  share(blocks, threads, [&](Tasks& tasks) {
     Block block;
     Sink sink(prototype);
-#pragma omp for schedule(dynamic)
-    for (int64_t b = 0; b < blocks; ++b) {
+    for (int64_t b; tasks.draw(b);) {
       const int64_t from = b * step, to = std::min(from + step, size);
       sink.begin(from, to - from);
       work(block, sink, from, to);
       sink.end();
     }
-  }
+  });
 }
 
 template <KernelKind kind, class T, class Sink>
@@ -87,27 +86,27 @@ void matching_rows(const RowList& left, int threads, const Folding<T>& fold,
                    const InvertedPanel<T>& panel, const Sink& prototype, Mend&& mend) {
   constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
   const int64_t tiles = panel.padded / width;
-#pragma omp parallel num_threads(threads)
-  {
+  constexpr int64_t kAtOnce = 16;
+  share((left.size + kAtOnce - 1) / kAtOnce, threads, [&](Tasks& tasks) {
     SparseRow<T> x;
     std::vector<T> dense, z(panel.padded);
     Sink sink(prototype);
-#pragma omp for schedule(dynamic, 16)
-    for (int64_t i = 0; i < left.size; ++i) {
-      x.read(fold, *left.rows, left.at(i), dense, 1);
-      panel.accumulate(fold, x, z.data());
-      mend(left.at(i), x, z.data());
-      sink.begin(i, 1);
-      for (int64_t t0 = 0; t0 < tiles; t0 += kChunk) {
-        const int64_t t1 = std::min(tiles, t0 + kChunk);
-        for (int64_t t = t0; t < t1; ++t)
-          sink.take(0, t, value_of<kind, T>(load(&z[t * width]), fold.degree),
-                    value_of<kind, T>(load(&z[t * width + lanes]), fold.degree));
-        sink.flush(t0, t1);
+    for (int64_t task; tasks.draw(task);)
+      for (int64_t i = task * kAtOnce; i < std::min((task + 1) * kAtOnce, left.size); ++i) {
+        x.read(fold, *left.rows, left.at(i), dense, 1);
+        panel.accumulate(fold, x, z.data());
+        mend(left.at(i), x, z.data());
+        sink.begin(i, 1);
+        for (int64_t t0 = 0; t0 < tiles; t0 += kChunk) {
+          const int64_t t1 = std::min(tiles, t0 + kChunk);
+          for (int64_t t = t0; t < t1; ++t)
+            sink.take(0, t, value_of<kind, T>(load(&z[t * width]), fold.degree),
+                      value_of<kind, T>(load(&z[t * width + lanes]), fold.degree));
+          sink.flush(t0, t1);
+        }
+        sink.end();
       }
-      sink.end();
-    }
-  }
+  });
 }
 
 // Meets the right rows panel by panel; make_sink(from, to, use) calls use with the sink of a panel.

@@ -1,7 +1,10 @@
 #include "merge.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
+
+#include "parallel.hpp"
 
 namespace widestreet {
 namespace {
@@ -53,12 +56,15 @@ bool equal_rows(const Rows& rows, int64_t i, int64_t j) {
   }
 }
 
+constexpr int64_t kRange = 1024;  // rows looked at by one thread at a time
+
 }  // namespace
 
 int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int threads) {
   std::vector<uint64_t> hash(rows.n);
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (int64_t i = 0; i < rows.n; ++i) hash[i] = hash_row(rows, i, label[i]);
+  for_ranges(rows.n, kRange, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) hash[i] = hash_row(rows, i, label[i]);
+  });
   uint64_t capacity = 16;
   while (capacity < 2 * uint64_t(rows.n)) capacity *= 2;
   std::vector<int64_t> table(capacity, -1);
@@ -82,22 +88,26 @@ int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int t
 }
 
 double largest_square(const Rows& rows, int threads) {
-  double largest = 0;
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : largest)
-  for (int64_t i = 0; i < rows.n; ++i) {
-    double square = 0;
-    if (rows.storage == Rows::Storage::dense) {
-      for (int64_t k = 0; k < rows.d; ++k) {
-        const double x = dense_value(rows, i, k) - (rows.centre ? rows.centre[k] : 0.0);
-        square += x * x;
+  std::vector<double> largest((rows.n + kRange - 1) / kRange, 0.0);
+  for_ranges(rows.n, kRange, threads, [&](int64_t begin, int64_t end) {
+    double& mine = largest[begin / kRange];
+    for (int64_t i = begin; i < end; ++i) {
+      double square = 0;
+      if (rows.storage == Rows::Storage::dense) {
+        for (int64_t k = 0; k < rows.d; ++k) {
+          const double x = dense_value(rows, i, k) - (rows.centre ? rows.centre[k] : 0.0);
+          square += x * x;
+        }
+      } else {
+        for (int64_t p = rows.begin_of(i); p < rows.begin_of(i + 1); ++p)
+          square += rows.value_at(p) * rows.value_at(p);
       }
-    } else {
-      for (int64_t p = rows.begin_of(i); p < rows.begin_of(i + 1); ++p)
-        square += rows.value_at(p) * rows.value_at(p);
+      mine = std::max(mine, square);
     }
-    largest = square > largest ? square : largest;
-  }
-  return largest;
+  });
+  double all = 0;
+  for (const double one : largest) all = std::max(all, one);
+  return all;
 }
 
 }  // namespace widestreet

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernel.hpp"
+#include "parallel.hpp"
 #include "rows.hpp"
 #include "simd.hpp"
 
@@ -117,11 +118,10 @@ struct Panel {
     tiles = (size + width - 1) / width;
     features.assign(tiles * d * width, T(0));
     start.assign(tiles * width, T(0));
-#pragma omp parallel num_threads(threads)
-    {
+    if (size * d <= kWorthSharing) threads = 1;
+    for_ranges(tiles, 4, threads, [&](int64_t begin, int64_t end) {
       std::vector<T> x(d);
-#pragma omp for schedule(static)
-      for (int64_t t = 0; t < tiles; ++t) {
+      for (int64_t t = begin; t < end; ++t) {
         T* tile = &features[t * d * width];
         for (int l = 0; l < width && t * width + l < size; ++l) {
           const int64_t p = from + t * width + l;
@@ -130,7 +130,7 @@ struct Panel {
           for (int64_t k = 0; k < d; ++k) tile[k * width + l] = fold.right_scale * x[k];
         }
       }
-    }
+    });
     if (fold.l1) {  // a sparse left row adds |x - s| - |s| over its nonzeros: start from -|s|_1
       for (int64_t t = 0; t < tiles; ++t)
         for (int l = 0; l < width; ++l) {

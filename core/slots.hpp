@@ -5,20 +5,25 @@
 #include <cstring>
 #include <vector>
 
+#include "parallel.hpp"
+
 namespace widestreet {
 
 // Slot from[i] moves to slot to[i] in rows and columns of the leading size x size part.
 template <class T>
 void relocate(T* tile, int64_t ld, int64_t size, const int64_t* from, const int64_t* to,
               int64_t count, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static) if (size * count > 100000)
-  for (int64_t r = 0; r < size; ++r) {
-    T* row = tile + r * ld;
-    for (int64_t i = 0; i < count; ++i) row[to[i]] = row[from[i]];
-  }
-#pragma omp parallel for num_threads(threads) schedule(static) if (size * count > 100000)
-  for (int64_t i = 0; i < count; ++i)
-    std::memcpy(tile + to[i] * ld, tile + from[i] * ld, size_t(size) * sizeof(T));
+  if (size * count <= kWorthSharing) threads = 1;
+  for_ranges(size, 64, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      T* row = tile + r * ld;
+      for (int64_t i = 0; i < count; ++i) row[to[i]] = row[from[i]];
+    }
+  });
+  for_ranges(count, 16, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(tile + to[i] * ld, tile + from[i] * ld, size_t(size) * sizeof(T));
+  });
 }
 
 // The rows of the given slots have been written; the columns of the same slots follow. Where two
@@ -29,9 +34,8 @@ void mirror(T* tile, int64_t ld, int64_t size, const int64_t* slot, int64_t coun
   constexpr int64_t kStrip = 64;
   std::vector<char> fresh(size_t(size), 0);
   for (int64_t i = 0; i < count; ++i) fresh[slot[i]] = 1;
-#pragma omp parallel for num_threads(threads) schedule(static) if (size * count > 100000)
-  for (int64_t begin = 0; begin < size; begin += kStrip) {
-    const int64_t end = begin + kStrip < size ? begin + kStrip : size;
+  if (size * count <= kWorthSharing) threads = 1;
+  for_ranges(size, kStrip, threads, [&](int64_t begin, int64_t end) {
     for (int64_t i0 = 0; i0 < count; i0 += kStrip) {
       const int64_t i1 = i0 + kStrip < count ? i0 + kStrip : count;
       for (int64_t r = begin; r < end; ++r) {
@@ -41,7 +45,7 @@ void mirror(T* tile, int64_t ld, int64_t size, const int64_t* slot, int64_t coun
           if (slot[i] < limit) row[slot[i]] = tile[slot[i] * ld + r];
       }
     }
-  }
+  });
 }
 
 // Rows [begin, end) of the leading size x size part of a tile, copied to a larger one. Threads
@@ -49,9 +53,11 @@ void mirror(T* tile, int64_t ld, int64_t size, const int64_t* slot, int64_t coun
 template <class T>
 void copy_rows(T* to, int64_t to_ld, const T* from, int64_t from_ld, int64_t begin, int64_t end,
                int64_t size, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static) if ((end - begin) * size > 100000)
-  for (int64_t r = begin; r < end; ++r)
-    std::memcpy(to + r * to_ld, from + r * from_ld, size_t(size) * sizeof(T));
+  if ((end - begin) * size <= kWorthSharing) threads = 1;
+  for_ranges(end - begin, 64, threads, [&](int64_t first, int64_t last) {
+    for (int64_t r = begin + first; r < begin + last; ++r)
+      std::memcpy(to + r * to_ld, from + r * from_ld, size_t(size) * sizeof(T));
+  });
 }
 
 }  // namespace widestreet

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "block.hpp"
+#include "parallel.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {
@@ -111,10 +112,9 @@ void update_scores(const Subproblem& p, const std::vector<int64_t>& changed,
                    const std::vector<double>& change) {
   const T* K = static_cast<const T*>(p.tile);
   constexpr int64_t kStrip = 1024;
-  const int64_t strips = (p.rows + kStrip - 1) / kStrip;
-#pragma omp parallel for num_threads(p.threads) schedule(static)
-  for (int64_t s = 0; s < strips; ++s) {
-    const int64_t begin = s * kStrip, size = std::min(kStrip, p.rows - begin);
+  const bool worth_it = int64_t(changed.size()) * p.rows > kWorthSharing;
+  for_ranges(p.rows, kStrip, worth_it ? p.threads : 1, [&](int64_t begin, int64_t end) {
+    const int64_t size = end - begin;
     double sum[kStrip] = {};
     for (size_t c = 0; c < changed.size(); ++c) {
       const T* k = K + changed[c] * p.ld + begin;
@@ -122,7 +122,7 @@ void update_scores(const Subproblem& p, const std::vector<int64_t>& changed,
       for (int64_t t = 0; t < size; ++t) sum[t] += x * double(k[t]);
     }
     for (int64_t t = 0; t < size; ++t) p.score[begin + t] += sum[t];
-  }
+  });
 }
 
 // Pair steps among all rows at once, on the tile where it is.

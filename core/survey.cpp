@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "parallel.hpp"
+
 namespace widestreet {
 namespace {
 
@@ -42,11 +44,9 @@ Triage triage(const ShardView& shard, const Walk& walk, const double* bias, cons
   constexpr int64_t kPart = 4096;
   const int64_t parts = (count + kPart - 1) / kPart;
   std::vector<Triage> found(parts);
-#pragma omp parallel for num_threads(threads) schedule(static) if (parts > 1)
-  for (int64_t part = 0; part < parts; ++part) {
-    Triage& mine = found[part];
-    const int64_t end = std::min(walk.end, walk.begin + (part + 1) * kPart);
-    for (int64_t j = walk.begin + part * kPart; j < end; ++j) {
+  for_ranges(count, kPart, threads, [&](int64_t begin, int64_t end) {
+    Triage& mine = found[begin / kPart];
+    for (int64_t j = walk.begin + begin; j < walk.begin + end; ++j) {
       const int64_t row = walk_row(walk, shard.rows, j);
       const int32_t version = shard.version[row];
       if (version == kInWorkingSet) continue;
@@ -61,7 +61,7 @@ Triage triage(const ShardView& shard, const Walk& walk, const double* bias, cons
       }
       mine.stale.push_back(row);
     }
-  }
+  });
   Triage all;
   for (const Triage& mine : found) {
     all.stale.insert(all.stale.end(), mine.stale.begin(), mine.stale.end());

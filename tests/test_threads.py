@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -110,3 +111,41 @@ def test_results_do_not_depend_on_the_number(rng):
         )
         found.append(out)
     assert np.array_equal(*found)
+
+
+def test_a_forked_process_has_threads_of_its_own():
+    """A fit in the parent, then one in its child: the threads of the parent are not there."""
+    code = """
+import os
+import widestreet as ws
+from widestreet.datasets import twonorm
+X, y = twonorm(5000, random_state=0)
+model = ws.SVC(n_jobs=2, random_state=0).fit(X, y)
+child = os.fork()
+if child == 0:
+    same = (ws.SVC(n_jobs=2, random_state=0).fit(X, y).predict(X) == model.predict(X)).all()
+    os._exit(0 if same else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.strip() == "0", done.stderr
+
+
+def test_threads_that_share_the_core(rng):
+    """Many callers at once, each asking for several threads: all get their own results."""
+    X = rng.normal(size=(2000, 5))
+    rows, kernel = _core.Rows.dense(X, None), _core.Kernel(_core.KernelKind.rbf, 0.3, 0.0, 1)
+    coefs = rng.normal(size=(8, 2000))
+
+    def scan(coef):
+        out = np.zeros((1, 2000))
+        for _ in range(5):
+            out[:] = 0
+            _core.scan(kernel, rows, None, rows, None, coef[None], out, True, 4)
+        return out[0]
+
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(scan, coefs))
+    assert np.array_equal(together, [scan(coef) for coef in coefs])

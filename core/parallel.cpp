@@ -1,0 +1,101 @@
+#include "parallel.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#if defined(__unix__) || defined(__APPLE__)
+#  include <pthread.h>
+#endif
+
+namespace widestreet {
+namespace {
+
+struct Job {
+  const std::function<void(Tasks&)>& body;
+  Tasks tasks;
+  int active = 0;  // threads of the pool inside body
+  std::condition_variable left;
+  std::exception_ptr error;
+
+  Job(const std::function<void(Tasks&)>& b, int64_t count) : body(b), tasks(count) {}
+};
+
+// Threads that wait for invitations. It is never destroyed: its threads may wait until the process
+// ends.
+class Pool {
+ public:
+  void run(Job& job, int helpers) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (int h = 0; h < helpers; ++h) invitations_.push_back(&job);
+    for (; threads_ < helpers; ++threads_) std::thread([this] { serve(); }).detach();
+    lock.unlock();
+    for (int h = 0; h < helpers; ++h) wake_.notify_one();
+    work_on(job, lock);
+    invitations_.erase(std::remove(invitations_.begin(), invitations_.end(), &job),
+                       invitations_.end());
+    job.left.wait(lock, [&] { return job.active == 0; });
+  }
+
+ private:
+  // Leaves the lock locked.
+  void work_on(Job& job, std::unique_lock<std::mutex>& lock) {
+    try {
+      job.body(job.tasks);
+      lock.lock();
+    } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
+      job.error = std::current_exception();
+    }
+  }
+
+  void serve() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (true) {
+      wake_.wait(lock, [&] { return !invitations_.empty(); });
+      Job& job = *invitations_.front();
+      invitations_.pop_front();
+      ++job.active;
+      lock.unlock();
+      work_on(job, lock);
+      if (--job.active == 0) job.left.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Job*> invitations_;
+  int threads_ = 0;
+};
+
+Pool* the_pool = nullptr;
+
+Pool& pool() {
+  static const bool made = [] {
+    the_pool = new Pool;
+#if defined(__unix__) || defined(__APPLE__)
+    // A forked process has none of the threads: it begins with a pool of its own.
+    pthread_atfork(nullptr, nullptr, [] { the_pool = new Pool; });
+#endif
+    return true;
+  }();
+  (void)made;
+  return *the_pool;
+}
+
+}  // namespace
+
+void share(int64_t count, int threads, const std::function<void(Tasks&)>& body) {
+  Job job(body, count);
+  const int helpers = int(std::min<int64_t>(threads, count)) - 1;
+  if (helpers <= 0) {
+    body(job.tasks);
+    return;
+  }
+  pool().run(job, helpers);
+  if (job.error) std::rethrow_exception(job.error);
+}
+
+}  // namespace widestreet

@@ -1,0 +1,51 @@
+// Work shared among threads that are kept between calls.
+//
+// The caller works itself and draws tasks until there are none; other threads join when they wake
+// up in time. Nobody waits for a thread that has not begun: on a busy machine, where the others
+// may not get a processor for a while, the caller does their part. (A team of OpenMP must assemble
+// at every barrier, which costs a time slice each time.) Results never depend on who did what.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+namespace widestreet {
+
+// Values to be moved or summed, above which it is worth waking other threads.
+constexpr int64_t kWorthSharing = 200000;
+
+// Numbers of the tasks that are left.
+class Tasks {
+ public:
+  explicit Tasks(int64_t count) : count_(count) {}
+  // Sets: task. Returns false when there are none left.
+  bool draw(int64_t& task) {
+    task = next_.fetch_add(1, std::memory_order_relaxed);
+    return task < count_;
+  }
+
+ private:
+  std::atomic<int64_t> next_{0};
+  const int64_t count_;
+};
+
+// Calls body on the calling thread and on up to threads - 1 others at the same time; each call
+// draws from the tasks until there are none. What a body throws reaches the caller.
+void share(int64_t count, int threads, const std::function<void(Tasks&)>& body);
+
+// Calls work(begin, end) for parts of [0, size), each of `step` but for the last.
+template <class Work>
+void for_ranges(int64_t size, int64_t step, int threads, Work&& work) {
+  const int64_t count = (size + step - 1) / step;
+  auto body = [&](Tasks& tasks) {
+    for (int64_t t; tasks.draw(t);) work(t * step, std::min((t + 1) * step, size));
+  };
+  if (count > 1 && threads > 1)
+    share(count, threads, body);
+  else if (count > 0)
+    for (int64_t t = 0; t < count; ++t) work(t * step, std::min((t + 1) * step, size));
+}
+
+}  // namespace widestreet
