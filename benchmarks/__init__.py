@@ -1,8 +1,10 @@
 """Benchmarks: ratios in one run on one machine, never absolute times.
 
-    python -m benchmarks            everything below
+    python -m benchmarks            everything below but `real`
     python -m benchmarks scan       the fused scan against the NumPy expression for it
     python -m benchmarks fit        SVC and SVR against other libraries at 1e5 rows
+    python -m benchmarks real       MNIST and news20 from WIDESTREET_DATA, several classes
+    python -m benchmarks grid       C and gamma, with and without warm starts
     python -m benchmarks million    a checkerboard of a million rows, certified
 
 Every library runs in a process of its own after a warm-up on other data; the median of three fits

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.one import MODULES
-from benchmarks.problems import PROBLEMS
+from benchmarks.problems import GENERATED
 
 
 def measure(library: str, problem: str, rows: int, dtype: str, repeats: int) -> dict[str, Any]:
@@ -27,31 +27,43 @@ def run(
     rows: int = 100_000,
     dtype: str = "float64",
     libraries: tuple[str, ...] = tuple(MODULES),
-    problems: tuple[str, ...] = tuple(PROBLEMS),
+    problems: tuple[str, ...] = tuple(GENERATED),
+    repeats: int = 3,
 ) -> list[dict[str, Any]]:
     present = [name for name in libraries if find_spec(MODULES[name].split(".")[0])]
     records = []
     for problem in problems:
         for library in present:
-            repeats = 1 if library == "scikit-learn" else 3
-            records.append(measure(library, problem, rows, dtype, repeats))
+            times = 1 if library == "scikit-learn" else repeats
+            records.append(measure(library, problem, rows, dtype, times))
             print(f"  {problem} {library} {median(records[-1]['seconds']):.2f} s", file=sys.stderr)
     return records
 
 
+def pace(record: dict[str, Any]) -> float:
+    """Rows predicted in a second."""
+    rows: int = record["predicted_rows"]
+    return rows / float(median(record["predict_seconds"]))
+
+
 def table(records: list[dict[str, Any]]) -> str:
-    ours = {r["problem"]: median(r["seconds"]) for r in records if r["library"] == "widestreet"}
+    ours = {r["problem"]: r for r in records if r["library"] == "widestreet"}
     lines = [
-        "| problem | rows | dtype | library | seconds | our speed-up | SVs | dual objective | "
-        "violation | gap | peak MB |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| problem | rows | dtype | library | seconds | our speed-up | predicting | SVs | errors | "
+        "dual objective | violation | gap | peak MB |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for r in records:
         middle = median(r["seconds"])
-        ratio = f"{middle / ours[r['problem']]:.1f}" if r["problem"] in ours else ""
+        fit = predict = ""
+        if r["problem"] in ours:
+            mine = ours[r["problem"]]
+            fit = f"{middle / median(mine['seconds']):.1f}"
+            predict = f"{pace(mine) / pace(r):.1f}"
+        errors = "" if r["errors"] is None else f"{r['errors']:,} of {r['predicted_rows']:,}"
         lines.append(
             f"| {r['problem']} | {r['rows']:,} | {r['dtype']} | {r['library']} | {middle:.2f} | "
-            f"{ratio} | {r['n_sv']:,} | {r['dual_objective']:.6f} | {r['violation']:.2e} | "
-            f"{r['gap']:.3g} | {r['peak_mb']:.0f} |"
+            f"{fit} | {predict} | {r['n_sv']:,} | {errors} | {r['dual_objective']:.6f} | "
+            f"{r['violation']:.2e} | {r['gap']:.3g} | {r['peak_mb']:.0f} |"
         )
     return "\n".join(lines)
