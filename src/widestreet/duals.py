@@ -76,12 +76,18 @@ class Dual:
         return beta
 
     def nearest(self, beta: Floats) -> Floats:
-        """A feasible point near any other: inside the boxes, then all moved to meet the sums."""
+        """A feasible point near any other: inside the boxes, then moved to meet the sums.
+
+        Variables that are zero stay zero where the others can do it.
+        """
         beta = np.clip(beta, self.lower, self.upper)
         for g, total in enumerate(self.total):
             mine = self.group == g
             short = float(total - beta[mine].sum())
             room = np.where(mine, self.upper - beta if short > 0 else beta - self.lower, 0.0)
+            used = np.where(beta != 0, room, 0.0)
+            if used.sum() >= abs(short):
+                room = used
             if short != 0 and room.any():
                 beta += room * (short / room.sum())
         return np.clip(beta, self.lower, self.upper)

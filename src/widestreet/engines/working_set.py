@@ -47,6 +47,7 @@ _IDLE_CALLS = 8  # calls without progress after which a working set is as good a
 _DOUBTED = 256  # rows of the working set whose scores are looked at in every round
 _LOOK_AHEAD = 0.01  # of the violation: what float32 must resolve before the next look
 _COARSE = 0.1  # part of tol by which float32 scores may be off
+_STRANGERS = 256  # random rows that are drawn beside those to begin with
 _PATIENCE = 3  # exact looks without progress before the engine gives up
 
 
@@ -198,9 +199,11 @@ class WorkingSetEngine:
             model.publish(ids, beta[:, ids].sum(axis=0), model.bias, np.inf)
             self._linear, self._norm = fleet.linear(beta), np.inf  # until it is known
             self._norm = float(model.coef @ fleet.evaluate(model.ids, model))
-        ids = fleet.draw(self.strategy.start(fleet.rows, self.capacity), self.rng)
-        if self.first is not None:
-            ids = np.union1d(ids, self.first[: self.capacity - len(ids)])
+        size = self.strategy.start(fleet.rows, self.capacity)
+        first = np.empty(0, dtype=np.int64) if self.first is None else self.first[: self.capacity]
+        strangers = min(size, _STRANGERS, self.capacity - len(first))
+        size = strangers if self.start is not None else max(size - len(first), strangers)
+        ids = np.union1d(first, fleet.draw(size, self.rng))
         empty = np.empty(0)
         return Survey(ids, np.ones(len(ids)), empty, empty, 0.0, 0, 0, complete=False)
 
