@@ -333,7 +333,12 @@ class WorkingSetEngine:
         return max(0.0, float(gap.max()))
 
     def _still_violates(self) -> bool:
-        """Whether exact scores show a violation in the working set, and it is worth going on."""
+        """Whether exact scores show a violation in the working set, and it is worth going on.
+
+        If the set is the whole problem in float64, the check itself is no dearer than this look.
+        """
+        if self.work.double and self.work.size == self.fleet.rows:
+            return False
         violation = self._refresh_working_set()
         self._refused = 0 if violation < 0.5 * self._best_refreshed else self._refused + 1
         self._best_refreshed = min(self._best_refreshed, violation)

@@ -84,10 +84,12 @@ class Classifier(ClassifierMixin, KernelMachine):
         check_classification_targets(y)
         weight = checks.check_weight(sample_weight, X.shape[0])
         classes, code = _encode(y, weight)
-        here = weight > 0
-        class_weight = compute_class_weight(
-            self.class_weight, classes=classes, y=y[here], sample_weight=weight[here]
-        )
+        class_weight = np.ones(len(classes))
+        if self.class_weight is not None:
+            here = weight > 0
+            class_weight = compute_class_weight(
+                self.class_weight, classes=classes, y=y[here], sample_weight=weight[here]
+            )
         weighted = class_weight[code] * weight
         totals = np.bincount(code, weighted, minlength=len(classes)).astype(np.float64)
         box, scale = self._boxes(weighted, totals, classes)
