@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable as Function
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,6 +32,14 @@ Action: TypeAlias = Function[[], None]
 
 def _nothing() -> None:
     """Do nothing between calls."""
+
+
+@dataclass
+class _Pace:
+    """What scans took so far."""
+
+    seconds: float = 0.0
+    values: int = 0
 
 
 class Gram:
@@ -67,7 +76,7 @@ class Gram:
         self.between = between
         self._threads = threads
         self.kernel_values = 0
-        self._seconds, self._scanned = 0.0, 0
+        self._pace = _Pace()
         self._backend: NativeBackend | BlockBackend
         if isinstance(kernel, Precomputed | Callable):
             self._backend = BlockBackend(kernel, left, right)
@@ -77,7 +86,10 @@ class Gram:
             self._backend = NativeBackend(kernel, left, right, threads)
 
     def twin(self, between: Action) -> Gram:
-        """The same kernel values for somebody else, with counters and interruptions of its own."""
+        """The same kernel values for somebody else, counted apart and with other interruptions.
+
+        How long a value takes is learned together.
+        """
         twin = copy(self)
         twin.between = between
         twin.kernel_values = 0
@@ -96,9 +108,9 @@ class Gram:
     @property
     def seconds_per_value(self) -> float:
         """Seconds a kernel value took in the scans so far, or a guess before the first."""
-        if self._scanned == 0:
+        if self._pace.values == 0:
             return 1e-10 * self.cost
-        return self._seconds / self._scanned
+        return self._pace.seconds / self._pace.values
 
     def diag(self, I: Ints | None = None) -> Floats:
         """K(x, x) of the left rows I (all when None)."""
@@ -153,8 +165,8 @@ class Gram:
             part = np.arange(place.start, place.stop) if I is None else I[place]
             self._backend.add_scan(part, J, coef, sums[:, place], dtype == np.float64)
         self.kernel_values += height * width
-        self._seconds += time.perf_counter() - begun
-        self._scanned += height * width
+        self._pace.seconds += time.perf_counter() - begun
+        self._pace.values += height * width
         return out
 
     def _pieces(self, height: int, width: int) -> Iterator[slice]:

@@ -200,10 +200,13 @@ class WorkingSetEngine:
             self._linear, self._norm = fleet.linear(beta), np.inf  # until it is known
             self._norm = float(model.coef @ fleet.evaluate(model.ids, model))
         size = self.strategy.start(fleet.rows, self.capacity)
-        first = np.empty(0, dtype=np.int64) if self.first is None else self.first[: self.capacity]
-        strangers = min(size, _STRANGERS, self.capacity - len(first))
-        size = strangers if self.start is not None else max(size - len(first), strangers)
-        ids = np.union1d(first, fleet.draw(size, self.rng))
+        if self.first is None or size >= fleet.rows:
+            ids = fleet.draw(size, self.rng)
+        else:
+            first = self.first[: self.capacity]
+            strangers = min(size, _STRANGERS, self.capacity - len(first))
+            size = strangers if self.start is not None else max(size - len(first), strangers)
+            ids = np.union1d(first, fleet.draw(size, self.rng))
         empty = np.empty(0)
         return Survey(ids, np.ones(len(ids)), empty, empty, 0.0, 0, 0, complete=False)
 

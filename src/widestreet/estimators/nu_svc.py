@@ -170,4 +170,5 @@ default="rbf"
     def _read(self, bias: Floats) -> tuple[float, float]:
         plus, minus = map(float, bias)
         rho = (minus - plus) / 2
-        return (plus + minus) / 2, rho if rho > 0 else 1.0  # no street: nothing to measure by
+        # A street that tol cannot tell from none is nothing to measure by.
+        return (plus + minus) / 2, rho if rho > self.tol else 1.0

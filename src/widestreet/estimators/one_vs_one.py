@@ -27,6 +27,7 @@ from widestreet.estimators.training import (
     Problem,
     Settings,
     Trained,
+    least_memory,
     solve,
     threads_for,
     uncertified,
@@ -40,6 +41,7 @@ from widestreet.solution import Solution, Trace
 from widestreet.threads import limited_blas
 
 _EXPERIENCED = 1024  # rows of a class that a pair begins with, beside random ones
+_LEAST_SECONDS = 0.01  # for a pair, as long as there is time at all
 _SMALL = 4000  # rows of a pair up to which pairs are trained side by side, a thread for each
 
 
@@ -111,6 +113,9 @@ def train_pairs(
     side_by_side = max(sizes) <= _SMALL and settings.threads > 1 and not watch.in_order
     workers = min(settings.threads, len(sizes)) if side_by_side else 1
     threads = 1 if side_by_side else threads_for(max(sizes), settings)
+    largest = machines.problems[int(np.argmax(sizes))].dual
+    workers = min(workers, max(1, settings.max_memory // least_memory(largest, rows.shape[1])))
+    settings = replace(settings, max_memory=settings.max_memory // workers)
     with limited_blas(threads):
         fit = _Fit(kernel, rows, machines, settings, watch, threads, workers)
         return fit.certified(fit.solve_all())
@@ -151,18 +156,22 @@ class _Fit:
         problem = self.machines.problems[p]
         if self.workers == 1 and problem.start is None:  # else it would depend on who was first
             problem = replace(problem, first=self._experienced(p))
-        with self.watch.problem(p) as observe:
-            solution = solve(
-                self.gram,
-                problem,
-                self.settings,
-                self._share(problem.dual.rows),
-                observe,
-                threads=self.threads,
-                rng=self._rngs[p],
-                check=None,
-            )
-        self._learn(p, solution)
+        try:
+            with self.watch.problem(p) as observe:
+                solution = solve(
+                    self.gram,
+                    problem,
+                    self.settings,
+                    self._share(problem.dual.rows),
+                    observe,
+                    threads=self.threads,
+                    rng=self._rngs[p],
+                    check=None,
+                )
+            self._learn(p, solution)
+        except KeyboardInterrupt:  # just beside the engine: a pair that is stopped ends at once
+            self._stop()
+            return self._solve(p)
         if solution.status == "interrupted":
             self._stop()
         return _labelled(solution, p)
@@ -176,7 +185,8 @@ class _Fit:
                 proof = self._proof * len(self.machines.problems) / done
                 proof = min(max(proof, 0.1 * seconds), 0.6 * seconds)
                 left = max(0.0, seconds - self.budget.elapsed - proof)
-                seconds = max(1e-9, left * min(1.0, self.workers * rows / self._rows_left))
+                share = min(1.0, self.workers * rows / max(rows, self._rows_left))
+                seconds = max(1e-9, min(left, max(_LEAST_SECONDS, left * share)))
             self._rows_left -= rows
             self._budgets.append(
                 Budget(seconds, self.settings.max_steps, stopped=self.budget.stopped)
@@ -213,17 +223,21 @@ class _Fit:
 
     def certified(self, solutions: list[Solution]) -> list[Trained]:
         """Examine all pairs at once; those that fail go on from where they are."""
-        tol, machines = self.settings.tol, self.machines
+        tol = self.settings.tol
         if self.budget.stopped and self._proof > ANSWER_WITHIN:
             return [uncertified(solution, tol) for solution in solutions]
         self.budget.stopped = False  # what is still to come is short
-        gram = self.gram.twin(self.budget.look_at_end)
         try:
-            scores = machines.scores(gram, [s.beta.sum(axis=0) for s in solutions])
+            return self._examined(solutions)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
                 solutions = [replace(s, status="interrupted") for s in solutions]
             return [uncertified(solution, tol) for solution in solutions]
+
+    def _examined(self, solutions: list[Solution]) -> list[Trained]:
+        tol, machines = self.settings.tol, self.machines
+        gram = self.gram.twin(self.budget.look_at_end)
+        scores = machines.scores(gram, [s.beta.sum(axis=0) for s in solutions])
         found = []
         for p, (problem, solution) in enumerate(zip(machines.problems, solutions, strict=True)):
             seen = examine(gram, problem.dual, solution.beta, score=scores[p])
@@ -238,13 +252,11 @@ class _Fit:
 
     def _again(self, p: int, solution: Solution) -> Trained:
         """Go on with a pair under the eyes of an examiner."""
-        left = self.budget.max_time
-        budget = Budget(None if left is None else max(1e-9, left - self.budget.elapsed))
-        problem = replace(
-            self.machines.problems[p],
-            start=solution.beta,
-            first=np.flatnonzero(solution.beta.any(axis=0)),
-        )
+        seconds, steps = self.budget.max_time, self.settings.max_steps
+        if seconds is not None:
+            seconds = max(1e-9, seconds - self.budget.elapsed)
+        budget = Budget(seconds, steps if steps < 0 else max(0, steps - solution.pair_steps))
+        problem = self.machines.problems[p].starting_at(solution.beta)
         examiner = Examiner(self.gram, problem, budget)
         more = solve(
             self.gram,
@@ -256,19 +268,32 @@ class _Fit:
             rng=self._rngs[p],
             check=examiner.check,
         )
-        more = replace(
-            _labelled(more, p),
-            trace=Trace([*solution.trace, *more.trace]),
-            pair_steps=solution.pair_steps + more.pair_steps,
-            kernel_values=solution.kernel_values + more.kernel_values,
-        )
-        return examiner.certified(more, self.settings.tol)
+        return examiner.certified(_continued(solution, _labelled(more, p)), self.settings.tol)
 
 
 def _labelled(solution: Solution, problem: int) -> Solution:
     """A solution whose records say to which problem they belong."""
     trace = Trace(replace(record, problem=problem) for record in solution.trace)
     return replace(solution, trace=trace)
+
+
+def _continued(solution: Solution, more: Solution) -> Solution:
+    """A solution reached from another one, with the accounts of both."""
+    trace = [
+        replace(
+            record,
+            round=record.round + len(solution.trace),
+            pair_steps=record.pair_steps + solution.pair_steps,
+            kernel_values=record.kernel_values + solution.kernel_values,
+        )
+        for record in more.trace
+    ]
+    return replace(
+        more,
+        trace=Trace([*solution.trace, *trace]),
+        pair_steps=solution.pair_steps + more.pair_steps,
+        kernel_values=solution.kernel_values + more.kernel_values,
+    )
 
 
 # -- votes -----------------------------------------------------------------------------------------

@@ -177,22 +177,30 @@ def uncertified(solution: Solution, tol: float) -> Trained:
     return Trained(solution, solution.bias, certificate)
 
 
+def _fixed_memory(dual: Dual, columns: int) -> int:
+    """Bytes of what has one entry per row, and of the scratch of a scan."""
+    return dual.rows * 200 * dual.layers + min(_PANEL_BYTES, 8 * dual.rows * columns) + (1 << 20)
+
+
+def least_memory(dual: Dual, columns: int) -> int:
+    """Bytes without which a problem cannot be solved."""
+    return _fixed_memory(dual, columns) + 16 * min(_LEAST_TILE, dual.rows) ** 2
+
+
 def working_set_capacity(max_memory: int, dual: Dual, columns: int) -> int:
     """Rows of the working set whose tile, with everything else, fits into `max_memory` bytes.
 
-    Everything else is what has one entry per row and the scratch of a scan. Half of the rest is
-    for the tile in float64, half for the copy while it grows and for blocks of pair steps.
+    Half of what is left is for the tile in float64, half for the copy while it grows and for
+    blocks of pair steps.
     """
-    per_row = 200 * dual.layers
-    fixed = dual.rows * per_row + min(_PANEL_BYTES, 8 * dual.rows * columns) + (1 << 20)
-    least = fixed + 16 * min(_LEAST_TILE, dual.rows) ** 2
+    least = least_memory(dual, columns)
     if max_memory < least:
         raise ValueError(
             f"max_memory={max_memory:,} bytes is too small: {dual.rows:,} rows of {columns:,} "
             f"columns need at least {least:,} bytes; raise max_memory (or cache_size), or leave "
             "both at None"
         )
-    return int(np.sqrt((max_memory - fixed) / 16))
+    return int(np.sqrt((max_memory - _fixed_memory(dual, columns)) / 16))
 
 
 def worst(certificates: Sequence[Certificate]) -> Certificate:

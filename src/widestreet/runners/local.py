@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Protocol, TypeVar
+
+_LISTEN = 0.1  # seconds after which a waiting thread looks for an interrupt
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -43,12 +45,18 @@ class LocalRunner:
         """
         if self.workers == 1:
             return [function(item) for item in items]
+        futures: list[Future[Result]] = []
+        todo = list(items)
         with ThreadPoolExecutor(self.workers) as pool:
-            futures = [pool.submit(function, item) for item in items]
             try:
-                wait(futures)
+                while len(futures) < len(todo):
+                    futures.append(pool.submit(function, todo[len(futures)]))
+                while wait(futures, timeout=_LISTEN).not_done:
+                    pass
             except KeyboardInterrupt:
                 if on_interrupt is None:
+                    pool.shutdown(wait=False, cancel_futures=True)
                     raise
                 on_interrupt()
-            return [future.result() for future in futures]
+        rest = [function(item) for item in todo[len(futures) :]]
+        return [future.result() for future in futures] + rest
