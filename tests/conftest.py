@@ -95,6 +95,16 @@ def task(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+OF_THREE = " of three"  # classes
+KINDS = ("svc", "nu_svc", "svr", "nu_svr", "one_class", "svc" + OF_THREE, "nu_svc" + OF_THREE)
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """The five machines in turn, classifiers with two classes and with three."""
+    return request.param
+
+
 @pytest.fixture(scope="session")
 def problems() -> list[Problem]:
     """The 200 generated problems."""

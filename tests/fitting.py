@@ -52,9 +52,9 @@ def beta_of(model: ws.SVC | ws.SVR) -> np.ndarray:
     return np.stack([np.maximum(coef, 0), np.minimum(coef, 0)])
 
 
-def decision(model: ws.SVC | ws.SVR, X: Any) -> np.ndarray:
+def decision(model: Any, X: Any) -> np.ndarray:
     """Scores plus bias, whatever the estimator calls them."""
-    return model.decision_function(X) if isinstance(model, ws.SVC) else model.predict(X)
+    return getattr(model, "decision_function", model.predict)(X)
 
 
 def build_dual(

@@ -1,4 +1,4 @@
-"""Both estimators on a small problem each, solved tightly: what the tests of equivalences share."""
+"""The five estimators on a small problem each, solved tightly: what tests of equivalences share."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from typing import Any
 import numpy as np
 
 import widestreet as ws
-from conftest import TOL
+from conftest import OF_THREE, TOL
 from fitting import decision
 from problems import toy_svc, toy_svr
 
-C, GAMMA = 10.0, 0.5
-TIGHT = {"C": C, "gamma": GAMMA, "tol": TOL.violation, "n_jobs": 1, "random_state": 0}
+CLASSIFIERS = ("svc", "nu_svc", "svc" + OF_THREE, "nu_svc" + OF_THREE)
+C, GAMMA, NU = 10.0, 0.5, 0.3
+TIGHT = {"gamma": GAMMA, "tol": TOL.violation, "n_jobs": 1, "random_state": 0}
+MACHINES = {
+    "svc": (ws.SVC, {"C": C}),
+    "nu_svc": (ws.NuSVC, {"nu": NU}),
+    "svr": (ws.SVR, {"C": C}),
+    "nu_svr": (ws.NuSVR, {"C": C, "nu": NU}),
+    "one_class": (ws.OneClassSVM, {"nu": NU}),
+}
 CONVEX = {
     "linear": {"kernel": "linear"},
     "rbf": {"kernel": "rbf", "gamma": GAMMA},
@@ -23,16 +31,23 @@ CONVEX = {
 KERNELS = CONVEX | {"sigmoid": {"kernel": "sigmoid", "gamma": 0.05, "coef0": 0.1}}
 
 
-def data(task: str, n: int = 120) -> tuple[np.ndarray, np.ndarray]:
-    problem = toy_svc(n, 3) if task == "svc" else toy_svr(n, 3)
-    X = np.round(problem.X * 64) / 64  # float32 holds the same numbers
+def data(kind: str, n: int = 120) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and labels or targets of a kind of machine; for one class, labels to be ignored."""
+    problem = toy_svc(n, 3) if kind in ("svc", "nu_svc", "one_class") else toy_svr(n, 3)
+    X, y = problem.X, problem.y
+    if kind.endswith(OF_THREE):
+        y = np.arange(n) % 3
+        X = X + 2.0 * np.eye(3)[y]
+    X = np.round(X * 64) / 64  # float32 holds the same numbers
     X[np.abs(X) < 0.25] = 0.0  # something for CSR to leave out
-    return X, problem.y
+    return X, y
 
 
-def machine(task: str, **options: Any) -> ws.SVC | ws.SVR:
-    options = TIGHT | options
-    return ws.SVC(**options) if task == "svc" else ws.SVR(**options)
+def machine(kind: str, **options: Any) -> Any:
+    """A machine to be fitted tightly; of three classes, one that decides for each pair."""
+    make, own = MACHINES[kind.removesuffix(OF_THREE)]
+    pairs = {"decision_function_shape": "ovo"} if kind.endswith(OF_THREE) else {}
+    return make(**TIGHT | own | pairs | options)
 
 
 def assert_same_function(one: Any, other: Any, X: Any, Z: Any = None) -> None:
@@ -42,3 +57,9 @@ def assert_same_function(one: Any, other: Any, X: Any, Z: Any = None) -> None:
     """
     difference = np.abs(decision(one, X) - decision(other, X if Z is None else Z)).max()
     assert difference <= TOL.decision
+
+
+def assert_same_objective(one: Any, other: Any) -> None:
+    """Equal optima, pair by pair."""
+    values = [[c.dual_objective for c in model.certificates_] for model in (one, other)]
+    np.testing.assert_allclose(*values, rtol=TOL.objective_rel)

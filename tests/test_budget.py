@@ -138,6 +138,23 @@ def test_without_a_limit_nothing_is_kept_back(clock):
     assert budget.reserve == 0.0
 
 
+@pytest.mark.parametrize("limits", [{}, {"max_time": 2.0}, {"max_time": 0.5, "max_steps": 3}])
+def test_whoever_is_stopped_by_somebody_else_is_interrupted(clock, limits):
+    """At the next look, whatever time is left; until it may go on."""
+    budget = clock.budget(**limits)
+    clock.now += 1.0
+    budget.stopped = True
+    for look in (budget.look_at_clock, budget.look_at_end):
+        with pytest.raises(KeyboardInterrupt):
+            look()
+    budget.spend(1, finished=False)  # steps are counted all the same
+    budget.stopped = False
+    if limits.get("max_time", 2.0) > 1:
+        budget.look_at_clock()
+        budget.look_at_end()
+    assert not clock.budget(**limits).stopped
+
+
 def test_a_budget_begins_when_it_is_made():
     budget = Budget(max_time=60.0)
     assert 0 <= budget.elapsed < 60

@@ -19,7 +19,7 @@ from problems import generate, random_feasible, reference_qp, toy_model, toy_svc
 from reference import duals, kernels, kkt
 from reference.duals import MODELS
 from reference.qp import solve_qp
-from widestreet.certificate import STATUSES, best_bias, examine, unexamined
+from widestreet.certificate import STATUSES, best_bias, examine, scores, unexamined
 from widestreet.datasets import checkerboard
 from widestreet.engines.working_set import WorkingSetEngine
 from widestreet.gram import Gram
@@ -112,6 +112,24 @@ def test_rows_that_are_no_variables_do_not_matter(rng):
         np.testing.assert_allclose(
             getattr(other, name), getattr(one, name), atol=noise(K, dual, beta)
         )
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_scores_that_are_known_already(model, rng):
+    """Then no kernel value is computed; scores of another point are taken at their word."""
+    X, _, dual, _ = toy(model)
+    gram = Gram(RBF(GAMMA), as_rows(X, centred=True))
+    beta = random_feasible(in_reference_terms(dual), rng)
+    found = examine(gram, dual, beta)
+    before = gram.kernel_values
+    again = examine(gram, dual, beta, score=scores(gram, beta))
+    assert gram.kernel_values == 2 * before
+    for name in ("primal", "dual", "violation", "infeasibility", "bias", "score"):
+        assert np.array_equal(getattr(again, name), getattr(found, name)), name
+    examine(gram, dual, beta, score=found.score)
+    assert gram.kernel_values == 2 * before
+    broken = examine(gram, dual, beta, score=np.where(np.arange(30) == 7, np.nan, found.score))
+    assert broken.certificate("optimal", 1e3).status == "stalled"
 
 
 # -- the best bias -----------------------------------------------------------------------------

@@ -129,6 +129,66 @@ def test_a_sum_that_does_not_fit(scale):
     )
 
 
+def any_dual(rng, model: str, n: int) -> duals.Dual:
+    """With boxes of all sizes, some of them empty, and any nu that fits."""
+    y, weight = labels(rng, model, n), rng.choice([0.0, 1e-3, 0.5, 1.0, 30.0], n)
+    weight[np.argmax(y)] = weight[np.argmin(y)] = 1.0
+    nu = rng.choice([1e-3, 0.5, 1.0])
+    if model == "nu_svc":
+        nu *= 2 * min(weight[y > 0].sum(), weight[y < 0].sum()) / weight.sum()
+    return build(model, y, weight, C=float(10 ** rng.uniform(-4, 4)), nu=nu)
+
+
+nearest_cases = given(
+    seed=st.integers(0, 2**32 - 1), n=st.integers(2, 50), model=st.sampled_from(MODELS),
+    size=st.sampled_from([0.0, 1e-6, 1.0, 1e12]),
+)  # fmt: skip
+
+
+@nearest_cases
+def test_the_nearest_point_is_feasible(seed, n, model, size):
+    """Of whatever point: one far outside, zero, or one that is nearly feasible itself."""
+    rng = np.random.default_rng(seed)
+    dual = any_dual(rng, model, n)
+    beta = size * rng.normal(size=dual.target.shape)
+    if rng.random() < 0.5:
+        beta += random_feasible(in_reference(dual), rng)
+    before = beta.copy()
+    found = dual.nearest(beta)
+    assert np.array_equal(beta, before)
+    assert (found >= dual.lower).all()
+    assert (found <= dual.upper).all()
+    assert kkt.feasibility(in_reference(dual), found) <= TOL.feasibility
+
+
+@nearest_cases
+def test_the_nearest_point_of_a_feasible_one_is_itself(seed, n, model, size):
+    rng = np.random.default_rng(seed)
+    dual = any_dual(rng, model, n)
+    beta = random_feasible(in_reference(dual), rng)
+    found = dual.nearest(beta)
+    slack = TOL.exact * n * np.abs(dual.upper - dual.lower).max()
+    np.testing.assert_allclose(found, beta, rtol=0, atol=slack)
+    moved = dual.nearest(beta + 1e-9 * size * rng.normal(size=beta.shape))
+    assert np.abs(moved - beta).sum() <= 3e-9 * size * n * dual.layers * 5 + n * slack
+
+
+def test_the_nearest_point_of_a_scaled_one_keeps_its_bounds():
+    """A warm start with twice the C: what was at its bound may move on, what was zero stays so."""
+    y = np.array([1.0, 1.0, -1.0, -1.0])
+    beta = np.array([[1.0, 0.0, -1.0, 0.0]])
+    assert np.array_equal(duals.c_svc(y, 2.0).nearest(2 * beta), 2 * beta)
+    assert np.array_equal(duals.c_svc(y, 0.5).nearest(beta), 0.5 * beta)
+
+
+def test_in_the_nearest_point_zeros_stay_zero_where_the_others_can_move():
+    dual = duals.c_svc(np.array([1.0, 1.0, 1.0, -1.0, -1.0]), 4.0)
+    found = dual.nearest(np.array([[2.0, 0.0, 1.0, -1.0, 0.0]]))
+    assert (found == 0).tolist() == [[False, True, False, False, True]]
+    only = dual.nearest(np.array([[4.0, 0.0, 0.0, 0.0, 0.0]]))  # nobody else is there to give way
+    assert (only == 0).all()
+
+
 @every_model
 def test_objective(model, rng):
     n = 25
@@ -154,6 +214,16 @@ def test_select(model, rng):
         assert getattr(part, name).flags.c_contiguous
     assert part.total is dual.total
     assert part.rows == 4
+
+
+@every_model
+def test_join_undoes_select(model, rng):
+    dual = build(model, labels(rng, model, 12), np.arange(1.0, 13.0))
+    parts = [duals.select(dual, ids) for ids in np.array_split(np.arange(12), [1, 5, 5])]
+    whole = duals.join(parts)
+    for name in ("target", "lower", "upper", "group", "total"):
+        assert np.array_equal(getattr(whole, name), getattr(dual, name))
+        assert getattr(whole, name).dtype == getattr(dual, name).dtype
 
 
 # -- nu ----------------------------------------------------------------------------------------

@@ -182,6 +182,64 @@ def test_the_bar_never_goes_back():
     assert done[-1] == 1.0
 
 
+# -- several problems --------------------------------------------------------------------------
+
+
+def test_a_line_says_which_problem_it_is_about(moving):
+    drawing, out = bar(problems=3, every_round=True)
+    with drawing:
+        for problem in range(3):
+            drawing(record(round=1, problem=problem))
+    heads = [" ".join(line.split()[:4]) for line in out.getvalue().splitlines()]
+    assert heads == ["pair 1/3 round 1", "pair 2/3 round 1", "pair 3/3 round 1"]
+    for field in FIELDS[1:-1]:
+        assert field in out.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_live_line_says_which_problem_it_is_about(width):
+    drawing, _ = bar(problems=45, width=width, console={"force_terminal": True})
+    with drawing:
+        drawing(record(problem=6))
+        text = drawing._line().plain
+    assert text.startswith("pair 7/45 round 9 ")
+    assert max(map(len, text.splitlines()[:1])) <= width
+
+
+def test_every_problem_fills_its_part_of_the_bar(TOL):
+    """From where its own violation began; and the bar never goes back."""
+    drawing, _ = bar(problems=4, console={"force_terminal": True})
+    seen = {
+        (0, 1.0): 0.0, (0, 1e-3): 1 / 4, (1, 1e-1): 1 / 4, (1, 1e-2): 1.5 / 4, (1, 1e-4): 2 / 4,
+        (3, math.inf): 3 / 4, (2, 1e-3): 3 / 4, (3, 2.0): 3 / 4, (3, 1e-3): 1.0,
+    }  # fmt: skip
+    with drawing:
+        for (problem, violation), done in seen.items():
+            drawing(record(problem=problem, violation=violation))
+            assert drawing._done == pytest.approx(done, abs=TOL.exact)
+
+
+def test_an_observer_of_several_problems(capsys):
+    with observer(2, 1e-3, 3) as observe:
+        observe(record(problem=1))
+    assert observe.bar.problems == 3
+    assert capsys.readouterr().err.startswith("pair 2/3 round 9  ")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_fit_of_several_classes_shows_and_logs_every_pair(n_jobs, capsys, caplog):
+    X, y = checkerboard(300, random_state=0)
+    with caplog.at_level(logging.DEBUG, "widestreet"):
+        model = SVC(gamma=2.0, n_jobs=n_jobs, verbose=2).fit(X, y + (X[:, 0] > 2))
+    logged = [r.record for r in caplog.records if hasattr(r, "record")]
+    assert sorted(logged, key=lambda r: (r.problem, r.round)) == list(model.trace_)
+    assert {r.problem for r in logged} == {0, 1, 2, 3, 4, 5}
+    lines = capsys.readouterr().err.splitlines()
+    assert sorted(line.split()[1] for line in lines if " round 1 " in line) == [
+        f"{p}/6" for p in range(1, 7)
+    ]
+
+
 # -- its parts ---------------------------------------------------------------------------------
 
 

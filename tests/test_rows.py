@@ -208,6 +208,32 @@ def test_merging_any_rows(seed, n, storage):
         assert np.array_equal(full, np.broadcast_to(box[member_of == k], full.shape))
 
 
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 40), lines=st.integers(1, 3))
+def test_gathering_adds_up_over_members(seed, n, lines):
+    """It undoes the spreading; rows with an empty box count for nothing."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, size=(n, 2)) / 2
+    box = rng.choice([0.0, 0.5, 1.0, 3.0], n)
+    merged = merge_duplicates(as_rows(X), rng.choice([-1.0, 1.0], n), box, 1)
+    beta = rng.normal(size=(lines, len(merged.kept)))
+    again = merged.gather(merged.spread(beta, box))
+    np.testing.assert_allclose(again, beta, rtol=TOL.exact * n, atol=0)
+    coef = rng.normal(size=(lines, n))
+    member_of = np.arange(n) if merged.member_of is None else merged.member_of
+    gathered = merged.gather(coef)
+    assert gathered.shape == beta.shape
+    for k in range(len(merged.kept)):
+        total = coef[:, member_of == k].sum(axis=1)
+        np.testing.assert_allclose(gathered[:, k], total, rtol=0, atol=TOL.exact * n)
+
+
+def test_gathering_where_every_row_stands_for_itself():
+    coef = np.ones((2, 3))
+    assert without_empty(np.ones(3)).gather(coef) is coef
+    some = without_empty(np.array([0.0, 1.0, 2.0]))
+    assert some.gather(np.array([[7.0, 1.0, 2.0]])).tolist() == [[1.0, 2.0]]
+
+
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_duplicated_row_equals_a_doubled_box(seed):
     rng = np.random.default_rng(seed)

@@ -1,0 +1,193 @@
+"""Several classes: what is proved of each pair, and what is told of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from conftest import TOL
+from pairs import GAMMA, SMALL, clouds, machine, quietly, rbf, train
+from widestreet import kernels as package
+from widestreet.budget import Budget
+from widestreet.certificate import Certificate, examine
+from widestreet.estimators import one_vs_one, training
+from widestreet.estimators.one_vs_one import pairs
+from widestreet.estimators.training import Problem
+from widestreet.gram import Gram
+from widestreet.rows import as_rows
+
+# -- certificates ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["c_svc", "nu_svc"])
+@pytest.mark.parametrize("tol", [1e-1, 1e-8])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_one_examination_certifies_every_pair(model, tol, n_jobs):
+    """With the figures that each gets alone."""
+    X, y = clouds()
+    machines, trained = train(X, y, model, tol=tol, n_jobs=n_jobs)
+    gram = Gram(package.RBF(GAMMA), as_rows(X, centred=True))
+    for problem, one in zip(machines.problems, trained, strict=True):
+        found = examine(gram, problem.dual, one.solution.beta, problem.place)
+        expected = found.certificate(one.solution.status, tol)
+        slack = TOL.scan_float64 * (1 + np.abs(one.solution.beta).sum()) * len(found.score)
+        for field in ("primal_objective", "dual_objective", "gap", "kkt_violation"):
+            value = getattr(one.certificate, field)
+            assert value == pytest.approx(getattr(expected, field), abs=slack), field
+        assert (one.certificate.status, one.certificate.n_rows) == ("optimal", len(found.score))
+        np.testing.assert_allclose(one.bias, found.bias, atol=slack)
+
+
+def test_the_certificate_is_the_worst_of_all(monkeypatch):
+    X, y = clouds()
+    model = machine(tol=1e-2).fit(X, y)
+    worst = max(c.kkt_violation for c in model.certificates_)
+    assert model.certificate_.kkt_violation == worst
+    assert model.certificate_ in model.certificates_
+    solve = one_vs_one.solve
+
+    def limited(gram, problem, settings, budget, *rest, **options):
+        few = Budget(None, 3) if problem.dual.rows == sizes[4] else budget
+        return solve(gram, problem, settings, few, *rest, **options)
+
+    sizes = [((y == i) | (y == j)).sum() for i, j in pairs(4)]
+    assert sizes.count(sizes[4]) == 1
+    monkeypatch.setattr(one_vs_one, "solve", limited)
+    with pytest.warns(ConvergenceWarning, match=r"iteration_limit.* in 1 of 6 pairs of classes"):
+        model = machine().fit(X, y)
+    assert [c.status for c in model.certificates_] == [
+        "iteration_limit" if p == 4 else "optimal" for p in range(6)
+    ]
+    assert model.certificate_ is model.certificates_[4]
+    assert model.fit_status_ == 1
+
+
+def certificate(status: str, violation: float) -> Certificate:
+    return Certificate(2.0, 1.0, 1.0, 0.5, violation, status, 8, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("given", "worst", "advice"),
+    [
+        ([("optimal", 1e-4), ("optimal", 9e-4), ("optimal", 0.0)], 1, None),
+        ([("optimal", 1e-4), ("approximate", 0.5)], 1, None),
+        ([("approximate", 0.5), ("stalled", 1e-2)], 1, r"'stalled' in 1 of 2 pairs.*scale the"),
+        ([("time_limit", 0.1), ("optimal", 0.0), ("time_limit", 0.3)], 2, "in 2 of 3.*max_time"),
+        ([("iteration_limit", 0.1)], 0, r"'iteration_limit': violation 0.1 \(.*raise max_iter"),
+        ([("interrupted", 0.1), ("interrupted", np.inf)], 1, r"in 2 of 2.*let it run"),
+    ],
+)
+def test_what_a_user_is_told(given, worst, advice):
+    """Of the pair that is worst off, and how many failed."""
+    certificates = [certificate(*one) for one in given]
+    assert training.worst(certificates) is certificates[worst]
+    found = training.advice(certificates)
+    assert (found is None) == (advice is None)
+    assert found is None or re.search(advice, found)
+
+
+def lying(monkeypatch, lie, at: int = 2) -> list[Problem]:
+    """Let the engine of one pair return something else, once; what it is asked afterwards."""
+    solve, asked = one_vs_one.solve, []
+
+    def liar(gram, problem, *rest, **options):
+        solution = solve(gram, problem, *rest, **options)
+        asked.append(problem)
+        if len(asked) - 1 == at:
+            solution = replace(solution, beta=lie(solution.beta), status="optimal")
+        return solution
+
+    monkeypatch.setattr(one_vs_one, "solve", liar)
+    return asked
+
+
+@pytest.mark.parametrize("model", ["c_svc", "nu_svc"])
+def test_an_engine_that_lies_is_caught_and_goes_on(model, monkeypatch):
+    X, y = clouds()
+    machines, honest = train(X, y, model)
+
+    def lie(beta):  # half way to another feasible point
+        return 0.5 * (beta + machines.problems[2].dual.feasible_point())
+
+    asked = lying(monkeypatch, lie)
+    _, trained = train(X, y, model)
+    assert len(asked) == 7
+    assert asked[6].dual is not asked[5].dual
+    np.testing.assert_allclose(asked[6].start, lie(honest[2].solution.beta), atol=1e-14)
+    K = rbf(X, X)
+    for p, (one, other) in enumerate(zip(trained, honest, strict=True)):
+        assert one.certificate.status == "optimal"
+        assert one.certificate.kkt_violation <= TOL.violation
+        rows = machines.problems[p].place
+        change = (one.solution.beta - other.solution.beta)[0]
+        assert np.abs(K[np.ix_(rows, rows)] @ change).max() <= TOL.decision
+        np.testing.assert_allclose(one.bias, other.bias, atol=TOL.decision)
+    again = trained[2].solution
+    assert again.pair_steps >= honest[2].solution.pair_steps
+    assert again.kernel_values > honest[2].solution.kernel_values
+    assert {record.problem for record in again.trace} == {2}
+    before = len(honest[2].solution.trace)
+    assert [record.round for record in again.trace] == list(range(1, len(again.trace) + 1))
+    assert len(again.trace) > before
+    assert again.trace[-1].pair_steps == again.pair_steps
+
+
+def test_going_on_takes_no_more_steps_than_are_left(monkeypatch):
+    X, y = clouds()
+    limit = int(machine().fit(X, y).n_iter_[2])
+    lying(monkeypatch, lambda beta: 0.01 * beta)
+    model = quietly(machine(max_iter=limit), X, y)
+    assert (model.n_iter_ <= limit).all()
+    assert model.certificates_[2].status == "iteration_limit"
+
+
+def test_an_engine_that_always_lies_is_not_believed(monkeypatch):
+    """Nothing is called optimal that is not, whoever says so how often."""
+    X, y = clouds(3)
+    solve = one_vs_one.solve
+
+    def liar(gram, problem, *rest, **options):
+        solution = solve(gram, problem, *rest, **options)
+        return replace(solution, beta=0.5 * solution.beta, status="optimal")
+
+    monkeypatch.setattr(one_vs_one, "solve", liar)
+    with pytest.warns(ConvergenceWarning, match="'stalled' in 3 of 3 pairs"):
+        model = machine().fit(X, y)
+    assert [c.status for c in model.certificates_] == ["stalled"] * 3
+
+
+# -- accounts ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lies", [False, True])
+def test_kernel_values_are_counted(lies, monkeypatch):
+    """Those of every pair, of the joint certificate and of what had to be done again."""
+    counted = 0
+
+    def kernel(A, B):
+        nonlocal counted
+        counted += len(A) * len(B)
+        return rbf(A, B)
+
+    if lies:
+        lying(monkeypatch, lambda beta: 0.5 * beta)
+    X, y = clouds()
+    model = machine(kernel=kernel, strategy=SMALL).fit(X, y)
+    assert model.n_kernel_values_ == counted
+
+
+def test_records_say_which_pair_they_belong_to():
+    X, y = clouds()
+    for n_jobs in (1, 2):
+        model = machine(n_jobs=n_jobs, strategy=SMALL).fit(X, y)
+        frame = model.trace_.to_frame()
+        assert frame["problem"].tolist() == sorted(frame["problem"])
+        for p, part in frame.groupby("problem"):
+            assert part["round"].tolist() == list(range(1, len(part) + 1))
+            assert part["pair_steps"].iloc[-1] == model.n_iter_[p]
+            assert part["violation"].iloc[-1] <= model.tol
+        assert sorted(set(frame["problem"])) == list(range(6))
