@@ -28,6 +28,7 @@ class Tolerances:
     objective_rel: float = 1e-8  # dual objective against the reference QP, asked for tol = 1e-8
     feasibility: float = 1e-12  # box and sum residuals relative to the boxes: rounding only
     violation: float = 1e-8  # the tol asked for where a solution has to be as exact as possible
+    twins: float = 1e-10  # the same where decision values are compared, which differ by more
     strategies_rel: float = 1e-6  # objectives of two strategies, each stopped at tol = 1e-4
     decision: float = 1e-7  # scores of two equivalent problems (merged rows, weights, order)
     sklearn_decision: float = 1e-7  # times max(10, sum|alpha|): LIBSVM keeps Q in float32

@@ -13,7 +13,7 @@ from problems import toy_svc, toy_svr
 
 CLASSIFIERS = ("svc", "nu_svc", "svc" + OF_THREE, "nu_svc" + OF_THREE)
 C, GAMMA, NU = 10.0, 0.5, 0.3
-TIGHT = {"gamma": GAMMA, "tol": TOL.violation, "n_jobs": 1, "random_state": 0}
+TIGHT = {"gamma": GAMMA, "tol": TOL.twins, "n_jobs": 1, "random_state": 0}
 MACHINES = {
     "svc": (ws.SVC, {"C": C}),
     "nu_svc": (ws.NuSVC, {"nu": NU}),

@@ -11,14 +11,16 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 import widestreet as ws
+from conftest import KINDS, OF_THREE
 from fitting import beta_of
-from machines import data, machine
+from machines import CLASSIFIERS, data, machine
 from problems import toy_svc
 from reference import duals, kernels, kkt
 from widestreet.datasets import checkerboard
 from widestreet.strategies import Auto
 
 WRONG = (ValueError, TypeError)
+SUPERVISED = tuple(kind for kind in KINDS if kind != "one_class")
 
 
 # -- parameters --------------------------------------------------------------------------------
@@ -37,61 +39,66 @@ PARAMETERS = {
     "cache_size": [0, -1, np.nan, "200", 1e-3],
     "n_jobs": [0, 1.5, "all", True],
     "verbose": ["loud", None, -1],
-    "shrinking": ["yes"],
+    "shrinking": ["yes", 1, None],
+    "warm_start": ["yes", 1, None],
+    "epsilon": [-0.1, np.nan, np.inf, "wide", None, True],
+    "decision_function_shape": ["ovx", "", None, True],
+    "break_ties": ["yes", 1, None],
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name, values in PARAMETERS.items() for value in values]
-)
-def test_a_bad_parameter_is_named(task, name, value, capfd):
-    X, y = data(task)
+def bad_parameters():
+    """Of each kind of machine, those that it has."""
+    for kind in KINDS:
+        known = machine(kind).get_params()
+        for name, values in PARAMETERS.items():
+            yield from ((kind, name, value) for value in values if name in known)
+
+
+@pytest.mark.parametrize(("kind", "name", "value"), list(bad_parameters()))
+def test_a_bad_parameter_is_named(kind, name, value, capfd):
+    X, y = data(kind)
     with pytest.raises(WRONG, match=rf"\b{name}\b"):
-        machine(task, **{name: value}).fit(X, y)
+        machine(kind, **{name: value}).fit(X, y)
     assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("epsilon", [-0.1, np.nan, np.inf, "wide", None])
-def test_bad_epsilon(epsilon):
-    with pytest.raises(WRONG, match="epsilon"):
-        machine("svr", epsilon=epsilon).fit(*data("svr"))
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [("degree", -1), ("degree", 1.5), ("degree", "two"), ("coef0", np.nan), ("coef0", "one")],
 )
-def test_bad_parameters_of_a_kernel(task, name, value):
+def test_bad_parameters_of_a_kernel(kind, name, value):
     with pytest.raises(WRONG, match=name):
-        machine(task, kernel="poly", **{name: value}).fit(*data(task))
+        machine(kind, kernel="poly", **{name: value}).fit(*data(kind))
 
 
 @pytest.mark.parametrize(
     "value",
     ["heavy", [1, 2], {5: 1.0}, {1: -1.0}, {1: np.nan}, {1: np.inf}, {1: 0.0, -1: 0.0}, {1: 0.0}],
 )
-def test_bad_class_weight(value):
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_bad_class_weight(kind, value):
     """A class whose weight is zero is a class that is not there."""
     with pytest.raises(WRONG, match="class_weight"):
-        machine("svc", class_weight=value).fit(*data("svc"))
+        machine(kind, class_weight=value).fit(*data(kind))
 
 
-def test_memory_that_is_too_small_says_how_much_is_needed(task):
-    X, y = data(task)
+def test_memory_that_is_too_small_says_how_much_is_needed(kind):
+    X, y = data(kind)
     with pytest.raises(ValueError, match=r"max_memory=.*at least ([0-9,]+) bytes") as caught:
-        machine(task, max_memory="1KB").fit(X, y)
+        machine(kind, max_memory="1KB").fit(X, y)
     needed = int(str(caught.value).split("at least ")[1].split(" ")[0].replace(",", ""))
-    assert machine(task, max_memory=needed).fit(X, y).certificate_.status == "optimal"
+    assert machine(kind, max_memory=needed).fit(X, y).certificate_.status == "optimal"
     with pytest.raises(ValueError, match="max_memory"):
-        machine(task, max_memory=needed - 1).fit(X, y)
+        machine(kind, max_memory=needed - 1).fit(X, y)
 
 
-def test_parameters_are_checked_when_fitting_and_kept_as_they_are():
-    model = ws.SVC(C=-1.0, kernel="cubic")
-    assert model.get_params()["C"] == -1.0
+def test_parameters_are_checked_when_fitting_and_kept_as_they_are(kind):
+    model = machine(kind, tol=-1.0, kernel="cubic")
+    assert model.get_params()["tol"] == -1.0
     assert model.set_params(kernel="rbf").kernel == "rbf"
     with pytest.raises(TypeError):
-        ws.SVC(1.0)  # keywords only
+        type(model)(1.0)  # keywords only
 
 
 # -- rows --------------------------------------------------------------------------------------
@@ -125,37 +132,57 @@ BAD_ROWS = {
 
 
 @pytest.mark.parametrize("what", BAD_ROWS)
-def test_bad_rows(task, what):
-    X, y = data(task)
+def test_bad_rows(kind, what):
+    X, y = data(kind)
+    if kind == "one_class" and what == "too many rows":
+        return  # there is nothing to compare their number with
     change, message = BAD_ROWS[what]
     with pytest.raises(WRONG, match=message):
-        machine(task).fit(change(X), y if what != "no rows" else y[:0])
+        machine(kind).fit(change(X), y if what != "no rows" else y[:0])
 
 
 @pytest.mark.parametrize(
     "what", [what for what in BAD_ROWS if what not in ("no rows", "too many rows")]
 )
-def test_bad_rows_to_predict(task, what):
-    X, y = data(task)
+def test_bad_rows_to_predict(kind, what):
+    X, y = data(kind)
     change, _ = BAD_ROWS[what]
     with pytest.raises(WRONG):
-        machine(task).fit(X, y).predict(change(X))
+        machine(kind).fit(X, y).predict(change(X))
 
 
-def test_predicting_without_a_fit(task):
+def test_predicting_without_a_fit(kind):
     with pytest.raises(NotFittedError):
-        machine(task).predict(data(task)[0])
+        machine(kind).predict(data(kind)[0])
 
 
 # -- labels and targets ------------------------------------------------------------------------
 
 
-def test_one_class_only():
-    X, y = data("svc")
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_one_class_only(kind):
+    X, y = data(kind)
     with pytest.raises(ValueError, match=r"y: .*same class.*1 class.*two"):
-        machine("svc").fit(X, np.ones_like(y))
+        machine(kind).fit(X, np.ones_like(y))
     with pytest.raises(ValueError, match=r"y: .*positive weights.*1 class"):
-        machine("svc").fit(X, y, sample_weight=(y > 0).astype(float))
+        machine(kind).fit(X, y, sample_weight=(y == 1).astype(float))
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_targets_of_a_regression_are_no_classes(kind):
+    X, _ = data(kind)
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        machine(kind).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("kind", ["svc" + OF_THREE, "nu_svc" + OF_THREE])
+def test_ties_can_be_broken_between_classes_only(kind):
+    X, y = data(kind)
+    model = machine(kind, break_ties=True).fit(X, y)
+    with pytest.raises(ValueError, match=r"break_ties.*decision_function_shape"):
+        model.predict(X)
+    model.set_params(decision_function_shape="ovr")
+    np.testing.assert_array_equal(model.predict(X), model.decision_function(X).argmax(axis=1))
 
 
 BAD_TARGETS = {
@@ -169,11 +196,12 @@ BAD_TARGETS = {
 }
 
 
+@pytest.mark.parametrize("kind", SUPERVISED)
 @pytest.mark.parametrize("what", BAD_TARGETS)
-def test_bad_targets(task, what):
-    X, y = data(task)
+def test_bad_targets(kind, what):
+    X, y = data(kind)
     with pytest.raises(WRONG):
-        machine(task).fit(X, BAD_TARGETS[what](y))
+        machine(kind).fit(X, BAD_TARGETS[what](y))
 
 
 # -- weights -----------------------------------------------------------------------------------
@@ -194,19 +222,19 @@ BAD_WEIGHTS = {
 
 
 @pytest.mark.parametrize("what", BAD_WEIGHTS)
-def test_bad_weights(task, what):
-    X, y = data(task)
+def test_bad_weights(kind, what):
+    X, y = data(kind)
     with pytest.raises(WRONG, match="sample_weight"):
-        machine(task).fit(X, y, sample_weight=BAD_WEIGHTS[what](len(y)))
+        machine(kind).fit(X, y, sample_weight=BAD_WEIGHTS[what](len(y)))
 
 
 # -- kernels given by the user -----------------------------------------------------------------
 
 
-def test_bad_kernel_matrices(task, rng):
-    X, y = data(task)
+def test_bad_kernel_matrices(kind, rng):
+    X, y = data(kind)
     K = X @ X.T
-    model = machine(task, kernel="precomputed")
+    model = machine(kind, kernel="precomputed")
     with pytest.raises(ValueError, match=r"X must be a square matrix.*precomputed"):
         model.fit(K[:, :-1], y)
     with pytest.raises(ValueError, match=r"not symmetric.*precomputed.*K \+ K.T"):
@@ -236,20 +264,20 @@ BAD_KERNELS = {
 
 
 @pytest.mark.parametrize("what", BAD_KERNELS)
-def test_a_callable_that_returns_the_wrong_thing(task, what):
-    X, y = data(task)
+def test_a_callable_that_returns_the_wrong_thing(kind, what):
+    X, y = data(kind)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(WRONG, match="kernel"):
-            machine(task, kernel=BAD_KERNELS[what]).fit(X, y)
+            machine(kind, kernel=BAD_KERNELS[what]).fit(X, y)
 
 
-def test_errors_of_a_callable_come_through(task):
+def test_errors_of_a_callable_come_through(kind):
     def kernel(A, B):
         raise RuntimeError("the network is down")
 
     with pytest.raises(RuntimeError, match="the network is down"):
-        machine(task, kernel=kernel).fit(*data(task))
+        machine(kind, kernel=kernel).fit(*data(kind))
 
 
 def test_a_callable_that_is_not_symmetric_ends_and_is_judged_honestly(task):
@@ -273,10 +301,10 @@ def test_a_callable_that_is_not_symmetric_ends_and_is_judged_honestly(task):
 # -- badly scaled features ---------------------------------------------------------------------
 
 
-def warned_of(X, y, **options) -> list[str]:
+def warned_of(X, y, make=ws.SVC, **options) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        ws.SVC(n_jobs=1, **options).fit(X, y)
+        make(n_jobs=1, **options).fit(X, y)
     for warning in caught:
         assert issubclass(warning.category, UserWarning)
         assert warning.filename == __file__  # it points at the caller
@@ -284,11 +312,11 @@ def warned_of(X, y, **options) -> list[str]:
 
 
 SCALES = {
-    "one of five": ([1, 1, 1e6, 1, 1], "columns 2 vary"),
-    "one of two": ([1e5, 1], "columns 0 vary"),
-    "half of them": ([1, 1e5, 1, 1e5], "columns 1, 3 vary"),
-    "most of them": ([1e4, 1e4, 1], "columns 0, 1 vary"),
-    "many": ([1] * 9 + [1e5] * 8, "columns 9, 10, 11, 12, 13 and 3 more vary"),
+    "one of five": ([1, 1, 1e6, 1, 1], "others (2) vary"),
+    "one of two": ([1e5, 1], "others (0) vary"),
+    "half of them": ([1, 1e5, 1, 1e5], "others (1, 3) vary"),
+    "most of them": ([1e4, 1e4, 1], "others (0, 1) vary"),
+    "many": ([1] * 9 + [1e5] * 8, "others (9, 10, 11, 12, 13 and 3 more) vary"),
 }
 
 
@@ -304,11 +332,20 @@ def test_badly_scaled_features_are_named_once(what, form, rng):
     assert "StandardScaler" in found[0]
 
 
+@pytest.mark.parametrize("make", [ws.SVC, ws.NuSVC, ws.SVR, ws.NuSVR, ws.OneClassSVM])
+def test_every_machine_warns(make, rng):
+    X = rng.normal(size=(100, 3))
+    y = (X[:, 1] > 0).astype(int)
+    (message,) = warned_of(X * [1, 1e5, 1], y, make)
+    assert "others (1) vary" in message
+    assert warned_of(X, y, make) == []
+
+
 def test_columns_have_names(rng):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(rng.normal(size=(100, 3)) * [1, 1, 1e6], columns=["age", "sex", "income"])
     (message,) = warned_of(frame, np.where(frame["age"] > 0, 1, -1))
-    assert "columns income vary" in message
+    assert "others (income) vary" in message
 
 
 def test_no_warning_without_a_reason(rng):

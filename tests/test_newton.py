@@ -35,8 +35,8 @@ def nearly_solved(K, dual) -> np.ndarray:
 
 
 def literal(K, dual, beta) -> tuple[np.ndarray, bool]:
-    """Reference steps until one is whole, or three were cut."""
-    for _ in range(3):
+    """Reference steps until one is whole, or as many were cut as few free variables may take."""
+    for _ in range(50):
         step = newton.newton_step(K, dual, beta)
         beta = step.beta
         if step.theta == 1.0:
@@ -141,13 +141,13 @@ def test_a_step_cut_short_ends_on_the_bound(rng):
 
 
 def test_nothing_to_do():
-    """No free variable, one alone, or too many to factorise: nothing moves."""
+    """No free variable, or one alone, which is where its sum wants it: nothing moves."""
     bench = bench_at("c_svc", 20, 0, lambda K, dual: np.zeros_like(dual.target))
     assert not engine.polish(bench.work)
     assert not bench.collect().any()
     bench.work.beta[0, 0] = 0.5 * (bench.dual.lower + bench.dual.upper)[0, 0]
     before = bench.collect()
-    assert not engine.polish(bench.work)
+    assert engine.polish(bench.work)
     assert np.array_equal(bench.collect(), before)
 
 

@@ -49,7 +49,7 @@ class Certificate:
     status : str
         "optimal" only if kkt_violation <= tol and all constraints hold.
     n_rows : int
-        Rows the certificate looked at.
+        Rows the certificate looked at; equal rows count once, and those of weight zero not.
     tol : float
     """
 

@@ -125,7 +125,8 @@ class Shard:
         self.version = np.zeros(dual.rows, dtype=np.int32)  # zero is exact while beta is zero
         norm = None
         if not gram.kernel.translation_invariant and gram.kernel.positive:
-            norm = np.sqrt(gram.diag(place)).astype(np.float32)
+            with np.errstate(over="ignore"):  # infinite: then nothing is skipped
+                norm = np.sqrt(gram.diag(place)).astype(np.float32)
         self._native = _core.Shard(
             dual.target,
             dual.lower,

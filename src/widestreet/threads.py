@@ -49,7 +49,11 @@ def _controller() -> ThreadpoolController:
 
 
 def limited_blas(threads: int) -> AbstractContextManager[Any]:
-    """Let linear algebra use no more than this many threads for a while."""
+    """Let linear algebra use no more than this many threads for a while.
+
+    Its matrices are small here, and its threads wait for each other: on a busy machine several
+    would take longer than one.
+    """
     limit: AbstractContextManager[Any] = _controller().limit(limits=threads, user_api="blas")
     return limit
 

@@ -21,6 +21,7 @@ from widestreet.engines.subproblem import WorkingSet
 
 MAX_FREE = 2000  # a factorisation of this order takes some tenths of a second
 _CUT_STEPS = 3  # steps cut at a bound before pair steps go on
+_FEW_FREE, _MORE_CUT_STEPS = 200, 50  # where steps cost next to nothing
 _RIDGE = 1e-13  # of the mean diagonal: keeps a rank-deficient K_FF solvable
 
 
@@ -34,7 +35,8 @@ def polish(work: WorkingSet) -> bool:
 
     Sets: beta and score of the working set.
     """
-    for _ in range(_CUT_STEPS):
+    few = int(work.free().sum()) <= _FEW_FREE
+    for _ in range(_MORE_CUT_STEPS if few else _CUT_STEPS):
         work.gram.between()  # a factorisation takes a while
         layer, slot = np.nonzero(work.free())
         if len(slot) == 0 or len(slot) > MAX_FREE:
@@ -53,6 +55,8 @@ def _direction(work: WorkingSet, layer: Ints, slot: Ints) -> Floats | None:
     group = work.group[layer, slot]
     K = work.tile[np.ix_(slot, slot)].astype(np.float64)
     A = np.array([group == g for g in np.unique(group)], dtype=np.float64)
+    if A.sum(axis=1).max() == 1:  # nobody to exchange with: they are where they must be
+        return np.zeros(len(slot))
     scale = max(K.trace() / len(slot), 1e-300)
     K += scale * (A.T @ A)  # changes nothing where A d = 0, but makes K definite there
     K.flat[:: len(slot) + 1] += _RIDGE * scale

@@ -41,6 +41,7 @@ _SKIP_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _STEP_COST = 60.0  # of a pair step per row of its block, in flops of a factorisation
 _FEW_STEPS = 1000  # pair steps always allowed before a Newton step
 _SMALL_FREE = 512  # free variables up to which the last word is always a Newton step
+_MANY_STEPS = 10_000_000  # pair steps in a round, after which the check is asked
 _IDLE_ROUNDS = 5  # rounds without progress after which the check is asked
 _NO_GAIN = 1e-14  # relative gain of the objective that is rounding
 _IDLE_CALLS = 8  # calls without progress after which a working set is as good as it gets
@@ -114,6 +115,7 @@ class WorkingSetEngine:
         self.pair_steps = 0
         self.timings: dict[str, float] = {}
         self._steps_last_round = 0
+        self._tired = False  # whether the last solve was given up
         self._reluctance = 16.0  # to take Newton steps: grows when one is cut short
         self._best_objective, self._best_violation, self._idle = -np.inf, np.inf, 0
         self._best_refreshed, self._refused = np.inf, 0
@@ -163,7 +165,7 @@ class WorkingSetEngine:
             violation = self._violation(survey)
             self._record(survey, violation)
             # 5) finish?
-            stuck = self._stuck(violation)
+            stuck = self._tired or self._stuck(violation)
             if not stuck and not self.strategy.finished(self._situation(survey, violation)):
                 continue
             if not stuck and self._still_violates():
@@ -176,7 +178,7 @@ class WorkingSetEngine:
             log.debug("check: violation %.3g above tol %.3g", verdict.violation, self.tol)
             failures = 0 if verdict.violation < 0.5 * best_check else failures + 1
             best_check = min(best_check, verdict.violation)
-            if failures >= _PATIENCE:
+            if failures >= (1 if self._tired else _PATIENCE):
                 return "stalled"
             self._idle = 0
             survey = self._accept(verdict)
@@ -271,7 +273,8 @@ class WorkingSetEngine:
             spent += steps * pace
             idle = 0 if violation < 0.9 * best else idle + 1
             best = min(best, violation)
-            if idle >= _IDLE_CALLS:
+            self._tired = taken > max(_MANY_STEPS, 100 * work.size)
+            if idle >= _IDLE_CALLS or self._tired:
                 break
             if violation > tol and spent > newton:
                 whole = polish(work)

@@ -98,11 +98,12 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         """The parameters that every machine has, checked."""
         checks.require_choice("device", self.device, ("cpu",))
         checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        checks.require_flag("warm_start", self.warm_start)
         max_time = self.max_time
         if max_time is not None:
             max_time = checks.require_real("max_time", max_time, above=0.0)
         if self.max_iter != -1:
-            checks.require_integer("max_iter", self.max_iter, least=1)
+            checks.require_integer("max_iter", self.max_iter, least=1, none="-1 (no limit)")
         memory = self.max_memory
         if self.cache_size is not None:
             cache = 1e6 * checks.require_real("cache_size", self.cache_size, above=0.0)
@@ -180,7 +181,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         scale : float
             What coefficients are proportional to: C, or nu.
         """
-        if not checks.require_flag("warm_start", self.warm_start) or not hasattr(self, "support_"):
+        if not self.warm_start or not hasattr(self, "support_"):
             return None
         coef = _dense(self.dual_coef_)
         if len(coef) != lines or self.shape_fit_[0] != rows:

@@ -53,11 +53,14 @@ def require_real(
     return float(value)
 
 
-def require_integer(name: str, value: Any, *, least: int, most: int | None = None) -> int:
-    """A whole number within bounds."""
+def require_integer(
+    name: str, value: Any, *, least: int, most: int | None = None, none: str = ""
+) -> int:
+    """A whole number within bounds; `none` is what else there is to choose."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         bound = f" and at most {most}" if most is not None else ""
+        bound += f", or {none}" if none else ""
         raise ValueError(f"{name} must be an integer of at least {least}{bound}, got {value!r}")
     return int(value)
 
@@ -105,6 +108,10 @@ def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> ker
     """A kernel from scikit-learn's parameters, gamma being a number already."""
     if callable(kernel):
         return kernels.Callable(kernel)
+    if not isinstance(kernel, str):
+        raise ValueError(
+            f"kernel must be one of {', '.join(map(repr, KERNELS))} or a callable, got {kernel!r}"
+        )
     match require_choice("kernel", kernel, KERNELS):
         case "linear":
             return kernels.Linear()
@@ -158,9 +165,12 @@ def check_weight(sample_weight: Any, rows: int) -> Floats:
     if isinstance(sample_weight, Real):
         sample_weight = np.full(rows, sample_weight)
     weight = np.asarray(sample_weight)
-    if weight.dtype.kind not in "bifu":
-        raise ValueError(f"sample_weight must be numbers, got an array of {weight.dtype}")
-    weight = weight.astype(np.float64)
+    try:
+        if weight.dtype.kind not in "bifuO":
+            raise TypeError
+        weight = weight.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"sample_weight must be numbers, got an array of {weight.dtype}") from None
     if weight.shape != (rows,):
         raise ValueError(f"sample_weight must have shape ({rows},), got {weight.shape}")
     if not np.isfinite(weight).all():
@@ -193,7 +203,9 @@ def check_kernel_matrix(K: Any) -> None:
 
 
 def check_class_weight(class_weight: Any) -> None:
-    """A dict of class weights must hold positive numbers."""
+    """Class weights are "balanced", none, or a dict of positive numbers."""
+    if class_weight is not None and not isinstance(class_weight, Mapping):
+        require_choice("class_weight", class_weight, ("balanced",))
     if isinstance(class_weight, Mapping):
         for label, weight in class_weight.items():
             require_real(f"class_weight[{label!r}]", weight, above=0.0)
@@ -235,8 +247,8 @@ def warn_of_scales(X: Any, names: Any = None) -> None:
         shown = ", ".join(str(names[j] if names is not None else j) for j in wide[:_NAMED])
         more = f" and {len(wide) - _NAMED} more" if len(wide) > _NAMED else ""
         warnings.warn(
-            f"columns {shown}{more} vary more than {_SCALE_RATIO:g} times as much as others, "
-            "which the kernel will hardly see; scale the features first, for example with "
+            f"the kernel will hardly see some columns, because others ({shown}{more}) vary more "
+            f"than {_SCALE_RATIO:g} times as much; scale the features first, for example with "
             "sklearn.preprocessing.StandardScaler in a pipeline",
             UserWarning,
             stacklevel=4 + FRAMES,

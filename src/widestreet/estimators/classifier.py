@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from typing import Any, Self
 
@@ -16,13 +17,14 @@ from widestreet.arrays import Floats, Ints
 from widestreet.duals import Dual
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine, Prepared
-from widestreet.estimators.callbacks import RoundReporter, with_callbacks
+from widestreet.estimators.callbacks import FRAMES, RoundReporter, with_callbacks
 from widestreet.estimators.one_vs_one import OneVsOne, most_votes, one_vs_rest, pairs, train_pairs
 from widestreet.estimators.training import Problem, Settings, Trained, train
 from widestreet.estimators.watch import Watch
 
 _BLOCK_VALUES = 1 << 22  # decision values that predict holds at a time
 _BLOCK_ROWS = 1 << 12  # rows at least
+_NAMED = 5  # pairs named in a warning
 
 
 class Classifier(ClassifierMixin, KernelMachine):
@@ -51,8 +53,27 @@ class Classifier(ClassifierMixin, KernelMachine):
         """The dual between two classes."""
 
     @abstractmethod
-    def _read(self, bias: Floats) -> tuple[float, float]:
-        """The bias, and half the width of the street, by which all is divided."""
+    def _read(self, bias: Floats) -> tuple[float, float | None]:
+        """The bias, and half the width of the street; None if there is none to be seen."""
+
+    def _measured(self, bias: Floats) -> tuple[float, float]:
+        """The bias, and what everything is divided by: nothing, where there is no street."""
+        middle, width = self._read(bias)
+        return middle, 1.0 if width is None else width
+
+    def _mind_the_gap(self, names: list[str], trained: list[Trained]) -> None:
+        """Warn of pairs without a street."""
+        every = zip(names, trained, strict=True)
+        closed = [name for name, one in every if self._read(one.bias)[1] is None]
+        if closed:
+            more = " and more" if len(closed) > _NAMED else ""
+            warnings.warn(
+                f"no street wider than tol={self.tol:g} was found for {', '.join(closed[:_NAMED])}"
+                f"{more}: decision values are not divided by its width; raise nu, lower tol, or "
+                "multiply sample_weight",
+                UserWarning,
+                stacklevel=3 + FRAMES,
+            )
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -106,13 +127,14 @@ class Classifier(ClassifierMixin, KernelMachine):
         support = np.flatnonzero(coef.any(axis=0))
         support = support[np.argsort(code[support], kind="stable")]
         self._adopt(prepared, coef, support, trained, scale)
-        read = [self._read(one.bias) for one in trained]
+        read = [self._measured(one.bias) for one in trained]
         self._rho = np.array([rho for _, rho in read])
         self.classes_ = classes
         self.class_weight_ = class_weight
         self.n_support_ = np.bincount(code[support], minlength=k).astype(np.int32)
         self.intercept_ = np.array([bias / rho for bias, rho in read])
-        self.n_iter_ = np.array([one.solution.pair_steps for one in trained], dtype=np.int32)
+        self.n_iter_ = np.array([one.solution.pair_steps for one in trained], dtype=np.int64)
+        self._mind_the_gap(names, trained)
         self._finish(report)
         return self
 
@@ -148,7 +170,7 @@ class Classifier(ClassifierMixin, KernelMachine):
             problem = problem.starting_at(start * self._rho)
         with watch.problem() as observe:
             trained = train(prepared.kernel, prepared.rows, problem, settings, observe)
-        return trained.solution.beta / self._read(trained.bias)[1], [trained]
+        return trained.solution.beta / self._measured(trained.bias)[1], [trained]
 
     def _fit_pairs(
         self,
@@ -176,7 +198,7 @@ class Classifier(ClassifierMixin, KernelMachine):
             problems.append(problem)
         machines = OneVsOne([kept[rows] for rows in members], problems)
         trained = train_pairs(prepared.kernel, prepared.rows, machines, settings, watch)
-        coefs = [one.solution.beta[0] / self._read(one.bias)[1] for one in trained]
+        coefs = [one.solution.beta[0] / self._measured(one.bias)[1] for one in trained]
         lines = np.zeros((len(members) - 1, len(code)))
         for rows, part in zip(members, machines.by_class(coefs), strict=True):
             lines[:, rows] = part

@@ -98,7 +98,7 @@ default="rbf"
     n_kernel_values_ : int
         Kernel values computed, the certificate's included.
     fit_status_ : int
-        0 if the certificate says "optimal", 1 otherwise.
+        0 if the certificate says "optimal", or "approximate" as asked for; 1 otherwise.
     shape_fit_ : tuple of int
         Shape of the training data.
 
@@ -167,8 +167,8 @@ default="rbf"
     def _dual(self, sign: Floats, box: Floats) -> Dual:
         return nu_svc(sign, float(self.nu), box)
 
-    def _read(self, bias: Floats) -> tuple[float, float]:
+    def _read(self, bias: Floats) -> tuple[float, float | None]:
         plus, minus = map(float, bias)
         rho = (minus - plus) / 2
-        # A street that tol cannot tell from none is nothing to measure by.
-        return (plus + minus) / 2, rho if rho > self.tol else 1.0
+        # Zero, as far as tol can tell, is no street; it may be negative for indefinite kernels.
+        return (plus + minus) / 2, rho if abs(rho) > self.tol else None

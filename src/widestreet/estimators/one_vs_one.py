@@ -116,7 +116,7 @@ def train_pairs(
     largest = machines.problems[int(np.argmax(sizes))].dual
     workers = min(workers, max(1, settings.max_memory // least_memory(largest, rows.shape[1])))
     settings = replace(settings, max_memory=settings.max_memory // workers)
-    with limited_blas(threads):
+    with limited_blas(1):
         fit = _Fit(kernel, rows, machines, settings, watch, threads, workers)
         return fit.certified(fit.solve_all())
 
@@ -242,19 +242,22 @@ class _Fit:
         for p, (problem, solution) in enumerate(zip(machines.problems, solutions, strict=True)):
             seen = examine(gram, problem.dual, solution.beta, score=scores[p])
             certificate = seen.certificate(solution.status, tol)
-            trained = Trained(solution, seen.bias, certificate)
-            if solution.status == "optimal" and certificate.status != "optimal":
-                trained = self._again(p, solution)
-            found.append(trained)
+            found.append(Trained(solution, seen.bias, certificate))
+        unfinished = [p for p, one in enumerate(found) if _may_go_on(one)]
+        for k, p in enumerate(unfinished):
+            found[p] = self._again(p, found[p], len(unfinished) - k)
         every = found[0].solution.kernel_values + gram.kernel_values
         found[0] = replace(found[0], solution=replace(found[0].solution, kernel_values=every))
         return found
 
-    def _again(self, p: int, solution: Solution) -> Trained:
-        """Go on with a pair under the eyes of an examiner."""
+    def _again(self, p: int, trained: Trained, sharing: int) -> Trained:
+        """Go on with a pair under the eyes of an examiner, in a part of the time that is left."""
+        solution = trained.solution
         seconds, steps = self.budget.max_time, self.settings.max_steps
         if seconds is not None:
-            seconds = max(1e-9, seconds - self.budget.elapsed)
+            seconds = (seconds - self.budget.elapsed) / sharing
+            if seconds < _LEAST_SECONDS:
+                return trained
         budget = Budget(seconds, steps if steps < 0 else max(0, steps - solution.pair_steps))
         problem = self.machines.problems[p].starting_at(solution.beta)
         examiner = Examiner(self.gram, problem, budget)
@@ -269,6 +272,14 @@ class _Fit:
             check=examiner.check,
         )
         return examiner.certified(_continued(solution, _labelled(more, p)), self.settings.tol)
+
+
+def _may_go_on(trained: Trained) -> bool:
+    """Whether the examination disagrees with the engine, or only time was wanting."""
+    return trained.certificate.status != "optimal" and trained.solution.status in (
+        "optimal",
+        "time_limit",
+    )
 
 
 def _labelled(solution: Solution, problem: int) -> Solution:

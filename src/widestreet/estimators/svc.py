@@ -98,7 +98,7 @@ default="rbf"
     n_kernel_values_ : int
         Kernel values computed, the certificate's included.
     fit_status_ : int
-        0 if the certificate says "optimal", 1 otherwise.
+        0 if the certificate says "optimal", or "approximate" as asked for; 1 otherwise.
     shape_fit_ : tuple of int
         Shape of the training data.
 
@@ -168,5 +168,5 @@ default="rbf"
     def _dual(self, sign: Floats, box: Floats) -> Dual:
         return c_svc(sign, box)
 
-    def _read(self, bias: Floats) -> tuple[float, float]:
+    def _read(self, bias: Floats) -> tuple[float, float | None]:
         return float(bias[0]), 1.0

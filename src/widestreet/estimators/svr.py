@@ -88,7 +88,7 @@ default="rbf"
     n_kernel_values_ : int
         Kernel values computed, the certificate's included.
     fit_status_ : int
-        0 if the certificate says "optimal", 1 otherwise.
+        0 if the certificate says "optimal", or "approximate" as asked for; 1 otherwise.
     shape_fit_ : tuple of int
         Shape of the training data.
 

@@ -120,7 +120,7 @@ def train(
     budget = Budget(settings.max_time, settings.max_steps)
     gram = Gram(kernel, rows, threads=threads)
     examiner = Examiner(gram, problem, budget)
-    with limited_blas(threads):
+    with limited_blas(1):
         solution = solve(
             gram,
             problem,
@@ -172,8 +172,9 @@ class Examiner:
 
 
 def uncertified(solution: Solution, tol: float) -> Trained:
-    """A solution that nobody examined."""
-    certificate = unexamined(solution.status, solution.dual_objective, tol)
+    """A solution that nobody had time to examine, whatever the engine says of it."""
+    status = "time_limit" if solution.status == "optimal" else solution.status
+    certificate = unexamined(status, solution.dual_objective, tol)
     return Trained(solution, solution.bias, certificate)
 
 
