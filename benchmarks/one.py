@@ -43,7 +43,7 @@ def estimator(library: str, problem: Problem) -> Any:
 
 
 def examined(problem: Problem, model: Any, X: Any, y: Any) -> dict[str, Any]:
-    """Our certificate of anybody's solution; of several pairs of classes, the worst and the sums."""
+    """Our certificate of anybody's solution; of several pairs, the worst and the sums."""
     kernel = Linear() if problem.kernel == "linear" else RBF(problem.gamma)
     rows = as_rows(X, centred=kernel.translation_invariant)
     gram = Gram(kernel, rows, threads=resolve_threads(None))

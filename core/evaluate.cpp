@@ -1,9 +1,9 @@
 // Fused kernel evaluation: the kernel matrix is never written by a scan.
 //
-// Three ways through the inner loop (panel.hpp): dense left rows; sparse left rows against a dense
-// panel, with work proportional to the nonzeros of the left row; sparse against an inverted panel,
-// with work proportional to the matching nonzeros, chosen by the density of the right rows. What
-// becomes of the values is up to a sink (sink.hpp).
+// Ways through the inner loop (panel.hpp): dense left rows; sparse left rows against a dense panel,
+// one by one or neighbours together, with work proportional to their nonzeros; sparse against an
+// inverted panel, with work proportional to the matching nonzeros, chosen by the density of the
+// right rows. What becomes of the values is up to a sink (sink.hpp).
 #include "evaluate.hpp"
 
 #include <algorithm>
@@ -153,7 +153,8 @@ void evaluate_far_sparse(const Task& task, MakeSink&& make_sink) {
       constexpr T eps = std::numeric_limits<T>::epsilon();
       for (int64_t j = 0; j < to - from; ++j) {
         const T reach = x.start + panel.start[j];
-        if (reach < T(-kLong) && z[j] > T(-kVanishes) + T(64) * eps * reach)
+        const T error = T(2) * T(x.size + 8) * eps * reach;  // bounds that of z, from below
+        if (reach < T(-kLong) && !(z[j] <= T(-kVanishes) + error))
           z[j] = T(scale * squared_difference(*task.left.rows, i, *task.right.rows,
                                               task.right.at(from + j)));
       }
@@ -164,12 +165,12 @@ void evaluate_far_sparse(const Task& task, MakeSink&& make_sink) {
   }
 }
 
-// Whether both sides are sparse and so long that only far_rbf keeps their digits.
+// Whether both sides are so sparse that looking at pairs of rows is less work than visiting zeros.
 template <class Task>
 bool far_and_sparse(const Task& task) {
   const auto csr = Rows::Storage::csr;
   return task.kernel.kind == KernelKind::far_rbf && task.left.rows->storage == csr &&
-         task.right.rows->storage == csr;
+         task.right.rows->storage == csr && wants_inverted(task.right);
 }
 
 template <KernelKind kind, class T>

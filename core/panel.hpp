@@ -25,7 +25,7 @@ namespace WIDESTREET_ISA {
 constexpr double kLog2e = 1.4426950408889634074;
 constexpr int kRows = 6;       // left rows per register tile
 constexpr int kBlock = 48;     // left rows per task, a multiple of kRows
-constexpr int64_t kChunk = 4;  // tiles met at a time by a sparse left row
+constexpr int64_t kChunk = 4;  // tiles summed or met at a time
 constexpr int64_t kPanelBytes = int64_t(1) << 26;
 constexpr double kJointBelow = 0.5;      // columns per nonzero under which rows are met together
 constexpr double kInvertedBelow = 0.03;  // density under which the inverted panel wins

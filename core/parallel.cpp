@@ -4,6 +4,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -29,8 +30,8 @@ class Pool {
  public:
   void run(Job& job, int helpers) {
     std::unique_lock<std::mutex> lock(mutex_);
-    for (int h = 0; h < helpers; ++h) invitations_.push_back(&job);
-    for (; threads_ < helpers; ++threads_) std::thread([this] { serve(); }).detach();
+    helpers = std::min(helpers, grown_to(helpers));
+    invitations_.insert(invitations_.end(), helpers, &job);
     lock.unlock();
     for (int h = 0; h < helpers; ++h) wake_.notify_one();
     work_on(job, lock);
@@ -49,6 +50,15 @@ class Pool {
       if (!lock.owns_lock()) lock.lock();
       job.error = std::current_exception();
     }
+  }
+
+  // How many threads there are, after an attempt to have this many. The system may refuse.
+  int grown_to(int wanted) {
+    try {
+      for (; threads_ < wanted; ++threads_) std::thread([this] { serve(); }).detach();
+    } catch (const std::system_error&) {
+    }
+    return threads_;
   }
 
   void serve() {

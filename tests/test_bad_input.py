@@ -389,3 +389,26 @@ def test_huge_numbers(what, kernel):
             K = kernels.matrix(kernel, X, gamma=1.0)
         dual = duals.in_beta_space(duals.c_svc(K, y, 10.0))
         assert kkt.kkt_violation(K, dual, beta_of(model)) <= 2 * model.tol
+
+
+FAILING = {
+    "C": {"C": -1.0},
+    "nu": {"nu": 2.0},
+    "kernel": {"kernel": "rbg"},
+    "memory": {"max_memory": 10},
+}
+
+
+@pytest.mark.parametrize("make", [ws.SVC, ws.NuSVC, ws.SVR, ws.NuSVR, ws.OneClassSVM])
+@pytest.mark.parametrize("what", FAILING)
+def test_a_failed_refit_leaves_the_old_model(make, what, rng):
+    """Columns included: the old rows are predicted as before."""
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    model = make(n_jobs=1).fit(X, y)
+    if set(FAILING[what]) - set(model.get_params()):
+        return
+    before = model.predict(X)
+    with pytest.raises(ValueError, match=r"\w"):
+        model.set_params(**FAILING[what]).fit(rng.normal(size=(40, 5)), np.arange(40) % 2)
+    assert model.n_features_in_ == 3
+    assert np.array_equal(model.predict(X), before)

@@ -52,8 +52,8 @@ def test_long_sparse_rows_among_short_ones(dtype, length, rng):
 
     In float32 the features themselves are rounded when they are read.
     """
-    short = sparse.random(60, 500, 0.02, random_state=1, dtype=np.float64).toarray()
-    long = np.zeros((4, 500))
+    short = sparse.random(60, 3000, 0.004, random_state=1, dtype=np.float64).toarray()
+    long = np.zeros((4, 3000))
     long[:, :20] = length * np.round(rng.normal(size=(4, 20)), 1)
     near = np.repeat(long, 10, axis=0)
     near[:, 15:30] += 0.25 * rng.integers(-2, 3, size=(40, 15))
@@ -107,3 +107,20 @@ def test_copy_rows(dtype, threads, begin, end, size, rng):
 def test_copy_rows_refuses_to_leave_a_tile(begin, end, size, dtype):
     with pytest.raises(ValueError, match="tile"):
         _core.copy_rows(np.zeros((50, 50), dtype), np.zeros((40, 40)), begin, end, size, 1)
+
+
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize(("value", "dtype"), [(30.1, np.float32), (1.7e9, np.float64)])
+def test_long_sums_do_not_hide_near_rows(value, dtype, rng):
+    """Many equal nonzeros: the rounding of their sums grows with their number."""
+    X = np.zeros((6, 400_000))
+    X[:, :10_000] = value
+    X[:3, :2] += rng.normal(size=(3, 2))
+    X = X.astype(np.float32 if dtype == np.float32 else np.float64)
+    rows = as_rows(sparse.csr_matrix(X)).native
+    tile = np.zeros((6, 6), dtype=dtype)
+    kernel = _core.Kernel(_core.KernelKind.far_rbf, 1.0, 0.0, 1)
+    _core.tile(kernel, rows, None, rows, None, tile, None, 1)
+    exact = kernels.matrix("rbf", X[:, :2].astype(np.float64), gamma=1.0)
+    assert (np.diag(tile) == 1).all()
+    assert np.abs(tile - exact).max() <= TOL.kernel_float32

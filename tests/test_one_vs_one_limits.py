@@ -5,14 +5,18 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
+import widestreet as ws
 from conftest import TOL
 from pairs import GAMMA, SMALL, C, clouds, machine, machines_of, ovo, quietly, rbf
 from widestreet import kernels as package
+from widestreet.budget import OutOfBudget
 from widestreet.engines.subproblem import WorkingSet
 from widestreet.estimators import one_vs_one, training
 from widestreet.estimators.callbacks import RoundReporter
@@ -231,3 +235,34 @@ def test_after_an_interrupt_nobody_waits_for_a_long_proof(monkeypatch):
         model.fit(X, y)
     assert [c.n_rows for c in model.certificates_] == [0, 0, 0]
     assert np.isfinite(ovo(model, X)).all()
+
+
+def test_no_time_for_the_proof(monkeypatch):
+    """What nobody examined is not optimal, whatever the engine says."""
+
+    def late(self, gram, coefs):
+        raise OutOfBudget("time_limit")
+
+    monkeypatch.setattr(one_vs_one.OneVsOne, "scores", late)
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="no time was left to certify"):
+        model = ws.SVC(n_jobs=1, max_time=10, random_state=0).fit(X, y)
+    assert {c.status for c in model.certificates_} == {"time_limit"}
+    assert model.fit_status_ == 1
+    assert model.score(X, y) > 0.9
+
+
+def test_python_kernels_are_called_by_one_thread_at_a_time():
+    inside, most = 0, 0
+
+    def kernel(A, B):
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(1e-4)
+        inside -= 1
+        return A @ B.T
+
+    X, y = load_iris(return_X_y=True)
+    ws.SVC(kernel=kernel, n_jobs=4).fit(X, y)
+    assert most == 1

@@ -115,3 +115,18 @@ def test_an_interrupt_while_items_are_handed_out(before, monkeypatch):
 def test_an_interrupt_that_nobody_wants_to_hear_of_is_raised():
     with pytest.raises(KeyboardInterrupt):
         LocalRunner(2).map(Work(0, 0.05), range(2))
+
+
+def test_an_error_ends_the_work():
+    """Items that have not begun are not begun."""
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        if item == 0:
+            raise ZeroDivisionError
+        time.sleep(0.05)
+
+    with pytest.raises(ZeroDivisionError):
+        LocalRunner(2).map(work, range(100))
+    assert len(begun) < 50

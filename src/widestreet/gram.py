@@ -36,7 +36,7 @@ def _nothing() -> None:
 
 @dataclass
 class _Pace:
-    """What scans took so far."""
+    """What kernel values took so far."""
 
     seconds: float = 0.0
     values: int = 0
@@ -107,7 +107,7 @@ class Gram:
 
     @property
     def seconds_per_value(self) -> float:
-        """Seconds a kernel value took in the scans so far, or a guess before the first."""
+        """Seconds a kernel value took so far, or a guess before the first."""
         if self._pace.values == 0:
             return 1e-10 * self.cost
         return self._pace.seconds / self._pace.values
@@ -132,11 +132,12 @@ class Gram:
             out = np.empty((height, width), dtype=dtype)
         if width == 0:
             return out
+        begun = time.perf_counter()
         for place in self._pieces(height, width):
             part = np.arange(place.start, place.stop) if I is None else I[place]
             rows = np.arange(place.start, place.stop) if out_rows is None else out_rows[place]
             self._backend.fill(part, J, out, rows)
-        self.kernel_values += height * width
+        self._count(height * width, begun)
         return out
 
     def scan(
@@ -164,10 +165,14 @@ class Gram:
         for place in self._pieces(height, width):
             part = np.arange(place.start, place.stop) if I is None else I[place]
             self._backend.add_scan(part, J, coef, sums[:, place], dtype == np.float64)
-        self.kernel_values += height * width
-        self._pace.seconds += time.perf_counter() - begun
-        self._pace.values += height * width
+        self._count(height * width, begun)
         return out
+
+    def _count(self, values: int, begun: float) -> None:
+        """Note how many kernel values were computed, and since when. Sets: kernel_values, pace."""
+        self.kernel_values += values
+        self._pace.seconds += time.perf_counter() - begun
+        self._pace.values += values
 
     def _pieces(self, height: int, width: int) -> Iterator[slice]:
         """Cut a list of left rows so that no single call takes long."""

@@ -133,7 +133,8 @@ class NativeBackend:
         """Rough cost of one kernel value, in units of one fused multiply-add."""
         rows = self.right
         if isinstance(self.left, CsrRows) and isinstance(rows, CsrRows):
-            return 16.0 + float(rows.data.nnz) / max(1, rows.shape[0])
+            nonzeros = float(rows.data.nnz) / max(1, rows.shape[0])
+            return 16.0 + nonzeros * (8.0 if self._far else 1.0)
         if self._far:
             return 16.0 + 2.0 * rows.shape[1]
         few = isinstance(self.left, CsrRows) or self.left.skip_zeros

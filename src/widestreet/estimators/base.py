@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable as Function
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widestreet.arrays import Floats, Ints
 from widestreet.budget import parse_memory
+from widestreet.certificate import Certificate
 from widestreet.duals import Dual
 from widestreet.estimators import checks
 from widestreet.estimators.callbacks import FRAMES, CallbackSupport, RoundReporter
@@ -47,12 +50,13 @@ _DTYPES = [np.float64, np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Validated data on its way into a dual: distinct rows, and the box that each row had."""
+    """Validated data on its way into a dual: distinct rows, each row's box, and their names."""
 
     kernel: Kernel
     rows: Rows
     merged: Merged
     box: Floats
+    seen: dict[str, Any]
 
     @property
     def place(self) -> Ints | None:
@@ -83,8 +87,23 @@ class KernelMachine(CallbackSupport, BaseEstimator):
     on_interrupt: str
     warm_start: bool
 
-    n_iter_: Any
+    # What a fit sets.
+    support_: Ints
+    support_vectors_: Any
+    n_support_: Ints
+    dual_coef_: Any
     intercept_: Floats
+    certificate_: Certificate
+    certificates_: list[Certificate]
+    trace_: Trace
+    n_iter_: Any
+    n_kernel_values_: int
+    fit_status_: int
+    shape_fit_: tuple[int, int]
+    _kernel: Kernel
+    _gamma: float
+    _centre: Floats | None
+    _scale: float
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -121,12 +140,18 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             rng=np.random.default_rng(seed),
         )
 
-    def _validated(self, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-        """X, or X and y, as arrays, without a copy where none is needed."""
+    def _validated(
+        self, X: Any, y: Any = "no_validation", **options: Any
+    ) -> tuple[Any, dict[str, Any]]:
+        """X, or X and y, as arrays, without a copy where none is needed.
+
+        And what is to be known of them later: n_features_in_ and perhaps feature_names_in_.
+        """
         if self.kernel == "precomputed" and sparse.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported: pass X.toarray()")
-        return validate_data(
-            self,
+        scratch = copy(self)
+        arrays = validate_data(
+            scratch,
             X,
             y,
             dtype=_DTYPES,
@@ -134,18 +159,28 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             accept_large_sparse=True,
             **options,
         )
+        names = ("n_features_in_", "feature_names_in_")
+        return arrays, {name: vars(scratch)[name] for name in names if name in vars(scratch)}
 
     def _accept_sparse(self) -> Any:
         return False if self.kernel == "precomputed" else "csr"
 
     def _prepare(
-        self, X: Any, label: Floats | Ints, weight: Floats, box: Floats, threads: int
+        self,
+        X: Any,
+        seen: dict[str, Any],
+        label: Floats | Ints,
+        weight: Floats,
+        box: Floats,
+        threads: int,
     ) -> Prepared:
         """Resolve the kernel and merge equal rows.
 
         Parameters
         ----------
         X : ndarray or CSR
+        seen : dict
+            What `_validated` says of it.
         label : ndarray
             Rows are merged if this is equal, too.
         weight : ndarray
@@ -158,7 +193,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             checks.check_kernel_matrix(X)
         elif not callable(self.kernel):
             checks.check_magnitude(X)
-            checks.warn_of_scales(X, getattr(self, "feature_names_in_", None))
+            checks.warn_of_scales(X, seen.get("feature_names_in_"))
         uses_gamma = self.kernel in ("rbf", "poly", "sigmoid", "laplacian")
         gamma = checks.resolve_gamma(self.gamma, X, weight) if uses_gamma else 0.0
         kernel = checks.resolve_kernel(
@@ -166,10 +201,10 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         )
         if isinstance(kernel, Precomputed):
             rows: Rows = KernelRows(X, np.arange(X.shape[0]))
-            return Prepared(kernel, rows, without_empty(box), box)
+            return Prepared(kernel, rows, without_empty(box), box, seen)
         vectors = as_rows(X, centred=kernel.translation_invariant)
         merged = merge_duplicates(vectors, np.asarray(label, dtype=np.float64), box, threads)
-        return Prepared(kernel, vectors, merged, box)
+        return Prepared(kernel, vectors, merged, box, seen)
 
     def _warm(self, lines: int, rows: int, scale: float) -> Floats | None:
         """Coefficients of the last fit, to begin with; None if there are none that fit.
@@ -191,11 +226,17 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         return before
 
     def _fit_single(
-        self, prepared: Prepared, dual: Dual, settings: Settings, scale: float, report: Any
-    ) -> Trained:
+        self,
+        prepared: Prepared,
+        dual: Dual,
+        settings: Settings,
+        scale: float,
+        report: RoundReporter,
+        read: Function[[Floats], dict[str, Any]],
+    ) -> None:
         """Train the one problem of a regression or a one-class machine.
 
-        Sets: everything that all machines have, and n_support_, n_iter_.
+        `read` makes attributes of the biases. Sets: everything that is fitted.
         """
         merged = prepared.merged
         before = self._warm(1, prepared.rows.shape[0], scale)
@@ -207,38 +248,55 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         with Watch(settings.verbose, settings.tol, report) as watch, watch.problem() as observe:
             trained = train(prepared.kernel, prepared.rows, problem, settings, observe)
         coef = merged.spread(trained.solution.beta, prepared.box).sum(axis=0, keepdims=True)
-        self._adopt(prepared, coef, np.flatnonzero(coef), [trained], scale)
-        self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
-        self.n_iter_ = trained.solution.pair_steps
-        return trained
+        support = np.flatnonzero(coef)
+        self._adopt(
+            prepared,
+            coef,
+            support,
+            [trained],
+            scale,
+            n_support_=np.array([len(support)], dtype=np.int32),
+            n_iter_=trained.solution.pair_steps,
+            **read(trained.bias),
+        )
 
     def _adopt(
-        self, prepared: Prepared, coef: Floats, support: Ints, trained: list[Trained], scale: float
+        self,
+        prepared: Prepared,
+        coef: Floats,
+        support: Ints,
+        trained: list[Trained],
+        scale: float,
+        **more: Any,
     ) -> None:
-        """Make the result of training the model.
+        """Make the result of training the model, with `more` attributes of its kind.
 
         Nothing is set before training has succeeded, so that a failed refit leaves the old model.
 
-        Sets: support_, support_vectors_, dual_coef_, certificate_, certificates_, trace_,
-        n_kernel_values_, fit_status_, shape_fit_.
+        Sets: all that ends in an underscore.
         """
-        rows = prepared.rows
-        self._kernel = prepared.kernel
-        self._gamma = getattr(prepared.kernel, "gamma", 0.0)
-        self._centre = getattr(rows, "centre", None)
-        self._scale = scale
-        self.support_ = support.astype(np.int32)
-        self.dual_coef_ = np.ascontiguousarray(coef[:, support])
+        rows, certificates = prepared.rows, [one.certificate for one in trained]
+        lines: Any = np.ascontiguousarray(coef[:, support])
         if isinstance(rows, CsrRows) and not isinstance(prepared.kernel, Callable):
-            self.dual_coef_ = sparse.csr_matrix(self.dual_coef_)
+            lines = sparse.csr_matrix(lines)
         precomputed = isinstance(prepared.kernel, Precomputed)
-        self.support_vectors_ = np.empty((0, 0)) if precomputed else rows.data[self.support_]
-        self.certificates_ = [one.certificate for one in trained]
-        self.certificate_ = worst(self.certificates_)
-        self.trace_ = Trace(record for one in trained for record in one.solution.trace)
-        self.n_kernel_values_ = sum(one.solution.kernel_values for one in trained)
-        self.fit_status_ = int(self.certificate_.status not in SUCCESS)
-        self.shape_fit_ = rows.shape
+        fitted = {
+            "_kernel": prepared.kernel,
+            "_gamma": getattr(prepared.kernel, "gamma", 0.0),
+            "_centre": getattr(rows, "centre", None),
+            "_scale": scale,
+            "support_": support.astype(np.int32),
+            "support_vectors_": np.empty((0, 0)) if precomputed else rows.data[support],
+            "dual_coef_": lines,
+            "certificates_": certificates,
+            "certificate_": worst(certificates),
+            "trace_": Trace(record for one in trained for record in one.solution.trace),
+            "n_kernel_values_": sum(one.solution.kernel_values for one in trained),
+            "fit_status_": int(worst(certificates).status not in SUCCESS),
+            "shape_fit_": rows.shape,
+        }
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(fitted | prepared.seen | more)  # at once: no interrupt comes between
 
     def _finish(self, report: RoundReporter) -> None:
         """Say what is not as it should be, and let an interrupt through: the model is ready."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -19,11 +20,11 @@ from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine, Prepared
 from widestreet.estimators.callbacks import FRAMES, RoundReporter, with_callbacks
 from widestreet.estimators.one_vs_one import OneVsOne, most_votes, one_vs_rest, pairs, train_pairs
-from widestreet.estimators.training import Problem, Settings, Trained, train
+from widestreet.estimators.training import SUCCESS, Problem, Settings, Trained, train
 from widestreet.estimators.watch import Watch
 
-_BLOCK_VALUES = 1 << 22  # decision values that predict holds at a time
-_BLOCK_ROWS = 1 << 12  # rows at least
+_BLOCK_VALUES = 1 << 24  # numbers that a block of decision values may take
+_BLOCK_ROWS = 32  # rows at least
 _NAMED = 5  # pairs named in a warning
 
 
@@ -33,6 +34,10 @@ class Classifier(ClassifierMixin, KernelMachine):
     class_weight: Any
     decision_function_shape: str
     break_ties: bool
+
+    classes_: Any
+    class_weight_: Floats
+    _rho: Floats
 
     @abstractmethod
     def _boxes(self, weight: Floats, totals: Floats, classes: Any) -> tuple[Floats, float]:
@@ -63,8 +68,11 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     def _mind_the_gap(self, names: list[str], trained: list[Trained]) -> None:
         """Warn of pairs without a street."""
-        every = zip(names, trained, strict=True)
-        closed = [name for name, one in every if self._read(one.bias)[1] is None]
+        closed = [
+            name
+            for name, one in zip(names, trained, strict=True)
+            if one.certificate.status in SUCCESS and self._read(one.bias)[1] is None
+        ]
         if closed:
             more = " and more" if len(closed) > _NAMED else ""
             warnings.warn(
@@ -101,7 +109,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         )
         checks.require_flag("break_ties", self.break_ties)
         checks.check_class_weight(self.class_weight)
-        X, y = self._validated(X, y)
+        (X, y), seen = self._validated(X, y)
         check_classification_targets(y)
         weight = checks.check_weight(sample_weight, X.shape[0])
         classes, code = _encode(y, weight)
@@ -114,7 +122,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         weighted = class_weight[code] * weight
         totals = np.bincount(code, weighted, minlength=len(classes)).astype(np.float64)
         box, scale = self._boxes(weighted, totals, classes)
-        prepared = self._prepare(X, code, weight, box, settings.threads)
+        prepared = self._prepare(X, seen, code, weight, box, settings.threads)
         k = len(classes)
         names = [f"{classes[i]} against {classes[j]}" for i, j in pairs(k)]
         report = RoundReporter(self, *given, problems=len(names))
@@ -126,14 +134,20 @@ class Classifier(ClassifierMixin, KernelMachine):
         coef = prepared.merged.spread(lines, box)
         support = np.flatnonzero(coef.any(axis=0))
         support = support[np.argsort(code[support], kind="stable")]
-        self._adopt(prepared, coef, support, trained, scale)
         read = [self._measured(one.bias) for one in trained]
-        self._rho = np.array([rho for _, rho in read])
-        self.classes_ = classes
-        self.class_weight_ = class_weight
-        self.n_support_ = np.bincount(code[support], minlength=k).astype(np.int32)
-        self.intercept_ = np.array([bias / rho for bias, rho in read])
-        self.n_iter_ = np.array([one.solution.pair_steps for one in trained], dtype=np.int64)
+        self._adopt(
+            prepared,
+            coef,
+            support,
+            trained,
+            scale,
+            _rho=np.array([rho for _, rho in read]),
+            classes_=classes,
+            class_weight_=class_weight,
+            n_support_=np.bincount(code[support], minlength=k).astype(np.int32),
+            intercept_=np.array([bias / rho for bias, rho in read]),
+            n_iter_=np.array([one.solution.pair_steps for one in trained], dtype=np.int64),
+        )
         self._mind_the_gap(names, trained)
         self._finish(report)
         return self
@@ -219,12 +233,16 @@ class Classifier(ClassifierMixin, KernelMachine):
             value per class, the largest for the class with the most votes. With "ovo": the signed
             distance for each pair of classes (0, 1), (0, 2), ..., positive for the first.
         """
-        decision = self._decide(self._query(X))
-        if len(self.classes_) == 2:
-            return decision[:, 0]
-        if self.decision_function_shape == "ovr":
-            return one_vs_rest(decision, len(self.classes_))
-        return decision
+        X = self._query(X)
+        k = len(self.classes_)
+        if k == 2:
+            return self._decide(X)[:, 0]
+        by_class = self.decision_function_shape == "ovr"
+        values = np.empty((X.shape[0], k if by_class else len(self.intercept_)))
+        for rows in self._blocks(X):
+            decision = self._decide(X[rows])
+            values[rows] = one_vs_rest(decision, k) if by_class else decision
+        return values
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row: the one with the most votes among all pairs.
@@ -243,16 +261,21 @@ class Classifier(ClassifierMixin, KernelMachine):
         X = self._query(X)
         k = len(self.classes_)
         winner = np.empty(X.shape[0], dtype=np.int64)
-        step = max(_BLOCK_ROWS, _BLOCK_VALUES // len(self.intercept_))
-        for a in range(0, X.shape[0], step):
-            decision = self._decide(X[a : a + step])
+        for rows in self._blocks(X):
+            decision = self._decide(X[rows])
             if k == 2:
-                winner[a : a + step] = decision[:, 0] >= 0
+                winner[rows] = decision[:, 0] >= 0
             elif self.break_ties:
-                winner[a : a + step] = one_vs_rest(decision, k).argmax(axis=1)
+                winner[rows] = one_vs_rest(decision, k).argmax(axis=1)
             else:
-                winner[a : a + step] = most_votes(decision, k)
+                winner[rows] = most_votes(decision, k)
         return self.classes_[winner]
+
+    def _blocks(self, X: Any) -> Iterator[slice]:
+        """Parts of the rows whose decision values, and the sums they come from, may be held."""
+        step = max(_BLOCK_ROWS, _BLOCK_VALUES // (3 * len(self.intercept_)))
+        for a in range(0, X.shape[0], step):
+            yield slice(a, min(a + step, X.shape[0]))
 
     def _decide(self, X: Any) -> Floats:
         """Decision values of validated rows for each pair, of shape (n, pairs)."""

@@ -162,7 +162,8 @@ default="rbf"
         self.warm_start = warm_start
 
     def _boxes(self, weight: Floats, totals: Floats, classes: Any) -> tuple[Floats, float]:
-        return weight, checks.check_nu(self.nu, totals, classes)
+        checks.check_nu(self.nu, totals, classes)
+        return weight, 1.0  # boxes do not depend on nu
 
     def _dual(self, sign: Floats, box: Floats) -> Dual:
         return nu_svc(sign, float(self.nu), box)

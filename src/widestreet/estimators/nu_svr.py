@@ -106,6 +106,8 @@ default="rbf"
     True
     """
 
+    epsilon_: float
+
     def __init__(
         self,
         *,
@@ -171,16 +173,21 @@ default="rbf"
         settings = self._settings()
         C = checks.require_real("C", self.C, above=0.0)
         nu = checks.require_real("nu", self.nu, above=0.0, most=1.0)
-        X, y = self._validated(X, y, y_numeric=True)
+        (X, y), seen = self._validated(X, y, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         weight = checks.check_weight(sample_weight, X.shape[0])
-        prepared = self._prepare(X, y, weight, C * weight, settings.threads)
+        prepared = self._prepare(X, seen, y, weight, C * weight, settings.threads)
         kept, box = prepared.merged.kept, prepared.merged.box
         dual = nu_svr(y[kept], C, nu, box / C)
         report = RoundReporter(self, *given)
-        trained = self._fit_single(prepared, dual, settings, C, report)
-        self.intercept_ = np.array([trained.bias.mean()])
-        self.epsilon_ = float(trained.bias[0] - trained.bias[1]) / 2
+
+        def read(bias: Floats) -> dict[str, Any]:
+            return {
+                "intercept_": np.array([bias.mean()]),
+                "epsilon_": float(bias[0] - bias[1]) / 2,
+            }
+
+        self._fit_single(prepared, dual, settings, C, report, read)
         self._finish(report)
         return self
 

@@ -105,6 +105,8 @@ default="rbf"
     array([ 1, -1])
     """
 
+    offset_: Floats
+
     def __init__(
         self,
         *,
@@ -168,14 +170,19 @@ default="rbf"
         given = X, y, sample_weight
         settings = self._settings()
         nu = checks.require_real("nu", self.nu, above=0.0, most=1.0)
-        X = self._validated(X)
+        X, seen = self._validated(X)
         weight = checks.check_weight(sample_weight, X.shape[0])
-        prepared = self._prepare(X, np.zeros(X.shape[0]), weight, weight, settings.threads)
+        prepared = self._prepare(X, seen, np.zeros(X.shape[0]), weight, weight, settings.threads)
         dual = one_class(len(prepared.merged.kept), nu, prepared.merged.box)
         report = RoundReporter(self, *given)
-        trained = self._fit_single(prepared, dual, settings, nu, report)
-        self.intercept_ = trained.bias.copy()
-        self.offset_ = -self.intercept_
+        self._fit_single(
+            prepared,
+            dual,
+            settings,
+            1.0,  # boxes do not depend on nu
+            report,
+            lambda bias: {"intercept_": bias.copy(), "offset_": -bias},
+        )
         self._finish(report)
         return self
 

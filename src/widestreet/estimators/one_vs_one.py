@@ -34,7 +34,7 @@ from widestreet.estimators.training import (
 )
 from widestreet.estimators.watch import Watch
 from widestreet.gram import Gram
-from widestreet.kernels import Kernel
+from widestreet.kernels import Callable, Kernel
 from widestreet.rows import Rows
 from widestreet.runners import LocalRunner
 from widestreet.solution import Solution, Trace
@@ -70,6 +70,12 @@ class OneVsOne:
         """Which classes each problem is about."""
         return pairs(len(self.members))
 
+    @cached_property
+    def number(self) -> dict[tuple[int, int], int]:
+        """Which problem is about two classes, in either order."""
+        found = {pair: p for p, pair in enumerate(self.pairs)}
+        return found | {(j, i): p for (i, j), p in found.items()}
+
     def halves(self, pair: int, values: Floats) -> tuple[Floats, Floats]:
         """Split something with a last axis over the rows of a pair by its two classes."""
         first = len(self.members[self.pairs[pair][0]])
@@ -96,7 +102,7 @@ class OneVsOne:
             support = matrix[c].any(axis=0)
             own = gram.scan(rows, rows[support], matrix[c][:, support])
             for line, other in enumerate(x for x in range(k) if x != c):
-                p = self.pairs.index((min(c, other), max(c, other)))
+                p = self.number[c, other]
                 mine = self.halves(p, found[p])[int(c > other)]
                 mine += own[line]
                 theirs = matrix[other][c if c < other else c - 1]
@@ -111,6 +117,7 @@ def train_pairs(
     """Solve and certify the problems of all pairs, in their order."""
     sizes = [problem.dual.rows for problem in machines.problems]
     side_by_side = max(sizes) <= _SMALL and settings.threads > 1 and not watch.in_order
+    side_by_side = side_by_side and not isinstance(kernel, Callable)  # may not expect company
     workers = min(settings.threads, len(sizes)) if side_by_side else 1
     threads = 1 if side_by_side else threads_for(max(sizes), settings)
     largest = machines.problems[int(np.argmax(sizes))].dual
@@ -154,43 +161,65 @@ class _Fit:
     def _solve(self, p: int) -> Solution:
         """Solve a pair, beginning with rows that served its classes before."""
         problem = self.machines.problems[p]
-        if self.workers == 1 and problem.start is None:  # else it would depend on who was first
-            problem = replace(problem, first=self._experienced(p))
         try:
+            budget = self._share(problem.dual.rows)
+            if budget is None:
+                return self._untouched(problem)
+            if self.workers == 1 and problem.start is None:  # else it would depend on who was first
+                problem = replace(problem, first=self._experienced(p))
             with self.watch.problem(p) as observe:
                 solution = solve(
                     self.gram,
                     problem,
                     self.settings,
-                    self._share(problem.dual.rows),
+                    budget,
                     observe,
                     threads=self.threads,
                     rng=self._rngs[p],
                     check=None,
                 )
             self._learn(p, solution)
-        except KeyboardInterrupt:  # just beside the engine: a pair that is stopped ends at once
+            if solution.status == "interrupted":
+                self._stop()
+            return _labelled(solution, p)
+        except KeyboardInterrupt:  # just beside the engine
             self._stop()
-            return self._solve(p)
-        if solution.status == "interrupted":
-            self._stop()
-        return _labelled(solution, p)
+            return self._untouched(problem)
 
-    def _share(self, rows: int) -> Budget:
-        """Time for a pair of so many rows: its part of what is left, less that for the proof."""
+    def _untouched(self, problem: Problem) -> Solution:
+        """Where a pair begins, for one that there is no time for."""
+        dual = problem.dual
+        beta = dual.feasible_point() if problem.start is None else problem.start
+        return Solution(
+            beta=beta,
+            bias=np.zeros(dual.groups),
+            dual_objective=-np.inf if beta.any() else 0.0,  # which bounds it from below
+            status="interrupted" if self.budget.stopped else "time_limit",
+            trace=Trace(),
+            pair_steps=0,
+            kernel_values=0,
+        )
+
+    def _share(self, rows: int) -> Budget | None:
+        """Time for a pair of so many rows: its part of what is left, less that for the proof.
+
+        None when there is none left.
+        """
         with self._lock:
             seconds = self.budget.max_time
+            if self.budget.stopped:
+                return None
             if seconds is not None:
                 done = max(1, len(self._budgets))
                 proof = self._proof * len(self.machines.problems) / done
                 proof = min(max(proof, 0.1 * seconds), 0.6 * seconds)
                 left = max(0.0, seconds - self.budget.elapsed - proof)
+                if left == 0:
+                    return None
                 share = min(1.0, self.workers * rows / max(rows, self._rows_left))
                 seconds = max(1e-9, min(left, max(_LEAST_SECONDS, left * share)))
             self._rows_left -= rows
-            self._budgets.append(
-                Budget(seconds, self.settings.max_steps, stopped=self.budget.stopped)
-            )
+            self._budgets.append(Budget(seconds, self.settings.max_steps))
             return self._budgets[-1]
 
     def _stop(self) -> None:
@@ -246,6 +275,8 @@ class _Fit:
         unfinished = [p for p, one in enumerate(found) if _may_go_on(one)]
         for k, p in enumerate(unfinished):
             found[p] = self._again(p, found[p], len(unfinished) - k)
+            if found[p].certificate.status == "interrupted":
+                break
         every = found[0].solution.kernel_values + gram.kernel_values
         found[0] = replace(found[0], solution=replace(found[0].solution, kernel_values=every))
         return found
@@ -276,10 +307,8 @@ class _Fit:
 
 def _may_go_on(trained: Trained) -> bool:
     """Whether the examination disagrees with the engine, or only time was wanting."""
-    return trained.certificate.status != "optimal" and trained.solution.status in (
-        "optimal",
-        "time_limit",
-    )
+    unsettled = ("optimal", "time_limit", "stalled")
+    return trained.certificate.status != "optimal" and trained.solution.status in unsettled
 
 
 def _labelled(solution: Solution, problem: int) -> Solution:

@@ -169,15 +169,16 @@ default="rbf"
         settings = self._settings()
         C = checks.require_real("C", self.C, above=0.0)
         epsilon = checks.require_real("epsilon", self.epsilon, least=0.0)
-        X, y = self._validated(X, y, y_numeric=True)
+        (X, y), seen = self._validated(X, y, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         weight = checks.check_weight(sample_weight, X.shape[0])
-        prepared = self._prepare(X, y, weight, C * weight, settings.threads)
+        prepared = self._prepare(X, seen, y, weight, C * weight, settings.threads)
         kept, box = prepared.merged.kept, prepared.merged.box
         dual = eps_svr(y[kept], box, epsilon)
         report = RoundReporter(self, *given)
-        trained = self._fit_single(prepared, dual, settings, C, report)
-        self.intercept_ = trained.bias.copy()
+        self._fit_single(
+            prepared, dual, settings, C, report, lambda bias: {"intercept_": bias.copy()}
+        )
         self._finish(report)
         return self
 

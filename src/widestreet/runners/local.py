@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Protocol, TypeVar
 
 _LISTEN = 0.1  # seconds after which a waiting thread looks for an interrupt
@@ -51,12 +51,17 @@ class LocalRunner:
             try:
                 while len(futures) < len(todo):
                     futures.append(pool.submit(function, todo[len(futures)]))
-                while wait(futures, timeout=_LISTEN).not_done:
-                    pass
+                while wait(futures, timeout=_LISTEN, return_when=FIRST_EXCEPTION).not_done:
+                    if any(future.exception() for future in futures if future.done()):
+                        pool.shutdown(wait=False, cancel_futures=True)
+                        break
             except KeyboardInterrupt:
                 if on_interrupt is None:
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
                 on_interrupt()
+        failed = [future for future in futures if not future.cancelled() and future.exception()]
+        if failed:
+            failed[0].result()
         rest = [function(item) for item in todo[len(futures) :]]
         return [future.result() for future in futures] + rest
