@@ -316,6 +316,8 @@ void require_slots(const Any& tile, int64_t size, const Index& slots) {
 }  // namespace
 
 NB_MODULE(_core, m) {
+  // What is still alive when the interpreter ends, in a callback's thread for instance, is no leak.
+  nb::set_leak_warnings(false);
   nb::enum_<KernelKind>(m, "KernelKind")
       .value("linear", KernelKind::linear)
       .value("rbf", KernelKind::rbf)

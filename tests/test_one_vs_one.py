@@ -25,6 +25,12 @@ from widestreet.estimators.one_vs_one import (
 # -- the layout --------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def side_by_side(monkeypatch):
+    """However few rows: that is what is tested here."""
+    monkeypatch.setattr(one_vs_one, "_TINY", 0)
+
+
 @pytest.mark.parametrize("k", range(2, 8))
 def test_pairs(k):
     assert pairs(k) == [(i, j) for i in range(k) for j in range(i + 1, k)]

@@ -26,6 +26,12 @@ from widestreet.rows import as_rows
 # -- budgets -----------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def side_by_side(monkeypatch):
+    """However few rows: that is what is tested here."""
+    monkeypatch.setattr(one_vs_one, "_TINY", 0)
+
+
 @pytest.mark.parametrize("name", ["SVC", "NuSVC"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_no_time_at_all(name, n_jobs):

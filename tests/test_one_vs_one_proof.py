@@ -23,6 +23,12 @@ from widestreet.rows import as_rows
 # -- certificates ------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def side_by_side(monkeypatch):
+    """However few rows: that is what is tested here."""
+    monkeypatch.setattr(one_vs_one, "_TINY", 0)
+
+
 @pytest.mark.parametrize("model", ["c_svc", "nu_svc"])
 @pytest.mark.parametrize("tol", [1e-1, 1e-8])
 @pytest.mark.parametrize("n_jobs", [1, 2])

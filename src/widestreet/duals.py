@@ -89,7 +89,7 @@ class Dual:
             if used.sum() >= abs(short):
                 room = used
             if short != 0 and room.any():
-                beta += room * (short / room.sum())
+                beta += room * (short / float(room.sum()))
         return np.clip(beta, self.lower, self.upper)
 
 

@@ -55,7 +55,7 @@ def _direction(work: WorkingSet, layer: Ints, slot: Ints) -> Floats | None:
     group = work.group[layer, slot]
     K = work.tile[np.ix_(slot, slot)].astype(np.float64)
     A = np.array([group == g for g in np.unique(group)], dtype=np.float64)
-    if A.sum(axis=1).max() == 1:  # nobody to exchange with: they are where they must be
+    if np.max(A.sum(axis=1)) == 1:  # nobody to exchange with: they are where they must be
         return np.zeros(len(slot))
     scale = max(K.trace() / len(slot), 1e-300)
     K += scale * (A.T @ A)  # changes nothing where A d = 0, but makes K definite there

@@ -199,7 +199,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         Parameters and results are those of `_fit_two`.
         """
         kept, box = prepared.merged.kept, prepared.merged.box
-        members = [np.flatnonzero(code == c) for c in range(int(code.max()) + 1)]
+        members = [np.flatnonzero(code == c) for c in range(int(np.max(code)) + 1)]
         problems = []
         for p, (i, j) in enumerate(pairs(len(members))):
             first, second = members[i], members[j]

@@ -5,7 +5,7 @@ What the pairs share:
 - a pair begins with the rows that were support vectors in earlier pairs of its two classes,
 - one examination certifies all pairs: a row of class c needs the kernel values of the support
   vectors of its own class once, however many of the pairs (c, j) they serve,
-- many small pairs are trained side by side.
+- small pairs, but for tiny ones, are trained side by side.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from widestreet.threads import limited_blas
 
 _EXPERIENCED = 1024  # rows of a class that a pair begins with, beside random ones
 _LEAST_SECONDS = 0.01  # for a pair, as long as there is time at all
+_TINY = 500  # rows of a pair up to which threads only wait for the interpreter
 _SMALL = 4000  # rows of a pair up to which pairs are trained side by side, a thread for each
 
 
@@ -116,7 +117,7 @@ def train_pairs(
 ) -> list[Trained]:
     """Solve and certify the problems of all pairs, in their order."""
     sizes = [problem.dual.rows for problem in machines.problems]
-    side_by_side = max(sizes) <= _SMALL and settings.threads > 1 and not watch.in_order
+    side_by_side = _TINY < max(sizes) <= _SMALL and settings.threads > 1 and not watch.in_order
     side_by_side = side_by_side and not isinstance(kernel, Callable)  # may not expect company
     workers = min(settings.threads, len(sizes)) if side_by_side else 1
     threads = 1 if side_by_side else threads_for(max(sizes), settings)

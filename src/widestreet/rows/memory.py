@@ -140,4 +140,4 @@ def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> V
 def _density(X: Real) -> float:
     """Part of the values that are not zero, from some rows spread over the data."""
     sample = X[:: max(1, len(X) // _LOOKED_AT)]
-    return np.count_nonzero(sample) / max(1, sample.size)
+    return float(np.count_nonzero(sample)) / max(1, sample.size)
