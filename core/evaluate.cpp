@@ -1,6 +1,6 @@
 // Fused kernel evaluation: the kernel matrix is never written by a scan.
 //
-// Ways through the inner loop (panel.hpp): dense left rows; sparse left rows against a dense panel,
+// Ways through the inner loop (panel.hpp, sparse.hpp): dense left rows; sparse left rows against a dense panel,
 // one by one or neighbours together, with work proportional to their nonzeros; sparse against an
 // inverted panel, with work proportional to the matching nonzeros, chosen by the density of the
 // right rows. What becomes of the values is up to a sink (sink.hpp).
@@ -14,6 +14,7 @@
 #include "panel.hpp"
 #include "parallel.hpp"
 #include "sink.hpp"
+#include "sparse.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {
