@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from widestreet.arrays import Floats
-from widestreet.duals import nu_svr
+from widestreet.duals import Dual, nu_svr
 from widestreet.estimators import checks
-from widestreet.estimators.base import KernelMachine
-from widestreet.estimators.callbacks import RoundReporter, with_callbacks
+from widestreet.estimators.regressor import Regressor
 
 
-class NuSVR(RegressorMixin, KernelMachine):
+class NuSVR(Regressor):
     """Nu-support vector regression, exact and certified.
 
     As :class:`widestreet.SVR`, but the tube finds its own width: at most a part `nu` of the rows
@@ -151,56 +150,10 @@ default="rbf"
         self.on_interrupt = on_interrupt
         self.warm_start = warm_start
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NuSVR:
-        """Train on rows X with targets y.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Or the square kernel matrix, for kernel="precomputed".
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C row by row: a weight of two is the same as a repeated row, a weight of
-            zero the same as a missing one.
-
-        Returns
-        -------
-        NuSVR
-            The fitted estimator itself.
-        """
-        given = X, y, sample_weight
-        settings = self._settings()
-        C = checks.require_real("C", self.C, above=0.0)
+    def _dual(self, C: float) -> Callable[[Floats, Floats], Dual]:
         nu = checks.require_real("nu", self.nu, above=0.0, most=1.0)
-        (X, y), seen = self._validated(X, y, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
-        weight = checks.check_weight(sample_weight, X.shape[0])
-        prepared = self._prepare(X, seen, y, weight, C * weight, settings.threads)
-        kept, box = prepared.merged.kept, prepared.merged.box
-        dual = nu_svr(y[kept], C, nu, box / C)
-        report = RoundReporter(self, *given)
+        return lambda y, box: nu_svr(y, C, nu, box / C)
 
-        def read(bias: Floats) -> dict[str, Any]:
-            return {
-                "intercept_": np.array([bias.mean()]),
-                "epsilon_": float(bias[0] - bias[1]) / 2,
-            }
-
-        self._fit_single(prepared, dual, settings, C, report, read)
-        self._finish(report)
-        return self
-
-    def predict(self, X: Any) -> Floats:
-        """Return the value of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        value: Floats = self._scores(self._query(X))[0][0] + self.intercept_
-        return value
+    def _read(self, bias: Floats) -> dict[str, Any]:
+        plus, minus = map(float, bias)
+        return {"intercept_": np.array([(plus + minus) / 2]), "epsilon_": (plus - minus) / 2}

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from sklearn.base import RegressorMixin
-
 from widestreet.arrays import Floats
-from widestreet.duals import eps_svr
+from widestreet.duals import Dual, eps_svr
 from widestreet.estimators import checks
-from widestreet.estimators.base import KernelMachine
-from widestreet.estimators.callbacks import RoundReporter, with_callbacks
+from widestreet.estimators.regressor import Regressor
 
 
-class SVR(RegressorMixin, KernelMachine):
+class SVR(Regressor):
     """Epsilon-support vector regression, exact and certified.
 
     Minimises 1/2 |w|^2 + C sum_i weight_i max(0, |y_i - w.phi(x_i) - b| - epsilon) through its
@@ -147,51 +144,9 @@ default="rbf"
         self.on_interrupt = on_interrupt
         self.warm_start = warm_start
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
-        """Train on rows X with targets y.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Or the square kernel matrix, for kernel="precomputed".
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C row by row: a weight of two is the same as a repeated row, a weight of
-            zero the same as a missing one.
-
-        Returns
-        -------
-        SVR
-            The fitted estimator itself.
-        """
-        given = X, y, sample_weight
-        settings = self._settings()
-        C = checks.require_real("C", self.C, above=0.0)
+    def _dual(self, C: float) -> Callable[[Floats, Floats], Dual]:
         epsilon = checks.require_real("epsilon", self.epsilon, least=0.0)
-        (X, y), seen = self._validated(X, y, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
-        weight = checks.check_weight(sample_weight, X.shape[0])
-        prepared = self._prepare(X, seen, y, weight, C * weight, settings.threads)
-        kept, box = prepared.merged.kept, prepared.merged.box
-        dual = eps_svr(y[kept], box, epsilon)
-        report = RoundReporter(self, *given)
-        self._fit_single(
-            prepared, dual, settings, C, report, lambda bias: {"intercept_": bias.copy()}
-        )
-        self._finish(report)
-        return self
+        return lambda y, box: eps_svr(y, box, epsilon)
 
-    def predict(self, X: Any) -> Floats:
-        """Return the value of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        value: Floats = self._scores(self._query(X))[0][0] + self.intercept_
-        return value
+    def _read(self, bias: Floats) -> dict[str, Any]:
+        return {"intercept_": bias.copy()}

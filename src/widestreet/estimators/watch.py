@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
+from types import TracebackType
 
 from widestreet.budget import OutOfBudget
 from widestreet.estimators.callbacks import RoundReporter
@@ -37,8 +38,13 @@ class Watch:
         self._observer.__enter__()
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._observer.__exit__(*error)  # type: ignore[arg-type]
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._observer.__exit__(kind, error, traceback)
 
     @contextmanager
     def problem(self, number: int = 0) -> Iterator[Observer]:
