@@ -1,14 +1,13 @@
-"""Benchmarks: ratios in one run on one machine, never absolute times.
+"""A race of SVM libraries in which everybody's solution is certified.
 
-    python -m benchmarks            everything below but `real`
-    python -m benchmarks scan       the fused scan against the NumPy expression for it
-    python -m benchmarks fit        SVC and SVR against other libraries at 1e5 rows
-    python -m benchmarks real       MNIST and news20 from WIDESTREET_DATA, several classes
-    python -m benchmarks grid       C and gamma, with and without warm starts
-    python -m benchmarks million    a checkerboard of a million rows, certified
+    python -m benchmarks race         all of it (hours); --quick: five minutes
+    python -m benchmarks run          chosen solvers on chosen data, one table
+    python -m benchmarks list         who and what there is
+    python -m benchmarks scan         the fused scan against the NumPy expression for it
+    python -m benchmarks grid         C and gamma, with and without warm starts
 
-Every library runs in a process of its own after a warm-up on other data; the median of three fits
-counts (of one for scikit-learn, which takes minutes). What a library returns is examined by our
-certificate in float64 over all rows: objective, gap and violation are those of the solution, not of
-its maker.
+`widestreet race` is the first of these. One file in `solvers/` per library, one in `data/` per data
+set: to add one, add a file. A measurement is a process of its own (`measure.py`), the plan says
+which there are (`plan.py`), the runner starts them one after the other (`runner.py`), and the
+report is made of what they wrote (`report.py`).
 """

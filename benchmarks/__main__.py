@@ -1,61 +1,81 @@
-"""Run benchmarks and print their tables; records go to benchmarks/results."""
+"""Run benchmarks from a checkout: see the package's docstring."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
+import tempfile
 from pathlib import Path
-from typing import Any
 
-from benchmarks import fits, grid, scan
-from benchmarks.problems import REAL
-
-RESULTS = Path(__file__).parent / "results"
-
-
-def show(name: str, records: list[dict[str, Any]], table: str) -> None:
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(records, indent=1))
-    print(f"\n## {name}\n\n{table}", flush=True)
+from . import __doc__ as summary
+from . import grid, scan
+from .discovery import solvers, tasks
+from .plan import Leg
+from .records import Job, Record, Store
+from .runner import Runner
+from .tables import brief, listing
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument(
-        "which", nargs="?", choices=["scan", "fit", "real", "grid", "million", "all"], default="all"
+def configure_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", action="append", required=True, metavar="NAME")
+    parser.add_argument("--solver", action="append", metavar="NAME", help="default: all installed")
+    parser.add_argument("--tol", action="append", type=float, metavar="TOL", help="default: 1e-3")
+    parser.add_argument("--rows", action="append", type=float, metavar="N", help="default: all")
+    parser.add_argument("--limit", type=float, default=3600.0, metavar="SECONDS")
+    parser.add_argument("--threads", type=int, default=2, metavar="N")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the records there")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Chosen solvers on chosen data, anew."""
+    chosen = options.solver or [n for n, s in solvers().items() if s.absent() is None]
+    unknown = [n for n in chosen if n not in solvers()] + [
+        n for n in options.data if n not in tasks()
+    ]
+    if unknown:
+        raise SystemExit(f"unknown: {', '.join(unknown)}; python -m benchmarks list")
+    tols = tuple(options.tol or [1e-3])
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(options.out or Path(folder))
+        runner = Runner(store, options.threads, fresh=True, watch=tell)
+        for name in options.data:
+            for rows in options.rows or [0]:
+                leg = Leg(name, int(rows), tols, options.limit, insist=False)
+                runner.run([leg], chosen)
+    print(brief(runner.records))
+    return 0
+
+
+def tell(job: Job, record: Record | None) -> None:
+    if record is None:
+        sys.stderr.write(f"{job.data} {job.rows:,} {job.solver} tol {job.tol:g} ... ")
+    elif record["status"] == "answer":
+        sys.stderr.write(f"{record['seconds']:.2f} s, violation {record['violation']:.1e}\n")
+    else:
+        sys.stderr.write(f"{record['status']} {record.get('reason', '')}\n")
+    sys.stderr.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=summary,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--dtype", choices=["float32", "float64"], action="append")
-    parser.add_argument("--library", action="append", help="only these (default: all present)")
-    parser.add_argument("--problem", action="append", help="only these (default: all)")
-    parser.add_argument("--repeats", type=int, default=3, help="fits of all but scikit-learn")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    configure_run(commands.add_parser("run"))
+    for name in ("list", "scan", "grid"):
+        commands.add_parser(name)
     options = parser.parse_args()
-    chosen: dict[str, Any] = {"repeats": options.repeats}
-    if options.library:
-        chosen["libraries"] = tuple(options.library)
-    if options.problem:
-        chosen["problems"] = tuple(options.problem)
-    if options.which in ("scan", "all"):
-        records = scan.run()
-        show("scan", records, scan.table(records))
-    if options.which in ("fit", "all"):
-        for dtype in options.dtype or ["float64", "float32"]:
-            records = fits.run(options.rows, dtype, **chosen)
-            show(f"fit-{dtype}", records, fits.table(records))
-    if options.which == "real":
-        chosen.setdefault("problems", tuple(REAL))
-        for dtype in options.dtype or ["float64"]:
-            records = fits.run(0, dtype, **chosen)
-            show(f"real-{dtype}", records, fits.table(records))
-    if options.which in ("grid", "all"):
-        records = grid.run()
-        show("grid", records, grid.table(records))
-    if options.which in ("million", "all"):
-        records = [fits.measure("widestreet", "checkerboard", 1_000_000, "float32", 1)]
-        show("million", records, fits.table(records))
-    print(file=sys.stderr)
+    if options.command == "run":
+        return run(options)
+    if options.command == "list":
+        print(listing())
+    else:
+        module = {"scan": scan, "grid": grid}[options.command]
+        print(module.table(module.run()))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""Runs jobs, each in a process of its own, and writes down what came of them at once.
+
+The tolerances of a leg are tried in the order in which they matter: that of the comparison first.
+If a solver does not reach the violation of the comparison at any of them, smaller ones follow. A
+tolerance below one that took too long is not tried. Records that exist are not made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .discovery import solvers, tasks
+from .plan import Leg
+from .records import Job, Record, Store, settled
+from .rule import fastest
+
+AFTERWARDS = 3600.0  # seconds for loading, predicting and certifying, beside those for the fit
+SMALLEST_TOL = 1e-8
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "WIDESTREET_NUM_THREADS",
+)
+
+Watcher = Callable[[Job, Record | None], None]
+
+
+def environment(threads: int) -> dict[str, str]:
+    """The same number of threads for everybody, and this package where Python finds it."""
+    found = os.environ | {name: str(threads) for name in THREADS}
+    root = Path(__file__).resolve().parents[1]
+    if __package__ == "benchmarks":
+        found["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), found.get("PYTHONPATH")]))
+    return found
+
+
+def execute(module: str, argument: Any, threads: int, timeout: float) -> Record:
+    """Run a module of this package on a JSON argument; its last line that is JSON, or why not."""
+    command = [sys.executable, "-m", f"{__package__}.{module}", json.dumps(argument)]
+    try:
+        done = subprocess.run(
+            command,
+            env=environment(threads),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"status": "failed", "reason": f"not certified within {timeout:.0f} s"}
+    if done.returncode == -signal.SIGALRM:
+        return {"status": "timeout"}
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode or not lines:
+        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        return {"status": "failed", "reason": said[-1][:200], "exit": done.returncode}
+    record: Record = json.loads(lines[-1])
+    return record
+
+
+def measured(job: Job) -> Record:
+    """The record of a job, whatever happens to its process."""
+    record = job.facts | execute("measure", job.facts, job.threads, job.limit + AFTERWARDS)
+    return {"measures": "fit"} | record
+
+
+class Runner:
+    """Runs legs and keeps their records in a store.
+
+    Attributes
+    ----------
+    watch : callable
+        Told of each job before (with None) and after (with its record).
+    deadline : float or None
+        Clock time after which nothing new is begun.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        threads: int,
+        fresh: bool = False,
+        watch: Watcher = lambda job, record: None,
+        seconds: float | None = None,
+        measure: Callable[[Job], Record] = measured,
+    ) -> None:
+        self.store, self.threads, self.fresh, self.watch = store, threads, fresh, watch
+        self.deadline = None if seconds is None else time.monotonic() + seconds
+        self.measure = measure
+        self.records: list[Record] = []  # made by this runner
+        self._done: set[str] = set()
+
+    def run(self, legs: list[Leg], names: list[str]) -> None:
+        """All legs with all solvers; a leg that was not begun by the deadline is left out."""
+        for leg in legs:
+            for name in names:
+                self.solve(leg, name)
+
+    def solve(self, leg: Leg, name: str) -> None:
+        """One solver at the tolerances of a leg."""
+        too_slow = 0.0
+        found: list[Record] = []
+        for tol in self._tolerances(leg, found):
+            if tol < too_slow or self._late():
+                continue
+            record = self.record(leg, name, tol)
+            found.append(record)
+            if record["status"] == "absent":
+                return
+            if record["status"] != "answer":
+                too_slow = max(too_slow, tol)
+
+    def _tolerances(self, leg: Leg, found: list[Record]) -> Iterator[float]:
+        """Those of the leg, then smaller ones as long as the target is not reached."""
+        yield from leg.tols
+        tol = min(leg.tols)
+        while leg.insist and found and tol > SMALLEST_TOL and fastest(found) is None:
+            if found[-1]["solver"] == "null" or found[-1]["status"] != "answer":
+                return
+            tol = float(f"{tol / 10:g}")
+            yield tol
+
+    def _late(self) -> bool:
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+    def record(self, leg: Leg, name: str, tol: float) -> Record:
+        """A record from the store, or a new one."""
+        task = tasks()[leg.data]
+        rows = leg.rows or task.rows
+        job = Job(leg.data, rows, name, tol, self.threads, self.limit(leg, rows, name))
+        old = self.store.get(job.name)
+        if old is not None and settled(old, job.limit):
+            if not self.fresh or job.name in self._done:
+                return old
+        self.watch(job, None)
+        record = self.measure(job)
+        self.store.put(job.name, record)
+        self.records.append(record)
+        self._done.add(job.name)
+        self.watch(job, record)
+        return record
+
+    def limit(self, leg: Leg, rows: int, name: str) -> float:
+        """Seconds for a fit: those of the leg, or a multiple of what our own took."""
+        limit = leg.limit
+        if leg.times_ours is not None and solvers()[name].rank > 0:
+            ours = fastest(r for r in self.store.all() if _about(r, leg.data, rows, "widestreet"))
+            limit = limit if ours is None else max(10.0, leg.times_ours * ours["seconds"])
+        left = float("inf") if self.deadline is None else self.deadline - time.monotonic()
+        return max(1.0, min(limit, left))
+
+
+def _about(record: Record, data: str, rows: int, solver: str) -> bool:
+    return (record.get("data"), record.get("rows"), record["solver"]) == (data, rows, solver)

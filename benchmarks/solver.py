@@ -1,0 +1,106 @@
+"""What a file in solvers/ provides: how a library is called, and what its solution is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .task import Task
+
+CACHE_MB = 2000  # for solvers that keep rows of the kernel matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Dual coefficients, whoever found them.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (max(1, classes - 1), rows)
+        alpha times label. For the pair of classes i < j, line j - 1 holds the rows of class i,
+        which are not negative, and line i those of class j, which are not positive: the layout of
+        LIBSVM. For regression one line, the difference of the two variables.
+    classes : ndarray
+        In the order that `coef` means; empty for regression.
+    """
+
+    coef: Any
+    classes: Any
+
+
+class Solver:
+    """A library in the race; `model` is whatever its `fit` returns."""
+
+    name: str
+    title: str
+    package: str  # what pip installs
+    module: str  # what Python imports
+    note: str  # what a reader must know
+    rank: int = 5  # place in tables
+    takes_sparse: bool = True
+
+    def absent(self) -> str | None:
+        """Why it cannot take part, or None."""
+        if find_spec(self.module) is None:
+            return f"not installed (pip install {self.package})"
+        return None
+
+    def refuses(self, task: Task) -> str | None:
+        """Why it cannot solve a task, or None."""
+        return None
+
+    def version(self) -> str:
+        try:
+            return version(self.package)
+        except PackageNotFoundError:
+            return "?"
+
+    def prepare(self, task: Task, X: Any, y: Any) -> Any:
+        """Bring the data into the format of the library. Not timed."""
+        return X, y
+
+    def fit(self, task: Task, data: Any, tol: float, threads: int) -> Any:
+        """Train. Timed."""
+        raise NotImplementedError
+
+    def solution(self, model: Any, data: Any) -> Solution:
+        raise NotImplementedError
+
+    def predict(self, model: Any, X: Any) -> Any:
+        raise NotImplementedError
+
+    def remarks(self, model: Any) -> dict[str, Any]:
+        """What else is worth a place in the record."""
+        return {}
+
+
+class Estimator(Solver):
+    """A library with the classes SVC and SVR and the attributes of scikit-learn."""
+
+    def estimator(self, task: Task, tol: float, threads: int) -> Any:
+        raise NotImplementedError
+
+    def parameters(self, task: Task, tol: float) -> dict[str, Any]:
+        found = {"kernel": task.kernel, "gamma": task.gamma, "C": task.C, "tol": tol}
+        return found | ({"epsilon": task.epsilon} if task.kind == "svr" else {})
+
+    def fit(self, task: Task, data: Any, tol: float, threads: int) -> Any:
+        return self.estimator(task, tol, threads).fit(*data)
+
+    def solution(self, model: Any, data: Any) -> Solution:
+        lines = model.dual_coef_
+        lines = np.asarray(lines.toarray() if sparse.issparse(lines) else lines)
+        coef = np.zeros((len(lines), data[0].shape[0]))
+        coef[:, model.support_] = lines
+        classes = np.asarray(getattr(model, "classes_", []))
+        if len(classes) == 2:  # the only case in which scikit-learn turns LIBSVM's signs round
+            classes = classes[::-1]
+        return Solution(coef, classes)
+
+    def predict(self, model: Any, X: Any) -> Any:
+        return model.predict(X)
