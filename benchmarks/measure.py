@@ -20,22 +20,27 @@ from scipy import sparse
 
 from . import memory
 from .discovery import solvers, tasks
+from .noise import Noise
 from .records import Job, Record
 from .solver import Solver
 from .task import Split, Task, some
 from .verdict import verdict
 
 WARM_UP_ROWS = 1000
+LARGEST_DENSE = 4e9  # bytes
 
 
 def measure(job: Job) -> Record:
     """Load, warm up, fit, predict, certify."""
     task, solver = tasks()[job.data], solvers()[job.solver]
     found = {"version": solver.version(), "when": time.strftime("%Y-%m-%d %H:%M")}
-    why = task.missing() or solver.absent() or solver.refuses(task)
+    why = task.missing() or solver.absent()
     if why:
         return found | {"status": "absent", "reason": why}
-    split = ordered(task.load(job.rows), solver)
+    split = task.load(job.rows)
+    if not solver.takes_sparse and 8.0 * np.prod(split.X.shape) > LARGEST_DENSE:
+        return found | {"status": "absent", "reason": "takes no CSR, and dense it is too large"}
+    split = ordered(split, solver)
     found |= {"rows": split.X.shape[0], "features": split.X.shape[1]}
     found |= {"layout": "csr" if sparse.issparse(split.X) else "dense"}
     warm_up(job, task, solver, split)
@@ -69,18 +74,18 @@ def fit(job: Job, task: Task, solver: Solver, split: Split) -> tuple[Any, Any, R
     """The model, the data it was trained on, and what that took; memory is that of the first."""
     data = solver.prepare(task, split.X, split.y)
     seconds: list[float] = []
-    peak = 0.0
+    before, peak, noise = 0.0, 0.0, Noise()
     while not seconds or (len(seconds) < job.repeats and sum(seconds) < job.repeat_for):
-        before = memory.begin()
+        held = memory.begin()
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, 0 if seconds else job.limit)
         begun = time.perf_counter()
         model = solver.fit(task, data, job.tol, job.threads)
         seconds.append(time.perf_counter() - begun)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        peak = peak or memory.peak() - before
+        before, peak = (before, peak) if len(seconds) > 1 else (held, memory.peak() - held)
     taken = {"seconds": float(np.median(seconds)), "all_seconds": seconds, "peak_mb": peak}
-    return model, data, taken | {"data_mb": before}
+    return model, data, taken | {"data_mb": before, "others": noise.processors()}
 
 
 def predict(task: Task, solver: Solver, model: Any, split: Split) -> Record:

@@ -8,7 +8,8 @@ from .discovery import tasks
 
 TOLS = (1e-3, 1e-2, 1e-4, 1e-5)  # in the order of their importance
 GROWTH = (10_000, 30_000, 100_000, 300_000, 1_000_000)
-LONG = 3600.0  # seconds for one fit; the largest tasks need it
+LONG = 1800.0  # seconds for a fit that may decide a comparison
+CURVE = 600.0  # seconds for a fit that is one more point of a curve
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,9 @@ class Leg:
     rows : int
         Training rows; 0 for those of the task.
     limit : float
-        Seconds for each fit.
+        Seconds for each fit until one has reached the violation of the comparison.
+    curve_limit : float
+        Seconds for each fit after that.
     times_ours : float or None
         If given, the others get this many times what our own took instead.
     insist : bool
@@ -31,6 +34,7 @@ class Leg:
     rows: int = 0
     tols: tuple[float, ...] = TOLS
     limit: float = LONG
+    curve_limit: float = CURVE
     times_ours: float | None = None
     insist: bool = True
 

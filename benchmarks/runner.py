@@ -111,24 +111,24 @@ class Runner:
 
     def solve(self, leg: Leg, name: str) -> None:
         """One solver at the tolerances of a leg."""
-        too_slow = 0.0
         found: list[Record] = []
-        for tol in self._tolerances(leg, found):
-            if tol < too_slow or self._late():
+        for tol in self._tolerances(leg, name, found):
+            limit = self.limit(leg, name, found)
+            if self._late() or any(tol < r["tol"] and _took(r) > limit for r in found):
                 continue
-            record = self.record(leg, name, tol)
-            found.append(record)
-            if record["status"] == "absent":
+            found.append(self.record(leg, name, tol, limit))
+            if found[-1]["status"] == "absent":
                 return
-            if record["status"] != "answer":
-                too_slow = max(too_slow, tol)
 
-    def _tolerances(self, leg: Leg, found: list[Record]) -> Iterator[float]:
+    def _tolerances(self, leg: Leg, name: str, found: list[Record]) -> Iterator[float]:
         """Those of the leg, then smaller ones as long as the target is not reached."""
+        if not solvers()[name].uses_tol:
+            yield leg.tols[0]
+            return
         yield from leg.tols
         tol = min(leg.tols)
         while leg.insist and found and tol > SMALLEST_TOL and fastest(found) is None:
-            if found[-1]["solver"] == "null" or found[-1]["status"] != "answer":
+            if any(r["status"] != "answer" for r in found):
                 return
             tol = float(f"{tol / 10:g}")
             yield tol
@@ -136,15 +136,13 @@ class Runner:
     def _late(self) -> bool:
         return self.deadline is not None and time.monotonic() > self.deadline
 
-    def record(self, leg: Leg, name: str, tol: float) -> Record:
+    def record(self, leg: Leg, name: str, tol: float, limit: float) -> Record:
         """A record from the store, or a new one."""
-        task = tasks()[leg.data]
-        rows = leg.rows or task.rows
-        job = Job(leg.data, rows, name, tol, self.threads, self.limit(leg, rows, name))
+        job = Job(leg.data, _rows(leg), name, tol, self.threads, limit)
         old = self.store.get(job.name)
-        if old is not None and settled(old, job.limit):
-            if not self.fresh or job.name in self._done:
-                return old
+        mine = not self.fresh or job.name in self._done
+        if old is not None and mine and settled(old, limit):
+            return old
         self.watch(job, None)
         record = self.measure(job)
         self.store.put(job.name, record)
@@ -153,15 +151,25 @@ class Runner:
         self.watch(job, record)
         return record
 
-    def limit(self, leg: Leg, rows: int, name: str) -> float:
-        """Seconds for a fit: those of the leg, or a multiple of what our own took."""
-        limit = leg.limit
+    def limit(self, leg: Leg, name: str, found: list[Record]) -> float:
+        """Seconds for a fit, or a multiple of what our own took."""
+        limit = leg.limit if fastest(found) is None else leg.curve_limit
         if leg.times_ours is not None and solvers()[name].rank > 0:
-            ours = fastest(r for r in self.store.all() if _about(r, leg.data, rows, "widestreet"))
+            ours = fastest(r for r in self.store.all() if _ours(r, leg))
             limit = limit if ours is None else max(10.0, leg.times_ours * ours["seconds"])
         left = float("inf") if self.deadline is None else self.deadline - time.monotonic()
         return max(1.0, min(limit, left))
 
 
-def _about(record: Record, data: str, rows: int, solver: str) -> bool:
-    return (record.get("data"), record.get("rows"), record["solver"]) == (data, rows, solver)
+def _rows(leg: Leg) -> int:
+    return leg.rows or tasks()[leg.data].rows
+
+
+def _ours(record: Record, leg: Leg) -> bool:
+    expected = ("widestreet", leg.data, _rows(leg))
+    return (record["solver"], record.get("data"), record.get("rows")) == expected
+
+
+def _took(record: Record) -> float:
+    """Seconds of a fit, or that it had no end."""
+    return float(record.get("seconds", float("inf")))

@@ -43,15 +43,12 @@ class Solver:
     note: str  # what a reader must know
     rank: int = 5  # place in tables
     takes_sparse: bool = True
+    uses_tol: bool = True
 
     def absent(self) -> str | None:
         """Why it cannot take part, or None."""
         if find_spec(self.module) is None:
             return f"not installed (pip install {self.package})"
-        return None
-
-    def refuses(self, task: Task) -> str | None:
-        """Why it cannot solve a task, or None."""
         return None
 
     def version(self) -> str:

@@ -17,7 +17,7 @@ class Libsvm(Solver):
     """libsvm.svmutil; the conversion to its lists of nonzero entries is not timed."""
 
     name, title, package, module = "libsvm", "LIBSVM", "libsvm-official", "libsvm"
-    note = f"one thread by nature; cache {CACHE_MB} MB"
+    note = f"{{threads}} threads (its Python package is built with OpenMP); cache {CACHE_MB} MB"
     rank = 4
 
     def prepare(self, task: Task, X: Any, y: Any) -> Any:

@@ -9,7 +9,7 @@ from ..task import Task
 
 
 class Intelex(Estimator):
-    """sklearnex.svm, which sets its threads by a context that it inherits from its daal4py."""
+    """sklearnex.svm."""
 
     name = title = package = "scikit-learn-intelex"
     module = "sklearnex"
@@ -17,12 +17,10 @@ class Intelex(Estimator):
     rank = 3
 
     def estimator(self, task: Task, tol: float, threads: int) -> Any:
-        import daal4py
         from sklearnex import svm
 
-        daal4py.daalinit(threads)
         kind = svm.SVC if task.kind == "svc" else svm.SVR
-        return kind(**self.parameters(task, tol), cache_size=CACHE_MB)
+        return kind(**self.parameters(task, tol), cache_size=CACHE_MB, n_jobs=threads)
 
 
 SOLVERS = [Intelex()]
