@@ -7,8 +7,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from widestreet.cli.race import configure as configure_race
+
 from . import __doc__ as summary
-from . import grid, scan
+from . import grid, race, scan
 from .discovery import solvers, tasks
 from .plan import Leg
 from .records import Job, Record, Store
@@ -63,10 +65,13 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    configure_race(commands.add_parser("race"))
     configure_run(commands.add_parser("run"))
     for name in ("list", "scan", "grid"):
         commands.add_parser(name)
     options = parser.parse_args()
+    if options.command == "race":
+        return race.main(options)
     if options.command == "run":
         return run(options)
     if options.command == "list":

@@ -10,6 +10,7 @@ TOLS = (1e-3, 1e-2, 1e-4, 1e-5)  # in the order of their importance
 GROWTH = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 LONG = 1800.0  # seconds for a fit that may decide a comparison
 CURVE = 600.0  # seconds for a fit that is one more point of a curve
+QUICK_SECONDS = 240.0  # after which nothing new is begun
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Leg:
         If given, the others get this many times what our own took instead.
     insist : bool
         Whether smaller tolerances follow while none has led to the violation of the comparison.
+    repeats : int
+        How often a short fit is timed.
     """
 
     data: str
@@ -37,15 +40,29 @@ class Leg:
     curve_limit: float = CURVE
     times_ours: float | None = None
     insist: bool = True
+    repeats: int = 3
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Legs, and whether small data and import times are measured too."""
+    """What is run, in this order.
+
+    Attributes
+    ----------
+    legs : tuple of Leg
+        A measurement that an earlier leg made already costs nothing.
+    small : tuple of str or None
+        Solvers that are measured on small data, too; None for all.
+    imports : int
+        How often imports are timed.
+    seconds : float or None
+        After which nothing new is begun.
+    """
 
     name: str
     legs: tuple[Leg, ...]
-    small: bool = True
+    small: tuple[str, ...] | None = None
+    imports: int = 7
     seconds: float | None = None
 
 
@@ -57,3 +74,21 @@ def full() -> Plan:
         Leg(name, GROWTH[-1], (1e-3,), times_ours=10.0) for name in ("checkerboard", "twonorm")
     ]
     return Plan("full", (*legs, *growth, *million))
+
+
+def quick() -> Plan:
+    """Five minutes: the generators with fewer rows, and the small real sets that are there.
+
+    First the comparison of all of them, then growth, then the other points of the curves.
+    """
+    names = ["checkerboard", "twonorm", "ringnorm", "friedman"]
+    real = ["cpusmall", "mnist-3-8", "a9a"]
+    sizes = dict.fromkeys(names, 20_000)
+    sizes |= {name: 0 for name in real if tasks()[name].missing() is None}
+    first = [Leg(name, n, (1e-3,), 30.0, repeats=1) for name, n in sizes.items()]
+    growth = [
+        Leg("checkerboard", n, (1e-3,), 30.0, repeats=1) for n in (2_500, 5_000, 10_000, 40_000)
+    ]
+    curves = [Leg(name, n, (1e-3, 1e-2, 1e-5), 30.0, 30.0, repeats=1) for name, n in sizes.items()]
+    legs = (*first[: len(names)], *growth, *first[len(names) :], *curves)
+    return Plan("quick", legs, ("widestreet", "scikit-learn"), 3, QUICK_SECONDS)

@@ -1,8 +1,9 @@
 """Runs jobs, each in a process of its own, and writes down what came of them at once.
 
 The tolerances of a leg are tried in the order in which they matter: that of the comparison first.
-If a solver does not reach the violation of the comparison at any of them, smaller ones follow. A
-tolerance below one that took too long is not tried. Records that exist are not made again.
+If a solver does not reach the violation of the comparison at any of them, smaller ones follow, as
+long as they help. A tolerance below one that took too long is not tried. Records that exist are not
+made again.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .records import Job, Record, Store, settled
 from .rule import fastest
 
 AFTERWARDS = 3600.0  # seconds for loading, predicting and certifying, beside those for the fit
-SMALLEST_TOL = 1e-8
+SMALLEST_TOL = 1e-7
 THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -101,6 +102,7 @@ class Runner:
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.measure = measure
         self.records: list[Record] = []  # made by this runner
+        self.left_out = 0  # measurements that the deadline prevented
         self._done: set[str] = set()
 
     def run(self, legs: list[Leg], names: list[str]) -> None:
@@ -114,7 +116,10 @@ class Runner:
         found: list[Record] = []
         for tol in self._tolerances(leg, name, found):
             limit = self.limit(leg, name, found)
-            if self._late() or any(tol < r["tol"] and _took(r) > limit for r in found):
+            if any(tol < r["tol"] and _took(r) > limit for r in found):
+                continue
+            if self._late():
+                self.left_out += self.store.get(self._job(leg, name, tol, limit).name) is None
                 continue
             found.append(self.record(leg, name, tol, limit))
             if found[-1]["status"] == "absent":
@@ -128,7 +133,7 @@ class Runner:
         yield from leg.tols
         tol = min(leg.tols)
         while leg.insist and found and tol > SMALLEST_TOL and fastest(found) is None:
-            if any(r["status"] != "answer" for r in found):
+            if any(r["status"] != "answer" for r in found) or _in_vain(found):
                 return
             tol = float(f"{tol / 10:g}")
             yield tol
@@ -136,9 +141,12 @@ class Runner:
     def _late(self) -> bool:
         return self.deadline is not None and time.monotonic() > self.deadline
 
+    def _job(self, leg: Leg, name: str, tol: float, limit: float) -> Job:
+        return Job(leg.data, _rows(leg), name, tol, self.threads, limit, leg.repeats)
+
     def record(self, leg: Leg, name: str, tol: float, limit: float) -> Record:
         """A record from the store, or a new one."""
-        job = Job(leg.data, _rows(leg), name, tol, self.threads, limit)
+        job = self._job(leg, name, tol, limit)
         old = self.store.get(job.name)
         mine = not self.fresh or job.name in self._done
         if old is not None and mine and settled(old, limit):
@@ -168,6 +176,12 @@ def _rows(leg: Leg) -> int:
 def _ours(record: Record, leg: Leg) -> bool:
     expected = ("widestreet", leg.data, _rows(leg))
     return (record["solver"], record.get("data"), record.get("rows")) == expected
+
+
+def _in_vain(found: list[Record]) -> bool:
+    """Whether the last and smallest tolerance was no better than the one before."""
+    last = sorted(found, key=lambda r: -r["tol"])[-2:]
+    return len(last) == 2 and last[1]["violation"] > 0.8 * last[0]["violation"]
 
 
 def _took(record: Record) -> float:

@@ -29,16 +29,13 @@ from .verdict import verdict
 
 SIZES = tuple(int(n) for n in np.geomspace(100, 2000, 10).round())
 FITS = 5
-IMPORTS = 7
 TOL = 1e-3
 MODULES = ("widestreet", "sklearn.svm")
 
 
 def four_classes(rows: int) -> Split:
     """Clusters of four classes in twenty columns."""
-    X, y = make_classification(
-        rows, n_informative=5, n_classes=4, class_sep=1.5, random_state=7
-    )
+    X, y = make_classification(rows, n_informative=5, n_classes=4, class_sep=1.5, random_state=7)
     return Split(X, y, X[:10], y[:10])
 
 
@@ -80,11 +77,11 @@ def measure(name: str, threads: int) -> Record:
     }
 
 
-def imports(threads: int) -> Record:
+def imports(threads: int, repeats: int) -> Record:
     """Seconds to import a module in a fresh interpreter, in turn; medians."""
     clock = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
     times: dict[str, list[float]] = {module: [] for module in MODULES}
-    for _ in range(IMPORTS):
+    for _ in range(repeats):
         for module in MODULES:
             command: list[Any] = [sys.executable, "-c", clock.format(module)]
             done = subprocess.run(

@@ -15,9 +15,7 @@ from ..task import Split, Task, given
 
 TRAIN_ROWS = 60_000
 FILES = tuple(
-    f"{part}-{what}-ubyte"
-    for part in ("train", "t10k")
-    for what in ("images-idx3", "labels-idx1")
+    f"{part}-{what}-ubyte" for part in ("train", "t10k") for what in ("images-idx3", "labels-idx1")
 )
 
 
@@ -33,9 +31,7 @@ def digits() -> tuple[Any, ...]:
         return X.reshape(len(X), -1), y, X_test.reshape(len(X_test), -1), y_test
     from sklearn.datasets import fetch_openml
 
-    X, y = fetch_openml(
-        "mnist_784", version=1, return_X_y=True, as_frame=False, parser="liac-arff"
-    )
+    X, y = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False, parser="liac-arff")
     return X[:TRAIN_ROWS], y[:TRAIN_ROWS], X[TRAIN_ROWS:], y[TRAIN_ROWS:]
 
 

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from types import ModuleType
 
-from widestreet.cli import demo
+from widestreet.cli import demo, race
 
 __all__ = ["main"]
 
-COMMANDS: tuple[ModuleType, ...] = (demo,)
+COMMANDS: tuple[ModuleType, ...] = (demo, race)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

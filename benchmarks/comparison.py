@@ -1,0 +1,107 @@
+"""What follows from the records: ratios by the rule of the comparison, and growth with n."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .records import Record
+from .rule import fastest, nearest
+
+OURS = "widestreet"
+LEAST_SIZES = 3  # numbers of rows from which an exponent is fitted
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a solver did on a task, by the rule.
+
+    Attributes
+    ----------
+    best : dict or None
+        Its fastest run that counts.
+    closest : dict or None
+        If there is none, the run with the smallest violation.
+    limit : float
+        If it gave no answer at all, the seconds it had.
+    reason : str
+        If it did not take part or failed, why.
+    """
+
+    best: Record | None = None
+    closest: Record | None = None
+    limit: float = 0.0
+    reason: str = ""
+
+
+def fits(records: Iterable[Record]) -> list[Record]:
+    """Records of the legs, not of small data or imports."""
+    return [r for r in records if r.get("measures") == "fit"]
+
+
+def lines(records: Iterable[Record]) -> list[tuple[str, int]]:
+    """Tasks and rows that there are records of, rows growing."""
+    found: dict[str, set[int]] = {}
+    for r in fits(records):
+        found.setdefault(r["data"], set()).add(r["rows"])
+    return [(data, n) for data, sizes in found.items() for n in sorted(sizes)]
+
+
+def of(records: Iterable[Record], data: str, rows: int, solver: str) -> list[Record]:
+    """The runs of a solver on a task, the largest tol first."""
+    same = [r for r in fits(records) if (r["data"], r["rows"], r["solver"]) == (data, rows, solver)]
+    return sorted(same, key=lambda r: -r["tol"])
+
+
+def judge(runs: list[Record]) -> Outcome:
+    """What a solver reached in all its runs on a task."""
+    best = fastest(runs)
+    if best:
+        return Outcome(best=best)
+    late = [r["limit"] for r in runs if r["status"] == "timeout"]
+    reasons = [r.get("reason", "") for r in runs if r["status"] in ("failed", "absent")]
+    return Outcome(
+        closest=nearest(runs), limit=max(late, default=0.0), reason=(reasons or [""])[-1]
+    )
+
+
+def ratio(theirs: Outcome, ours: Outcome) -> float | None:
+    """Their time divided by ours, if both count."""
+    if theirs.best is None or ours.best is None:
+        return None
+    return float(theirs.best["seconds"] / ours.best["seconds"])
+
+
+def at_least(theirs: Outcome, ours: Outcome) -> float | None:
+    """If they gave no answer: the time they had divided by ours."""
+    if ours.best is None or not theirs.limit or theirs.closest is not None:
+        return None
+    return float(theirs.limit / ours.best["seconds"])
+
+
+def growth(records: Iterable[Record], data: str, solver: str, what: str) -> list[tuple[int, float]]:
+    """Seconds or MB of the runs that count, by rows."""
+    records = list(records)
+    found = []
+    for name, rows in lines(records):
+        if name == data:
+            best = fastest(of(records, data, rows, solver))
+            if best is not None:
+                found.append((rows, float(best[what])))
+    return found
+
+
+def exponent(points: list[tuple[int, float]]) -> float | None:
+    """The slope of log time over log rows, by least squares; None for too few sizes."""
+    if len(points) < LEAST_SIZES:
+        return None
+    n, seconds = np.log(np.array(points, dtype=float)).T
+    return float(np.polyfit(n, seconds, 1)[0])
+
+
+def growing(records: Iterable[Record]) -> list[str]:
+    """Tasks with enough numbers of rows for an exponent."""
+    names = [data for data, _ in lines(records)]
+    return [name for name in dict.fromkeys(names) if names.count(name) >= LEAST_SIZES]

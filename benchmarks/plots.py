@@ -1,0 +1,131 @@
+"""The plots: the same colour and marker for a solver everywhere, logarithmic axes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from .comparison import exponent, growing, growth, lines, of
+from .discovery import solvers
+from .records import Record, answers
+
+COLOURS = ("#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73", "#CC79A7", "#F0E442", "#666666")
+MARKERS = "osD^vPX*"
+SMALLEST_GAP = 1e-12  # below this there is only rounding
+COLUMNS = 4
+
+
+def draw(records: list[Record], folder: Path) -> dict[str, str]:
+    """Write the plots; their file names and what they show. None without matplotlib."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        return {}
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {}
+    if _shown(records):
+        _gaps(records).savefig(folder / "gap.png", dpi=80)
+        found["gap.png"] = "Time against certified relative gap"
+    for data in growing(records):
+        _growth(records, data, "seconds", "time to fit, s").savefig(
+            folder / f"time-{data}.png", dpi=90
+        )
+        _growth(records, data, "peak_mb", "peak memory of the fit, MB").savefig(
+            folder / f"memory-{data}.png", dpi=90
+        )
+        found[f"time-{data}.png"] = f"Time against rows: {data}"
+        found[f"memory-{data}.png"] = f"Memory against rows: {data}"
+    return found
+
+
+def _style(solver: str) -> dict[str, Any]:
+    """Colour, marker and label of a solver."""
+    place = list(solvers()).index(solver)
+    return {
+        "color": COLOURS[place % len(COLOURS)],
+        "marker": MARKERS[place % len(MARKERS)],
+        "label": solvers()[solver].title,
+        "linewidth": 1.6,
+        "markersize": 4.5,
+    }
+
+
+def _racers(records: list[Record]) -> list[str]:
+    """Solvers with answers, without the one that only tests the harness."""
+    there = {r["solver"] for r in answers(records)}
+    return [name for name, solver in solvers().items() if name in there and solver.uses_tol]
+
+
+def _shown(records: list[Record]) -> list[tuple[str, int]]:
+    """Tasks of which at least one solver was run at several tolerances."""
+    return [
+        (data, rows)
+        for data, rows in lines(records)
+        if any(len(answers(of(records, data, rows, s))) > 1 for s in _racers(records))
+    ]
+
+
+def _gaps(records: list[Record]) -> Any:
+    """One panel per task: left and below is better."""
+    from matplotlib.figure import Figure
+
+    shown = _shown(records)
+    columns = min(COLUMNS, len(shown))
+    height = math.ceil(len(shown) / columns)
+    figure = Figure(figsize=(3.2 * columns + 0.4, 2.6 * height + 0.7), layout="constrained")
+    panels = figure.subplots(height, columns, squeeze=False)
+    handles: dict[str, Any] = {}
+    for panel, (data, rows) in zip(panels.flat, shown, strict=False):
+        for name in _racers(records):
+            runs = answers(of(records, data, rows, name))
+            if runs:
+                times = [r["seconds"] for r in runs]
+                gaps = [max(r["relative_gap"], SMALLEST_GAP) for r in runs]
+                handles[name] = panel.loglog(times, gaps, **_style(name))[0]
+        panel.set_title(f"{data}, {rows:,} rows", fontsize=10)
+        _tidy(panel)
+    for panel in panels.flat[len(shown) :]:
+        panel.axis("off")
+    figure.supxlabel("time to fit, s", fontsize=10)
+    figure.supylabel("certified relative gap", fontsize=10)
+    names = [name for name in solvers() if name in handles]
+    figure.legend(
+        [handles[name] for name in names],
+        [solvers()[name].title for name in names],
+        loc="outside upper center",
+        ncols=min(6, len(names)),
+        frameon=False,
+        fontsize=10,
+    )
+    return figure
+
+
+def _growth(records: list[Record], data: str, what: str, label: str) -> Any:
+    """Runs that count, by rows; with times, the fitted lines and their exponents."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
+    panel = figure.subplots()
+    for name in _racers(records):
+        points = growth(records, data, name, what)
+        points = [(n, max(value, 0.1 if what == "peak_mb" else 1e-6)) for n, value in points]
+        if not points:
+            continue
+        style = _style(name)
+        slope = exponent(points) if what == "seconds" else None
+        if slope is not None:
+            style["label"] += f": $n^{{{slope:.2f}}}$"
+        panel.loglog(*zip(*points, strict=True), **style)
+    panel.set_xlabel(f"rows of {data}")
+    panel.set_ylabel(label)
+    panel.legend(frameon=False, fontsize=9)
+    _tidy(panel)
+    return figure
+
+
+def _tidy(panel: Any) -> None:
+    panel.grid(which="major", color="#dddddd", linewidth=0.6)
+    panel.set_axisbelow(True)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.tick_params(labelsize=8)
