@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 Record: TypeAlias = dict[str, Any]
 
 # what `status` of a record can be: an answer, however bad; none within the limit; an error; not
-# installed or not made for this; not tried, since a larger tol took too long already
-STATUSES = ("answer", "timeout", "failed", "absent", "skipped")
+# installed or not made for this
+STATUSES = ("answer", "timeout", "failed", "absent")
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Job:
         Seconds that a fit may take before its process is killed.
     repeat_for : float
         A short fit is repeated until so many seconds have passed, at most `repeats` times.
+    rest : float
+        Seconds for all but the first fit.
     """
 
     data: str
@@ -36,6 +38,7 @@ class Job:
     limit: float
     repeats: int = 3
     repeat_for: float = 20.0
+    rest: float = 3600.0
 
     @property
     def name(self) -> str:

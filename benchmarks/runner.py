@@ -23,7 +23,6 @@ from .plan import Leg
 from .records import Job, Record, Store, settled
 from .rule import fastest
 
-AFTERWARDS = 3600.0  # seconds for loading, predicting and certifying, beside those for the fit
 SMALLEST_TOL = 1e-7
 THREADS = (
     "OMP_NUM_THREADS",
@@ -74,7 +73,7 @@ def execute(module: str, argument: Any, threads: int, timeout: float) -> Record:
 
 def measured(job: Job) -> Record:
     """The record of a job, whatever happens to its process."""
-    record = job.facts | execute("measure", job.facts, job.threads, job.limit + AFTERWARDS)
+    record = job.facts | execute("measure", job.facts, job.threads, job.limit + job.rest)
     return {"measures": "fit"} | record
 
 
@@ -142,7 +141,8 @@ class Runner:
         return self.deadline is not None and time.monotonic() > self.deadline
 
     def _job(self, leg: Leg, name: str, tol: float, limit: float) -> Job:
-        return Job(leg.data, _rows(leg), name, tol, self.threads, limit, leg.repeats)
+        rows, threads = _rows(leg), self.threads
+        return Job(leg.data, rows, name, tol, threads, limit, leg.repeats, rest=leg.rest)
 
     def record(self, leg: Leg, name: str, tol: float, limit: float) -> Record:
         """A record from the store, or a new one."""
