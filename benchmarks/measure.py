@@ -33,7 +33,7 @@ LARGEST_DENSE = 4e9  # bytes
 def measure(job: Job) -> Record:
     """Load, warm up, fit, predict, certify."""
     task, solver = tasks()[job.data], solvers()[job.solver]
-    found = {"version": solver.version(), "when": time.strftime("%Y-%m-%d %H:%M")}
+    found: Record = {"version": solver.version(), "when": time.strftime("%Y-%m-%d %H:%M")}
     why = task.missing() or solver.absent()
     if why:
         return found | {"status": "absent", "reason": why}

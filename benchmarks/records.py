@@ -78,9 +78,8 @@ def settled(record: Record | None, limit: float) -> bool:
     """Whether a measurement need not be done again: it has an answer, or had its time."""
     if record is None:
         return False
-    return record["status"] == "answer" or (
-        record["status"] == "timeout" and record["limit"] >= 0.99 * limit
-    )
+    late = record["status"] == "timeout" and record["limit"] >= 0.99 * limit
+    return bool(late or record["status"] == "answer")
 
 
 def answers(records: Iterable[Record]) -> list[Record]:

@@ -33,7 +33,8 @@ def rows() -> tuple[Any, Any]:
         return values[:, :54], values[:, 54].astype(int)
     from sklearn.datasets import fetch_covtype
 
-    return fetch_covtype(return_X_y=True)
+    X, y = fetch_covtype(return_X_y=True)
+    return X, y
 
 
 def load(label: int, n: int) -> Split:

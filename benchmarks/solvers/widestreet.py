@@ -24,7 +24,7 @@ class Widestreet(Estimator):
     def estimator(self, task: Task, tol: float, threads: int) -> Any:
         import widestreet
 
-        kind = widestreet.SVC if task.kind == "svc" else widestreet.SVR
+        kind: Any = widestreet.SVC if task.kind == "svc" else widestreet.SVR
         ours = {"strategy": self.strategy, "n_jobs": threads, "random_state": 0}
         return kind(**self.parameters(task, tol), **ours)
 
