@@ -43,8 +43,8 @@ format: $(READY) ## let ruff and clang-format rewrite the sources
 	@$(BIN)/ruff format --quiet .
 	@$(if $(CORE),$(BIN)/clang-format -i $(CORE))
 
-race: $(RACE) ## time it against the other libraries
-	@$(BIN)/python -m benchmarks
+race: $(RACE) ## time it against the other libraries: hours; widestreet race --quick: five minutes
+	@$(BIN)/widestreet race --report docs/race.md
 
 clean: ## remove what was built, keep the virtual environment
 	@rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -32,10 +32,14 @@ def main(options: argparse.Namespace) -> int:
     if options.list:
         console.print(listing(), markup=False, soft_wrap=True)
         return 0
+    if options.no_run and not (options.out or Path()).exists():
+        raise ValueError(f"there is nothing to report on in {str(options.out)!r}")
     plan = narrowed(quick() if options.quick else full(), options)
     names = options.solver or list(solvers())
     out = options.out or Path("widestreet-race-quick" if options.quick else "widestreet-race")
-    threads = options.threads or machine.threads()
+    threads = machine.threads() if options.threads is None else options.threads
+    if threads < 1:
+        raise ValueError(f"--threads must be at least 1, got {threads}")
     store = Store(out)
     if not options.no_run:
         out.mkdir(parents=True, exist_ok=True)
@@ -109,8 +113,11 @@ def finish(store: Store, out: Path, page: Path | None, console: Console) -> None
     records = store.all()
     described = json.loads((out / "machine.json").read_text())
     report.write(records, described, out / PAGE, out)
+    report.write_json(records, described, out / "results.json")
     console.print("\n" + report.ratios(report.in_order(records)), markup=False, soft_wrap=True)
-    console.print(f"\nThe report with plots is {out / PAGE}.", markup=False, soft_wrap=True)
+    console.print(f"\nThe report is {out / PAGE}.", markup=False, soft_wrap=True)
+    if not list(out.glob("*.png")):
+        console.print('For plots: pip install "widestreet[race]"', markup=False)
     if page is not None:
         report.write(records, described, page, page.with_suffix(""))
         console.print(f"The page is {page}.", markup=False, soft_wrap=True)

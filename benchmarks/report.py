@@ -23,7 +23,7 @@ NOISY = 0.25  # processors that others may have used before a run is called dist
 
 
 def write(records: list[Record], machine: dict[str, str], page: Path, beside: Path) -> None:
-    """Write the page, and tables and plots into a folder beside it.
+    """Write the page, and results.csv and the plots into a folder beside it.
 
     Parameters
     ----------
@@ -33,19 +33,22 @@ def write(records: list[Record], machine: dict[str, str], page: Path, beside: Pa
     page : Path
         The Markdown file.
     beside : Path
-        Folder for results.csv, results.json and the plots.
+        That folder; the page's own, or one in it.
     """
     beside.mkdir(parents=True, exist_ok=True)
     page.parent.mkdir(parents=True, exist_ok=True)
     records = in_order(records)
     pictures = plots.draw(records, beside)
-    (beside / "results.json").write_text(
-        json.dumps({"machine": machine, "records": records}, indent=1)
-    )
     _csv(records, beside / "results.csv")
     where = _relative(beside, page)
     links = {name: f"![{title}]({where}{name})" for name, title in pictures.items()}
     page.write_text(text(records, machine, links))
+
+
+def write_json(records: list[Record], machine: dict[str, str], path: Path) -> None:
+    """Write everything that is known."""
+    known = {"machine": machine, "records": in_order(records)}
+    path.write_text(json.dumps(known, indent=1))
 
 
 def _relative(folder: Path, page: Path) -> str:

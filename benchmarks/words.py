@@ -18,8 +18,8 @@ fit on other rows. *time*: wall clock of the fit, the median of up to three if t
 that is not zero. *violation*, *relative gap* (primal less dual objective, divided by the larger),
 *dual objective*: of the solution, by the certificate; of several classes the worst pair and the
 sums. *test score*: accuracy, or the coefficient of determination for regression, on at most
-{test_rows} rows that were not trained on. *prediction*: seconds for these. `results.csv` and
-`results.json` beside the plots have all of it."""
+{test_rows} rows that were not trained on. *prediction*: seconds for these. `results.csv` beside the
+plots has all of it."""
 
 CAVEATS = """\
 - All libraries get the same rows: float64 in C order, or CSR. Where a library takes no CSR it gets

@@ -356,7 +356,13 @@ def test_the_report_is_written(tmp_path):
         rows = list(csv.DictReader(file))
     assert len(rows) == 13
     assert {"data", "rows", "solver", "tol", "seconds", "violation"} <= set(rows[0])
-    assert json.loads((folder / "results.json").read_text())["machine"] == {"processor": "abacus"}
+
+
+def test_everything_is_kept_as_json(tmp_path):
+    report.write_json(made_up(), {"processor": "abacus"}, tmp_path / "results.json")
+    found = json.loads((tmp_path / "results.json").read_text())
+    assert found["machine"] == {"processor": "abacus"}
+    assert len(found["records"]) == len(made_up())
 
 
 def test_the_report_can_do_without_plots(tmp_path, monkeypatch):
@@ -399,10 +405,19 @@ def test_the_command_races_and_reports(tmp_path, capsys, monkeypatch):
     assert main([*options, "--no-run"]) == 0
 
 
-@pytest.mark.parametrize("option", ["--data", "--solver"])
-def test_unknown_names_end_with_a_message(option, capsys, tmp_path):
-    assert main(["race", "--out", str(tmp_path), option, "nobody"]) == 2
-    assert "unknown: nobody" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--data", "nobody"], "unknown: nobody"),
+        (["--solver", "nobody"], "unknown: nobody"),
+        (["--threads", "0"], "--threads must be"),
+        (["--no-run"], "nothing to report on"),
+    ],
+    ids=str,
+)
+def test_bad_options_end_with_a_message(options, message, capsys, tmp_path):
+    assert main(["race", "--out", str(tmp_path / "out"), *options]) == 2
+    assert message in capsys.readouterr().err
 
 
 # -- data --------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def test_version(capsys):
     assert widestreet.__version__ == version("widestreet")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["race", "--help"]])
 def test_help(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         main(arguments)
@@ -60,6 +60,8 @@ def test_help(arguments, capsys):
         ["demo", "--test-rows", "1e400"],
         ["demo", "--tol", "small"],
         ["demo", "--out", "no/such/folder/street.png"],
+        ["race", "--threads", "few"],
+        ["race", "--slow"],
     ],
     ids=" ".join,
 )
