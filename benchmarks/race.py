@@ -19,9 +19,9 @@ from .files import DOWNLOAD
 from .plan import Plan, full, quick
 from .records import Job, Record, Store
 from .runner import Runner, execute
-from .tables import listing, outcome, seconds
+from .tables import digits, listing, outcome
 
-PAGE = "report.md"
+PAGE, MACHINE = "report.md", "machine.json"
 
 
 def main(options: argparse.Namespace) -> int:
@@ -32,18 +32,18 @@ def main(options: argparse.Namespace) -> int:
     if options.list:
         console.print(listing(), markup=False, soft_wrap=True)
         return 0
-    if options.no_run and not (options.out or Path()).exists():
-        raise ValueError(f"there is nothing to report on in {str(options.out)!r}")
     plan = narrowed(quick() if options.quick else full(), options)
     names = options.solver or list(solvers())
     out = options.out or Path("widestreet-race-quick" if options.quick else "widestreet-race")
     threads = machine.threads() if options.threads is None else options.threads
     if threads < 1:
         raise ValueError(f"--threads must be at least 1, got {threads}")
+    if options.no_run and not (out / MACHINE).exists():
+        raise ValueError(f"there is nothing to report on in {str(out)!r}")
     store = Store(out)
     if not options.no_run:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "machine.json").write_text(json.dumps(machine.describe(threads), indent=1))
+        (out / MACHINE).write_text(json.dumps(machine.describe(threads), indent=1))
         try:
             run(plan, names, store, threads, options.fresh, console)
         except KeyboardInterrupt:
@@ -56,10 +56,12 @@ def main(options: argparse.Namespace) -> int:
 
 def narrowed(plan: Plan, options: argparse.Namespace) -> Plan:
     """A plan with only what was asked for and what can be loaded."""
-    for chosen, known in ((options.data, tasks()), (options.solver, solvers())):
+    planned = {leg.data for leg in plan.legs}
+    for chosen, known in ((options.data, planned), (options.solver, solvers())):
         unknown = [name for name in chosen or [] if name not in known]
         if unknown:
-            raise ValueError(f"unknown: {', '.join(unknown)}; see widestreet race --list")
+            names = ", ".join(known)
+            raise ValueError(f"the {plan.name} race has no {', '.join(unknown)}; it has {names}")
     legs = [leg for leg in plan.legs if not options.data or leg.data in options.data]
     if options.limit:
         legs = [replace(leg, limit=min(leg.limit, options.limit)) for leg in legs]
@@ -111,7 +113,7 @@ def measure_small(store: Store, names: list[str], threads: int, fresh: bool, imp
 def finish(store: Store, out: Path, page: Path | None, console: Console) -> None:
     """Write the report, and the page if one was asked for; print the comparison."""
     records = store.all()
-    described = json.loads((out / "machine.json").read_text())
+    described = json.loads((out / MACHINE).read_text())
     report.write(records, described, out / PAGE, out)
     report.write_json(records, described, out / "results.json")
     console.print("\n" + report.ratios(report.in_order(records)), markup=False, soft_wrap=True)
@@ -143,7 +145,7 @@ def _watcher(progress: Progress, bar: Any) -> Any:
             return
         said = outcome(record)
         if record["status"] == "answer":
-            said = f"{seconds(record['seconds'])} s, violation {record['violation']:.1e}"
+            said = f"{digits(record['seconds'])} s, violation {record['violation']:.1e}"
         clock = time.strftime("%H:%M:%S", time.gmtime(time.perf_counter() - begun))
         progress.console.print(f"{clock} {what}: {said}", markup=False, soft_wrap=True)
 

@@ -15,7 +15,7 @@ from .records import Record, answers
 from .rule import FEASIBLE, TARGET
 from .small import FITS, SIZES, ratio
 from .solver import CACHE_MB
-from .tables import CELLS, cells, markdown, seconds
+from .tables import CELLS, cells, digits, markdown
 from .task import TEST_ROWS
 from .words import CAVEATS, COLUMNS, METHOD, REPEAT
 
@@ -134,7 +134,7 @@ def ratios(records: list[Record]) -> str:
     lines = []
     for data, rows in comparison.lines(records):
         ours = comparison.judge(comparison.of(records, data, rows, OURS))
-        line = [data, f"{rows:,}", seconds(ours.best["seconds"]) if ours.best else _miss(ours)]
+        line = [data, f"{rows:,}", digits(ours.best["seconds"]) if ours.best else _miss(ours)]
         for name in others:
             theirs = comparison.judge(comparison.of(records, data, rows, name))
             line.append(_times(theirs, ours))
@@ -146,21 +146,21 @@ def _times(theirs: Outcome, ours: Outcome) -> str:
     """A cell of the comparison."""
     found = comparison.ratio(theirs, ours)
     if found is not None:
-        return f"{found:.3g}" if found < 100 else f"{found:,.0f}"
+        return digits(found)
     if theirs.best is not None:
-        return f"{seconds(theirs.best['seconds'])} s"
+        return f"{digits(theirs.best['seconds'])} s"
     least = comparison.at_least(theirs, ours)
-    return (f"more than {least:.2g}: " if least is not None else "") + _miss(theirs)
+    return (f"more than {digits(least)}: " if least is not None else "") + _miss(theirs)
 
 
 def _miss(outcome: Outcome) -> str:
     """Why there is no time to compare."""
     if outcome.closest is not None:
         r = outcome.closest
-        late = f", no answer in {seconds(outcome.limit)} s below" if outcome.limit else ""
-        return f"never; {r['violation']:.1e} at tol {r['tol']:g} ({seconds(r['seconds'])} s){late}"
+        late = f", no answer in {digits(outcome.limit)} s below" if outcome.limit else ""
+        return f"never; {r['violation']:.1e} at tol {r['tol']:g} ({digits(r['seconds'])} s){late}"
     if outcome.limit:
-        return f"no answer in {seconds(outcome.limit)} s"
+        return f"no answer in {digits(outcome.limit)} s"
     return outcome.reason.replace("|", "/") or "not run"
 
 
@@ -200,7 +200,7 @@ def _growths(records: list[Record], links: dict[str, str]) -> str:
             slope = comparison.exponent(points)
             if points:
                 power = "too few sizes" if slope is None else f"{slope:.2f}"
-                sizes = ", ".join(f"{n:,}: {seconds(s)} s" for n, s in points)
+                sizes = ", ".join(f"{n:,}: {digits(s)} s" for n, s in points)
                 lines.append([solvers()[name].title, power, sizes])
         parts += [
             f"## Growth with the number of rows: {data}",

@@ -32,7 +32,7 @@ def cells(record: Record) -> list[str]:
     if record["status"] != "answer":
         return [outcome(record), *[""] * 7]
     return [
-        seconds(record["seconds"]),
+        digits(record["seconds"]),
         f"{record['peak_mb']:,.0f}",
         f"{record['n_sv']:,}",
         f"{record['violation']:.1e}",
@@ -47,7 +47,7 @@ CELLS = ["time, s", "peak, MB", "SVs", "violation", "relative gap", "dual object
 CELLS += ["prediction, s"]
 
 
-def seconds(value: float) -> str:
+def digits(value: float) -> str:
     """Three digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
@@ -55,7 +55,7 @@ def seconds(value: float) -> str:
 def outcome(record: Record) -> str:
     """Why there is no answer."""
     if record["status"] == "timeout":
-        return f"no answer in {seconds(record['limit'])} s"
+        return f"no answer in {digits(record['limit'])} s"
     return f"{record['status']}: {record.get('reason', '')}".rstrip(": ").replace("|", "/")
 
 
