@@ -417,6 +417,18 @@ NB_MODULE(_core, m) {
       },
       "rows"_a, "label"_a.noconvert(), "threads"_a);
   m.def(
+      "similar_together",
+      [](const HeldRows& rows, int threads) {
+        require_threads(threads);
+        std::vector<int64_t> order(rows.view.n);
+        {
+          nb::gil_scoped_release release;
+          similar_together(rows.view, order.data(), threads);
+        }
+        return give(std::move(order));
+      },
+      "rows"_a, "threads"_a);
+  m.def(
       "largest_square",
       [](const HeldRows& rows, int threads) {
         require_threads(threads);

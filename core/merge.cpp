@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "parallel.hpp"
@@ -56,7 +57,8 @@ bool equal_rows(const Rows& rows, int64_t i, int64_t j) {
   }
 }
 
-constexpr int64_t kRange = 1024;  // rows looked at by one thread at a time
+constexpr int64_t kRange = 1024;   // rows looked at by one thread at a time
+constexpr int64_t kSample = 4096;  // rows that tell which columns are set how often
 
 }  // namespace
 
@@ -85,6 +87,53 @@ int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int t
     }
   }
   return distinct;
+}
+
+namespace {
+
+// Calls f(k) for every column k in which row i is not zero.
+template <class F>
+void for_nonzeros(const Rows& rows, int64_t i, F&& f) {
+  if (rows.storage == Rows::Storage::dense) {
+    for (int64_t k = 0; k < rows.d; ++k)
+      if (dense_value(rows, i, k) != 0) f(k);
+  } else {
+    for (int64_t p = rows.begin_of(i); p < rows.begin_of(i + 1); ++p)
+      if (rows.value_at(p) != 0) f(rows.column_at(p));
+  }
+}
+
+// The columns that tell rows apart best: set in about half of them. At most 64, the best first.
+std::vector<int64_t> telling_columns(const Rows& rows) {
+  const int64_t step = std::max<int64_t>(1, rows.n / kSample);
+  std::vector<int64_t> count(rows.d, 0), columns;
+  for (int64_t i = 0; i < rows.n; i += step) for_nonzeros(rows, i, [&](int64_t k) { ++count[k]; });
+  const int64_t seen = (rows.n + step - 1) / step;
+  for (int64_t k = 0; k < rows.d; ++k)
+    if (count[k] > 0 && count[k] < seen) columns.push_back(k);
+  auto balance = [&](int64_t k) { return std::min(count[k], seen - count[k]); };
+  std::stable_sort(columns.begin(), columns.end(),
+                   [&](int64_t a, int64_t b) { return balance(a) > balance(b); });
+  columns.resize(std::min<size_t>(columns.size(), 64));
+  return columns;
+}
+
+}  // namespace
+
+void similar_together(const Rows& rows, int64_t* order, int threads) {
+  const std::vector<int64_t> columns = telling_columns(rows);
+  std::vector<uint64_t> bit(rows.d, 0);
+  for (size_t c = 0; c < columns.size(); ++c) bit[columns[c]] = uint64_t(1) << (63 - c);
+  std::vector<std::pair<uint64_t, int64_t>> pattern(rows.n);
+  for_ranges(rows.n, kRange, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      uint64_t bits = 0;
+      for_nonzeros(rows, i, [&](int64_t k) { bits |= bit[k]; });
+      pattern[i] = {bits, i};
+    }
+  });
+  std::sort(pattern.begin(), pattern.end());
+  for (int64_t i = 0; i < rows.n; ++i) order[i] = pattern[i].second;
 }
 
 double largest_square(const Rows& rows, int threads) {

@@ -1,4 +1,5 @@
-// What is found out about rows before training: which are equal, and how long they are.
+// What is found out about rows before training: which are equal or similar, and how
+// long they are.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,10 @@ namespace widestreet {
 // Zeros of either sign are equal. CSR rows must have sorted columns without repetition; explicit
 // zeros are ignored. Returns the number of distinct (row, label) pairs.
 int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int threads);
+
+// Rows whose nonzeros are in the same columns come together, so that neighbours can be met together
+// (sparse.hpp). Sets: order[0..n) to a permutation of the rows.
+void similar_together(const Rows& rows, int64_t* order, int threads);
 
 // The largest |x|^2 of a row, relative to the centre where there is one.
 double largest_square(const Rows& rows, int threads);

@@ -6,6 +6,7 @@
 // match are visited.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -14,7 +15,7 @@
 namespace widestreet {
 namespace WIDESTREET_ISA {
 
-constexpr double kJointBelow = 0.5;      // columns per nonzero under which rows are met together
+constexpr double kJointBelow = 0.5;      // work per nonzero under which rows are met together
 constexpr double kInvertedBelow = 0.03;  // density under which the inverted panel wins
 constexpr int64_t kInvertedRows = 4096;  // right rows of an inverted panel
 
@@ -105,30 +106,36 @@ inline void sparse_tiles(const SparseRow<T>& x, const Panel<T>& panel, int64_t t
     for (int64_t t = t0; t < t1; ++t) sparse_group<kind, T, 1>(x, panel, t, fold.degree, emit);
 }
 
-// kRows left rows whose nonzeros share columns, as neighbours in many data sets do: all columns in
-// which one of them is set, and the values of all of them there.
+// kRows left rows whose nonzeros share columns, as neighbours of similar rows do: the columns in
+// which all of them are the same, which are met once for all, and those in which they differ.
 template <class T>
 struct JointRows {
-  std::vector<int64_t> place;
-  std::vector<T> value;  // columns x kRows
+  std::vector<int64_t> same_place, place;
+  std::vector<T> same_value;
+  std::vector<T> value;  // columns in which rows differ x kRows
   T start[kRows];
 
-  // Returns whether the rows together are less work than one by one: a column costs kRows
-  // multiply-adds for each vector of the panel, a nonzero alone one that waits for its load.
-  // `slot` has an entry below zero for each place, before and after.
+  // Returns whether the rows together are less work than one by one: a column in which they differ
+  // costs kRows multiply-adds for each vector of the panel, a nonzero alone one that waits for its
+  // load. `slot` has an entry below zero for each column, before and after.
   bool read(const SparseRow<T>* x, std::vector<int32_t>& slot) {
     int64_t apart = 0;
     place.clear();
+    shared.clear();
     for (int r = 0; r < kRows; ++r) {
       apart += x[r].size;
       for (int64_t p = 0; p < x[r].size; ++p) {
         int32_t& at = slot[x[r].place[p] / Panel<T>::width];
-        if (at >= 0) continue;
-        at = int32_t(place.size());
-        place.push_back(x[r].place[p]);
+        if (at < 0) {
+          at = int32_t(place.size());
+          place.push_back(x[r].place[p]);
+          shared.push_back(0);
+        }
+        ++shared[at];
       }
     }
-    const bool joint = double(place.size()) <= kJointBelow * double(apart);
+    const int64_t full = std::count(shared.begin(), shared.end(), kRows);
+    bool joint = worth_it(int64_t(place.size()) - full, full, apart);  // as far as one can tell
     if (joint) {
       value.assign(place.size() * kRows, T(0));
       for (int r = 0; r < kRows; ++r) {
@@ -138,7 +145,38 @@ struct JointRows {
       }
     }
     for (const int64_t at : place) slot[at / Panel<T>::width] = -1;
+    if (joint) {
+      set_same_apart();
+      joint = worth_it(int64_t(place.size()), int64_t(same_place.size()), apart);
+    }
     return joint;
+  }
+
+ private:
+  std::vector<int> shared;  // how many of the rows use a column
+
+  static bool worth_it(int64_t different, int64_t same, int64_t apart) {
+    return double(different * kRows + same) <= kJointBelow * kRows * double(apart);
+  }
+
+  // Moves columns in which all rows are the same out of the others. Sets: all but start.
+  void set_same_apart() {
+    same_place.clear();
+    same_value.clear();
+    size_t kept = 0;
+    for (size_t c = 0; c < place.size(); ++c) {
+      const T* v = &value[c * kRows];
+      if (std::all_of(v + 1, v + kRows, [&](T other) { return other == v[0]; })) {
+        same_place.push_back(place[c]);
+        same_value.push_back(v[0]);
+        continue;
+      }
+      place[kept] = place[c];
+      std::copy_n(v, kRows, &value[kept * kRows]);
+      ++kept;
+    }
+    place.resize(kept);
+    value.resize(kept * kRows);
   }
 };
 
@@ -152,6 +190,18 @@ inline void joint_tile(const JointRows<T>& x, const Panel<T>& panel, int64_t t, 
   if constexpr (kind == KernelKind::laplacian) {
     first[0] -= load(&panel.l1_norm[t * width]);
     first[1] -= load(&panel.l1_norm[t * width + lanes]);
+  }
+  for (size_t p = 0; p < x.same_place.size(); ++p) {
+    const T* s = tile + x.same_place[p];
+    const T v = x.same_value[p];
+    const Vec<T> s0 = load(s), s1 = load(s + lanes);
+    if constexpr (kind == KernelKind::laplacian) {
+      first[0] -= magnitude<T>(v - s0) - magnitude<T>(s0);
+      first[1] -= magnitude<T>(v - s1) - magnitude<T>(s1);
+    } else {
+      first[0] += v * s0;
+      first[1] += v * s1;
+    }
   }
   Vec<T> z[kRows][2];
   for (int r = 0; r < kRows; ++r) {

@@ -108,3 +108,28 @@ def test_the_centre_does_not_matter(rng):
     label = np.zeros(50)
     centred = _core.Rows.dense(X, np.array([0.3, -1e9]))
     assert np.array_equal(_core.first_equal(centred, label, 1)[0], first_equal(X, label)[0])
+
+
+# -- similar rows together -----------------------------------------------------------------------
+
+
+def one_hot(rng, n: int, categories: tuple[int, ...] = (3, 5), numeric: int = 2):
+    """Rows of numbers beside categories, as columns of zeros and ones."""
+    parts = [np.eye(k)[rng.integers(k, size=n)] for k in categories]
+    return np.hstack([rng.normal(size=(n, numeric)), *parts])
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_of_one_pattern_are_neighbours(storage, threads, rng):
+    X = one_hot(rng, 3000)
+    order = _core.similar_together(native.rows(STORAGES[storage](X)), threads)
+    assert np.sort(order).tolist() == list(range(3000))
+    pattern = (X[order] != 0) @ (1 << np.arange(X.shape[1]))
+    changes = np.count_nonzero(np.diff(pattern))
+    assert changes == len(np.unique(pattern)) - 1
+
+
+def test_rows_that_cannot_be_told_apart_stay_in_order():
+    order = _core.similar_together(native.rows(np.ones((100, 3))), 1)
+    assert order.tolist() == list(range(100))

@@ -121,6 +121,43 @@ def test_scan(kind, dtype, storage, rng):
     assert_scan(out, K[np.ix_(I, J)], coef[:9], dtype, before=before)
 
 
+def one_hot(rng, n: int) -> np.ndarray:
+    """Numbers, some of them zero, beside categories: rows that share much with their like."""
+    X = np.hstack([rng.normal(size=(n, 3)), np.eye(9)[rng.integers(9, size=n)], np.zeros((n, 9))])
+    X[rng.random(n) < 0.3, 0] = 0.0
+    return X
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+@every_dtype
+@pytest.mark.parametrize("storage", ["C float64", "csr int32 float64"])
+@pytest.mark.parametrize("subset", [False, True])
+def test_similar_rows_met_together(kind, dtype, storage, subset, rng):
+    """Whatever order the rows are met in, each gets its own result."""
+    X = one_hot(rng, 500)
+    rows = as_rows(STORAGES[storage](X))
+    gram = Gram(NATIVE[kind](**PARAMS[kind]), rows)
+    K = kernels.matrix(kind, X, X, **PARAMS[kind])
+    I = rng.permutation(500)[:301] if subset else None
+    J = rng.permutation(500)[:77]
+    coef, before = rng.normal(size=(2, 77)), rng.normal(size=(2, 500 if I is None else 301))
+    assert gram._backend.together(I, len(J)) is not None
+    part = K[:, J] if I is None else K[np.ix_(I, J)]
+    assert_kernel(gram.block(I, J, dtype=dtype), part, dtype)
+    found = gram.scan(I, J, coef, dtype=dtype, out=before.copy())
+    for line in range(2):
+        assert_scan(found[line], part, coef[line], dtype, before=before[line])
+    assert_scan(gram.scan(I, J, coef[0], dtype=dtype), part, coef[0], dtype)
+
+
+def test_rows_named_twice(rng):
+    X = one_hot(rng, 200)
+    gram = Gram(RBF(0.5), as_rows(X))
+    I, J = np.repeat(np.arange(100), 2), np.arange(100)
+    K = kernels.matrix("rbf", X, X, gamma=0.5)
+    np.testing.assert_allclose(gram.scan(I, J, np.ones(100)), K[np.ix_(I, J)].sum(axis=1))
+
+
 @every_kind
 def test_scan_of_nothing(kind):
     gram, _ = make(kind)

@@ -133,10 +133,13 @@ class Gram:
         if width == 0:
             return out
         begun = time.perf_counter()
+        rows = np.arange(height) if out_rows is None else out_rows
+        order = self._backend.together(I, width)
+        if order is not None:
+            I, rows = order if I is None else I[order], rows[order]
         for place in self._pieces(height, width):
             part = np.arange(place.start, place.stop) if I is None else I[place]
-            rows = np.arange(place.start, place.stop) if out_rows is None else out_rows[place]
-            self._backend.fill(part, J, out, rows)
+            self._backend.fill(part, J, out, rows[place])
         self._count(height * width, begun)
         return out
 
@@ -161,10 +164,16 @@ class Gram:
             return out
         begun = time.perf_counter()
         coef = np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64)
+        order = self._backend.together(I, width)
         sums = np.atleast_2d(out)
+        if order is not None:
+            I = order if I is None else I[order]
+            sums = np.take(sums, order, axis=1)
         for place in self._pieces(height, width):
             part = np.arange(place.start, place.stop) if I is None else I[place]
             self._backend.add_scan(part, J, coef, sums[:, place], dtype == np.float64)
+        if order is not None:
+            out[..., order] = sums if out.ndim > 1 else sums[0]
         self._count(height * width, begun)
         return out
 

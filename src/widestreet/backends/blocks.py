@@ -42,6 +42,9 @@ class BlockBackend:
         places = [slice(a, min(a + step, count)) for a in range(0, count, step)]
         return [(place, place if I is None else I[place]) for place in places]
 
+    def together(self, I: Ints | None, width: int) -> None:
+        """No order of the rows saves work."""
+
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
     ) -> None:

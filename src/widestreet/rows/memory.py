@@ -37,6 +37,15 @@ class DenseRows:
     def shape(self) -> tuple[int, int]:
         return self.values.shape[0], self.values.shape[1]
 
+    @property
+    def few_nonzeros(self) -> bool:
+        """Whether the core goes by the nonzeros of a row."""
+        return self.skip_zeros
+
+    def density(self) -> float:
+        """Part of the values that are not zero, more or less."""
+        return _density(self.values)
+
     @cached_property
     def native(self) -> _core.Rows:
         return _core.Rows.dense(self.values, self.centre, self.skip_zeros)
@@ -63,6 +72,12 @@ class CsrRows:
     @property
     def shape(self) -> tuple[int, int]:
         return self.values.shape[0], self.values.shape[1]
+
+    few_nonzeros = True
+
+    def density(self) -> float:
+        """Part of the values that are stored."""
+        return float(self.values.nnz) / max(1, self.shape[0] * self.shape[1])
 
     @cached_property
     def native(self) -> _core.Rows:
