@@ -20,7 +20,7 @@ from widestreet.shard import Candidates
 # Pair steps times rows of a block in one native call: some hundredths of a second.
 _CALL_WORK = 5e7
 _ROUND_TO = 16  # arrays grow by multiples of this
-_NEARLY_ALL = 0.7  # of the capacity: from here on, all of it is taken at once
+_APART = 16  # values between two rows of a tile, lest a column falls into one set of the cache
 _COPY_BYTES = 1 << 26  # of a tile, copied at a time when it grows
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -77,19 +77,18 @@ class WorkingSet:
         return self.tile.dtype == np.float64
 
     def _reserve(self, room: int) -> None:
-        """Make room for this many rows. Sets: all arrays.
+        """Make room for this many rows, and up to twice as many. Sets: all arrays.
 
-        There is no slack, unless the end is near: the set grows by large steps anyway, and new
-        memory is dear.
+        What is not touched costs no memory, and touching new memory is dear.
         """
         if room <= len(self.ids):
             return
-        length = self.capacity if room > _NEARLY_ALL * self.capacity else room
-        length = -(-max(length, room) // _ROUND_TO) * _ROUND_TO
+        length = max(room, min(self.capacity, 1 << (room - 1).bit_length()))
+        length = -(-length // _ROUND_TO) * _ROUND_TO
         names = ("ids", "place", "entered", "score", "target", "lower", "upper", "beta", "group")
         for name in names:
             setattr(self, name, _grown(getattr(self, name), length))
-        tile = np.empty((length, length), dtype=self.tile.dtype)
+        tile = np.empty((length, length + _APART), dtype=self.tile.dtype)[:, :length]
         step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
         for a in range(0, self.size, step):
             self.gram.between()
@@ -149,9 +148,9 @@ class WorkingSet:
 
     def use_double(self) -> None:
         """Compute the tile anew in float64. Sets: tile."""
-        shape = self.tile.shape
+        length = len(self.tile)
         self.tile = np.empty((0, 0))  # the old one goes before the new one comes
-        self.tile = np.empty(shape, dtype=np.float64)
+        self.tile = np.empty((length, length + _APART))[:, :length]
         if self.size:
             self._compute(np.arange(self.size))
 
