@@ -179,7 +179,9 @@ void scan_kernel(const ScanTask& task) {
   auto make_sink = [&](int64_t from, int64_t to, auto&& use) {
     const Coefficients<T> coef(task, from, to);
     if (task.sets == 1)
-      use(OneSum<T>(task, coef));
+      use(FewSums<T, 1>(task, coef));
+    else if (task.sets == 2)
+      use(FewSums<T, 2>(task, coef));
     else
       use(ManySums<T>(task, coef));
   };

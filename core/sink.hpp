@@ -34,41 +34,45 @@ struct Coefficients {
   }
 };
 
-// One sum per left row, the kernel values never leaving the registers.
-template <class T>
-struct OneSum {
+// One or two sums per left row, the kernel values never leaving the registers.
+template <class T, int sums>
+struct FewSums {
   static constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
   const ScanTask& task;
   const Coefficients<T>& coef;
   int64_t first = 0, count = 0;
-  Vec<T> partial[kBlock];
-  WideSum total[kBlock];
+  Vec<T> partial[kBlock][sums];
+  WideSum total[kBlock][sums];
 
-  OneSum(const ScanTask& t, const Coefficients<T>& c) : task(t), coef(c) {}
+  FewSums(const ScanTask& t, const Coefficients<T>& c) : task(t), coef(c) {}
 
   void begin(int64_t from, int64_t rows) {
     first = from;
     count = rows;
-    std::fill_n(partial, count, Vec<T>{});
-    std::fill_n(total, count, WideSum{});
+    std::fill_n(partial[0], count * sums, Vec<T>{});
+    std::fill_n(total[0], count * sums, WideSum{});
   }
   void take(int64_t r, int64_t t, Vec<T> k0, Vec<T> k1) {
-    const T* c = &coef.values[t * width];
-    partial[r] += load(c) * k0;
-    partial[r] += load(c + lanes) * k1;
-  }
-  void flush(int64_t, int64_t) {
-    for (int64_t r = 0; r < count; ++r) {
-      total[r].add(partial[r]);
-      partial[r] = Vec<T>{};
+    for (int q = 0; q < sums; ++q) {
+      const T* c = &coef.values[q * coef.padded + t * width];
+      partial[r][q] += load(c) * k0;
+      partial[r][q] += load(c + lanes) * k1;
     }
   }
+  void flush(int64_t, int64_t) {
+    for (int64_t r = 0; r < count; ++r)
+      for (int q = 0; q < sums; ++q) {
+        total[r][q].add(partial[r][q]);
+        partial[r][q] = Vec<T>{};
+      }
+  }
   void end() {
-    for (int64_t r = 0; r < count; ++r) task.out[first + r] += total[r].total();
+    for (int64_t r = 0; r < count; ++r)
+      for (int q = 0; q < sums; ++q) task.out[q * task.out_ld + first + r] += total[r][q].total();
   }
 };
 
-// Several sums per left row: the values of kChunk tiles wait in a buffer that stays in the cache.
+// More sums per left row: the values of kChunk tiles wait in a buffer that stays in the cache.
 template <class T>
 struct ManySums {
   static constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;

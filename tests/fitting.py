@@ -107,7 +107,7 @@ def solve_dual(
 
     def check(beta: np.ndarray) -> Check:
         found = examine(Gram(kernel, rows, threads=threads), dual, beta)
-        return Check(found.violation, found.score)
+        return Check(found.violation, found.score, found.exact)
 
     engine = WorkingSetEngine(
         Fleet.of(gram, dual, threads=threads, parts=parts, runner=runner),

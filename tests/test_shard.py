@@ -285,7 +285,7 @@ def test_refresh_accepts_scores_outside_the_working_set():
     inside = np.array([3, 50])
     lab.shard.take(inside)
     before = lab.shard.score[inside]
-    lab.shard.refresh(lab.score, lab.model.version)
+    lab.shard.refresh(lab.score, np.ones(len(lab.score), dtype=bool), lab.model.version)
     outside = np.setdiff1d(np.arange(lab.rows), inside)
     assert np.array_equal(lab.shard.score[outside], lab.score[outside])
     assert np.array_equal(lab.shard.score[inside], before)

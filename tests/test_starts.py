@@ -37,7 +37,7 @@ class Bench:
     def engine(self, strategy=TINY, *, checked=True, budget=None, capacity=1 << 20, **options):
         def check(beta):
             found = examine(self.gram, self.dual, beta)
-            return Check(found.violation, found.score)
+            return Check(found.violation, found.score, found.exact)
 
         return WorkingSetEngine(
             Fleet.of(self.gram, self.dual),

@@ -8,6 +8,10 @@ Everything is recomputed in float64 over all rows from the coefficients alone:
     primal       P = 1/2 c'u + sum_g min_b [ b total_g + sum_v loss_v(F_v - b) ],
                  loss_v(f) = max(upper_v f, lower_v f)
 
+Rows that cannot matter may be spared float64: a row without coefficient whose float32 score and the
+proven bound on its error leave no doubt that it neither violates nor has a loss contributes nothing
+to any of these figures, whatever its exact score is (`scores_that_matter`).
+
 P >= D for every feasible point when the kernel is positive semidefinite, so gap = P - D bounds the
 distance of either from the optimum. The minimum over the bias is found exactly: the bracket is
 convex and piecewise linear in b with its kinks at the F_v.
@@ -19,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widestreet.arrays import Floats, Ints
+from widestreet.arrays import Bools, Floats, Ints
 from widestreet.duals import Dual
 from widestreet.gram import Gram
 
@@ -27,6 +31,10 @@ STATUSES = ("optimal", "time_limit", "iteration_limit", "interrupted", "approxim
 
 # Constraints may be broken by rounding only: this part of the boxes' width or of their sum.
 _FEASIBLE = 1e-10
+
+_LARGE = 10_000_000  # kernel values from which on it pays to ask which rows matter
+_SAMPLE = 500  # rows that tell how many do
+_MANY = 0.35  # of them: more, and float64 throughout is cheaper
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,9 @@ class Examination:
     Attributes
     ----------
     score : ndarray of shape (n,)
-        Exact scores of all rows.
+        Scores of all rows.
+    exact : ndarray of bool, shape (n,)
+        Which of them are in float64: all those that matter.
     bias : ndarray of shape (groups,)
         Best bias of each group: the middle of the minimisers of the primal.
     primal, dual, violation, infeasibility : float
@@ -79,6 +89,7 @@ class Examination:
     """
 
     score: Floats
+    exact: Bools
     bias: Floats
     primal: float
     dual: float
@@ -139,8 +150,100 @@ def scores(gram: Gram, beta: Floats, place: Ints | None = None) -> Floats:
     return gram.scan(place, columns, coef[support], dtype=np.float64)
 
 
+def scores_that_matter(
+    gram: Gram, dual: Dual, beta: Floats, place: Ints | None = None
+) -> tuple[Floats, Bools]:
+    """Scores of all rows, in float64 wherever that can make a difference to an examination.
+
+    Returns
+    -------
+    score : ndarray of shape (n,)
+    exact : ndarray of bool, shape (n,)
+        Which scores are in float64. The others leave no doubt about what they say.
+    """
+    found = _Scores(gram, dual, beta, place)
+    found.settle(np.flatnonzero(beta.any(axis=0)))
+    rest = np.flatnonzero(~found.exact)
+    sample = rest[:: max(1, len(rest) // _SAMPLE)].copy()
+    large = len(rest) * len(found.support) > _LARGE
+    if not (large and found.estimate(sample) and found.doubtful(sample).mean() < _MANY):
+        found.settle(rest)
+        return found.score, found.exact
+    found.estimate(rest)
+    while len(doubtful := rest[found.doubtful(rest)]):
+        found.settle(doubtful)
+        rest = rest[~found.exact[rest]]
+    return found.score, found.exact
+
+
+class _Scores:
+    """Scores on their way to be exact where they matter.
+
+    Attributes
+    ----------
+    score, error : ndarray of shape (n,)
+        Of each row, and by how much it is off at the most.
+    exact : ndarray of bool, shape (n,)
+    """
+
+    def __init__(self, gram: Gram, dual: Dual, beta: Floats, place: Ints | None) -> None:
+        self.gram, self.dual, self.beta, self.place = gram, dual, beta, place
+        coef = beta.sum(axis=0)
+        self.support = np.flatnonzero(coef)
+        self.coef = coef[self.support]
+        self.score, self.error = np.zeros(len(coef)), np.zeros(len(coef))
+        self.exact: Bools = np.zeros(len(coef), dtype=bool)
+
+    def _at(self, rows: Ints) -> Ints:
+        return rows if self.place is None else self.place[rows]
+
+    def settle(self, rows: Ints) -> None:
+        """Scores in float64. Sets: score, error and exact of the rows."""
+        columns = self._at(self.support)
+        self.score[rows] = self.gram.scan(self._at(rows), columns, self.coef, dtype=np.float64)
+        self.exact[rows], self.error[rows] = True, 0.0
+
+    def estimate(self, rows: Ints) -> bool:
+        """Scores in float32, if a bound on their error is known. Sets: score and error."""
+        rough = self.gram.rough_scan(self._at(rows), self._at(self.support), self.coef)
+        if rough is None:
+            return False
+        self.score[rows], self.error[rows] = rough
+        return True
+
+    def doubtful(self, rows: Ints) -> Bools:
+        """Which rows without coefficient may violate or have a loss, given those that are exact.
+
+        At a bound of zero, a variable that may grow has no loss while F is below the bias, and
+        does not set the violation while F is below the highest of the others; likewise one that
+        may shrink. Nor do such variables move the best bias: to its slope they contribute nothing.
+        """
+        dual, known = self.dual, np.flatnonzero(self.exact)
+        f, beta = dual.target[:, known] - self.score[known], self.beta[:, known]
+        lower, upper = dual.lower[:, known], dual.upper[:, known]
+        middle = dual.target[:, rows] - self.score[rows]
+        least, most = middle - self.error[rows], middle + self.error[rows]
+        found = np.zeros(len(rows), dtype=bool)
+        for g, total in enumerate(dual.total):
+            mine, here = dual.group[:, known] == g, dual.group[:, rows] == g
+            if not mine.any():
+                return ~found
+            left, right = flat_part(f[mine], lower[mine], upper[mine], float(total))
+            highest = np.max(f, where=mine & (beta < upper), initial=-np.inf)
+            lowest = np.min(f, where=mine & (beta > lower), initial=np.inf)
+            grow = here & (dual.upper[:, rows] > 0) & ~(most < min(highest, left))
+            shrink = here & (dual.lower[:, rows] < 0) & ~(least > max(lowest, right))
+            found |= (grow | shrink).any(axis=0)
+        return found
+
+
 def examine(
-    gram: Gram, dual: Dual, beta: Floats, place: Ints | None = None, score: Floats | None = None
+    gram: Gram,
+    dual: Dual,
+    beta: Floats,
+    place: Ints | None = None,
+    score: Floats | None = None,
+    exact: Bools | None = None,
 ) -> Examination:
     """Examine a point over all rows in float64.
 
@@ -153,20 +256,24 @@ def examine(
     place : ndarray, optional
         Where row i of the dual stands among the rows of the Gram.
     score : ndarray, optional
-        What `scores` returns, if that is known already.
+        What `scores` or `scores_that_matter` returns, if that is known already.
+    exact : ndarray of bool, optional
+        What `scores_that_matter` returns beside it; all of them by default.
     """
     convex = gram.kernel.positive
     if score is None:
         score = scores(gram, beta, place)
+    if exact is None:
+        exact = np.ones(len(score), dtype=bool)
     bias = np.zeros(dual.groups)
     if not np.isfinite(score).all():  # comparisons with what is no number prove nothing
         inf = float("inf")
-        return Examination(score, bias, inf, -inf, inf, infeasibility(dual, beta), convex)
+        return Examination(score, exact, bias, inf, -inf, inf, infeasibility(dual, beta), convex)
     norm = float(beta.sum(axis=0) @ score)
     f = dual.target - score
     loss = violation = 0.0
     for g, total in enumerate(dual.total):
-        mine = dual.group == g
+        mine = (dual.group == g) & exact
         values, lower, upper = f[mine], dual.lower[mine], dual.upper[mine]
         bias[g] = best_bias(values, lower, upper, float(total))
         excess = values - bias[g]
@@ -176,6 +283,7 @@ def examine(
         violation = max(violation, float(highest - lowest))
     return Examination(
         score=score,
+        exact=exact,
         bias=bias,
         primal=0.5 * norm + loss,
         dual=float((dual.target * beta).sum()) - 0.5 * norm,
@@ -201,8 +309,17 @@ def infeasibility(dual: Dual, beta: Floats) -> float:
 def best_bias(f: Floats, lower: Floats, upper: Floats, total: float) -> float:
     """Minimise b total + sum max(upper (f - b), lower (f - b)) over b.
 
+    The middle is returned where the minimiser is an interval.
+    """
+    left, right = flat_part(f, lower, upper, total)
+    return left if left == right else 0.5 * (left + right)
+
+
+def flat_part(f: Floats, lower: Floats, upper: Floats, total: float) -> tuple[float, float]:
+    """The interval of minimisers of b total + sum max(upper (f - b), lower (f - b)).
+
     The slope in b is total - sum of upper over f > b - sum of lower over f < b, which grows by
-    upper - lower at each kink f. The middle is returned where the minimiser is an interval.
+    upper - lower at each kink f.
     """
     order = np.argsort(f, kind="stable")
     kinks = f[order]
@@ -210,8 +327,8 @@ def best_bias(f: Floats, lower: Floats, upper: Floats, total: float) -> float:
     slack = 1e-12 * float((upper - lower).sum())
     first = int(np.searchsorted(slope, -slack))  # the first kink with no descent to its right
     if first >= len(kinks):
-        return float(kinks[-1])
+        return float(kinks[-1]), float(kinks[-1])
+    last = first
     if slope[first] <= slack and first + 1 < len(kinks):
-        flat_end = int(np.searchsorted(slope, slack, side="right"))
-        return 0.5 * float(kinks[first] + kinks[min(flat_end, len(kinks) - 1)])
-    return float(kinks[first])
+        last = min(int(np.searchsorted(slope, slack, side="right")), len(kinks) - 1)
+    return float(kinks[first]), float(kinks[last])

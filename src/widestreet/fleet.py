@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from widestreet.arrays import Floats, Ints
+from widestreet.arrays import Bools, Floats, Ints
 from widestreet.duals import Dual, join, select
 from widestreet.gram import Gram
 from widestreet.model import Model
@@ -175,10 +175,11 @@ class Fleet:
         for shard in self.shards:
             shard.double = True
 
-    def refresh(self, score: Floats, version: int) -> None:
-        """Accept scores computed elsewhere for all rows outside the working set."""
-        for shard, part in zip(self.shards, np.split(score, self._ends[:-1]), strict=True):
-            shard.refresh(part, version)
+    def refresh(self, score: Floats, exact: Bools, version: int) -> None:
+        """Accept exact scores computed elsewhere for rows outside the working set."""
+        scores, known = np.split(score, self._ends[:-1]), np.split(exact, self._ends[:-1])
+        for shard, part, which in zip(self.shards, scores, known, strict=True):
+            shard.refresh(part, which, version)
 
     def evaluate(self, ids: Ints, model: Model) -> Floats:
         """Exact scores of rows."""

@@ -105,6 +105,18 @@ class Gram:
         """Whether float32 can hold the kernel values."""
         return self._backend.fits_float32
 
+    def rough_scan(self, I: Ints, J: Ints, coef: Floats) -> tuple[Floats, Floats] | None:
+        """K[I, J] @ coef from float32 values, and by how much each sum is off at the most.
+
+        None where no bound is known. The bound holds against a scan in float64.
+        """
+        part = self._backend.float32_error
+        if part is None:
+            return None
+        sums, sizes = self.scan(I, J, np.stack([coef, np.abs(coef)]), dtype=np.float32)
+        vanished = float(np.abs(coef).sum()) * float(np.finfo(np.float32).tiny)
+        return sums, 1.01 * part * sizes + vanished
+
     @property
     def seconds_per_value(self) -> float:
         """Seconds a kernel value took so far, or a guess before the first."""

@@ -6,10 +6,12 @@ with. A shard answers one question, `survey`: which of your rows violate the opt
 of this model? What crosses between the two is the model one way and a bounded number of violators
 the other way.
 
-Safe skipping. Between two versions of a model the score of a row x moves by at most
+Skipping. Between two versions of a model the score of a row x moves by at most
 |w_new - w_old| sqrt(K(x, x)). A row whose variables are all at a bound, with a slack larger than
 what the model can have moved since its score was computed, cannot have become a violator and is
-not evaluated. This is exact for positive semidefinite kernels and off for others.
+not evaluated. This is exact for positive semidefinite kernels and off for others. The bound is
+attained by rows in the very direction of the change; most move by a small part of it. A survey may
+rely on that as long as somebody looks at every row in the end.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from math import gcd
 import numpy as np
 
 from widestreet import _core
-from widestreet.arrays import Floats, Ints
+from widestreet.arrays import Bools, Floats, Ints
 from widestreet.duals import Dual, select
 from widestreet.gram import Gram
 from widestreet.model import Model
@@ -52,13 +54,16 @@ class SurveyOrder:
     whole : bool
         Visit every row, instead of stopping when the quota is reached.
     skip : bool
-        Whether rows may be skipped safely.
+        Whether rows may be skipped.
+    caution : float
+        Part of the bound by which scores are taken to have moved: 1 makes skipping safe.
     """
 
     quota: int
     tol: float
     whole: bool = False
     skip: bool = True
+    caution: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,9 +174,9 @@ class Shard:
         self.score[ids] = score
         self.version[ids] = version
 
-    def refresh(self, score: Floats, version: int) -> None:
-        """Accept scores computed elsewhere for all rows outside the working set."""
-        outside = self.version != _core.IN_WORKING_SET
+    def refresh(self, score: Floats, exact: Bools, version: int) -> None:
+        """Accept exact scores computed elsewhere for rows outside the working set."""
+        outside = exact & (self.version != _core.IN_WORKING_SET)
         self.score[outside] = score[outside]
         self.version[outside] = version
 
@@ -190,7 +195,7 @@ class Shard:
         if not order.whole:
             offset, stride = int(rng.integers(n)), _coprime(int(rng.integers(1, max(2, n))), n)
             step = max(2048, 2 * order.quota)
-        drift = model.drift if order.skip else np.full_like(model.drift, np.inf)
+        drift = order.caution * model.drift if order.skip else np.full_like(model.drift, np.inf)
         highest, lowest = np.full(self.dual.groups, -np.inf), np.full(self.dual.groups, np.inf)
         drawn: list[Ints] = []
         sizes: list[Floats] = []

@@ -19,6 +19,7 @@ _FAR = 1e3
 _FLOAT32_MAX = 1e30  # kernel values that may be added up and multiplied in float32
 
 
+_SMALL = 0.1  # errors of an exponent up to which that of the power is nearly linear
 _INVERTED_BELOW = 0.03  # density under which the core meets rows entry by entry
 _FEW_ROWS = 64  # that are not worth putting in order
 _NARROW = 64  # columns, likewise
@@ -63,7 +64,8 @@ class NativeBackend:
 
     @cached_property
     def _longest(self) -> float:
-        return max(rows.largest_square(self.threads) for rows in (self.left, self.right))
+        both = (self.left,) if self.left is self.right else (self.left, self.right)
+        return max(rows.largest_square(self.threads) for rows in both)
 
     @cached_property
     def _far(self) -> bool:
@@ -108,6 +110,24 @@ class NativeBackend:
                 return float(largest) < float(_FLOAT32_MAX ** (1.0 / max(1, degree)))
             case _:
                 return True
+
+    @property
+    def float32_error(self) -> float | None:
+        """Bound on the error of a float32 scan, in parts of sum |coef| K; None if there is none.
+
+        With u = 2^-24 and S = (|x|^2 + |s|^2) gamma log2(e), the exponent is a sum of d products
+        and two squares of at most 2 S in all. Their values are off by 4 u each (rounded features
+        and factors), adding them up costs (d + 4) u: (2 d + 16) u S together. The exponential adds
+        the error stated in core/simd.hpp, rounded coefficients and sums of 8 terms 18 u.
+        """
+        if not isinstance(self.kernel, RBF) or self._far:
+            return None
+        unit = 2.0**-24
+        size = 2.0 * self._longest * self.kernel.gamma * np.log2(np.e)
+        exponent = (2 * self.left.shape[1] + 16) * unit * size
+        if exponent > _SMALL:
+            return None
+        return float(1.1 * np.log(2) * exponent + 2.3e-7 + 18 * unit)
 
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from widestreet.arrays import Floats, Ints
+from widestreet.arrays import Bools, Floats, Ints
 from widestreet.budget import Budget, OutOfBudget
 from widestreet.engines.newton import polish
 from widestreet.engines.subproblem import WorkingSet
@@ -48,16 +48,18 @@ _IDLE_CALLS = 8  # calls without progress after which a working set is as good a
 _DOUBTED = 256  # rows of the working set whose scores are looked at in every round
 _LOOK_AHEAD = 0.01  # of the violation: what float32 must resolve before the next look
 _COARSE = 0.1  # part of tol by which float32 scores may be off
+_BOLD = 0.1  # part of the most that scores can have moved, as long as a check is to come
 _STRANGERS = 256  # random rows that are drawn beside those to begin with
 _PATIENCE = 3  # exact looks without progress before the engine gives up
 
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """An independent look at a point: its violation over all rows and the exact scores."""
+    """An independent look at a point: its violation over all rows, scores, and which are exact."""
 
     violation: float
     score: Floats
+    exact: Bools
 
 
 class WorkingSetEngine:
@@ -115,6 +117,7 @@ class WorkingSetEngine:
         self.pair_steps = 0
         self.timings: dict[str, float] = {}
         self._steps_last_round = 0
+        self._caution = _BOLD  # when surveys skip rows
         self._tired = False  # whether the last solve was given up
         self._reluctance = 16.0  # to take Newton steps: grows when one is cut short
         self._best_objective, self._best_violation, self._idle = -np.inf, np.inf, 0
@@ -171,6 +174,12 @@ class WorkingSetEngine:
             if not stuck and self._still_violates():
                 continue
             if self.check is None:
+                if not stuck and self._caution < 1.0:  # nobody looks at every row: be safe
+                    self._caution = 1.0
+                    survey = self._survey(SurveyOrder(self.capacity, MARGIN * self.tol, whole=True))
+                    violation = self._violation(survey)
+                    if violation > self.tol:
+                        continue
                 return "stalled" if stuck and violation > self.tol else "optimal"
             verdict = self._consult(self.check)
             if verdict.violation <= self.tol:
@@ -180,7 +189,7 @@ class WorkingSetEngine:
             best_check = min(best_check, verdict.violation)
             if failures >= (1 if self._tired else _PATIENCE):
                 return "stalled"
-            self._idle = 0
+            self._idle, self._caution = 0, 1.0
             survey = self._accept(verdict)
             violation = verdict.violation
 
@@ -326,9 +335,8 @@ class WorkingSetEngine:
     def _survey(self, order: SurveyOrder) -> Survey:
         begun = time.perf_counter()
         self._keep_time()
-        survey = self.fleet.survey(
-            self.model, replace(order, skip=order.skip and self.skip), self.rng
-        )
+        order = replace(order, skip=order.skip and self.skip, caution=self._caution)
+        survey = self.fleet.survey(self.model, order, self.rng)
         self._clock("survey", begun)
         return survey
 
@@ -413,8 +421,9 @@ class WorkingSetEngine:
     def _accept(self, verdict: Check) -> Survey:
         """Go on from exact scores, in float64 if float32 kernel values were the trouble."""
         work, fleet, model = self.work, self.fleet, self.model
-        self._take_over(verdict.score[work.ids[work.present]])
-        fleet.refresh(verdict.score, model.version)
+        ids = work.ids[work.present]
+        self._take_over(np.where(verdict.exact[ids], verdict.score[ids], work.score[work.present]))
+        fleet.refresh(verdict.score, verdict.exact, model.version)
         self._norm = float(model.coef @ verdict.score[model.ids])
         model.bias = self._bias()
         return self._survey(SurveyOrder(self.capacity, MARGIN * self.tol, whole=True))

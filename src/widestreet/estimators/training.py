@@ -10,7 +10,13 @@ import numpy as np
 
 from widestreet.arrays import Floats, Ints
 from widestreet.budget import Budget, OutOfBudget
-from widestreet.certificate import Certificate, Examination, examine, unexamined
+from widestreet.certificate import (
+    Certificate,
+    Examination,
+    examine,
+    scores_that_matter,
+    unexamined,
+)
 from widestreet.duals import Dual
 from widestreet.engines.working_set import Check, WorkingSetEngine
 from widestreet.fleet import Fleet
@@ -145,14 +151,16 @@ class Examiner:
     def examine(self, beta: Floats) -> Examination:
         """Everything about a point."""
         if self._last is None or self._beta is None or not np.array_equal(beta, self._beta):
-            self._last = examine(self.gram, self.problem.dual, beta, self.problem.place)
+            dual, place = self.problem.dual, self.problem.place
+            score, exact = scores_that_matter(self.gram, dual, beta, place)
+            self._last = examine(self.gram, dual, beta, place, score, exact)
             self._beta = beta.copy()
         return self._last
 
     def check(self, beta: Floats) -> Check:
         """What the engine asks for."""
         found = self.examine(beta)
-        return Check(found.violation, found.score)
+        return Check(found.violation, found.score, found.exact)
 
     def certified(self, solution: Solution, tol: float) -> Trained:
         """The solution with its certificate: an empty one if there is no time for another."""
