@@ -41,34 +41,34 @@ struct FewSums {
   const ScanTask& task;
   const Coefficients<T>& coef;
   int64_t first = 0, count = 0;
-  Vec<T> partial[kBlock][sums];
-  WideSum total[kBlock][sums];
+  Vec<T> partial[kBlock * sums];
+  WideSum total[kBlock * sums];
 
   FewSums(const ScanTask& t, const Coefficients<T>& c) : task(t), coef(c) {}
 
   void begin(int64_t from, int64_t rows) {
     first = from;
     count = rows;
-    std::fill_n(partial[0], count * sums, Vec<T>{});
-    std::fill_n(total[0], count * sums, WideSum{});
+    std::fill_n(partial, count * sums, Vec<T>{});
+    std::fill_n(total, count * sums, WideSum{});
   }
   void take(int64_t r, int64_t t, Vec<T> k0, Vec<T> k1) {
     for (int q = 0; q < sums; ++q) {
       const T* c = &coef.values[q * coef.padded + t * width];
-      partial[r][q] += load(c) * k0;
-      partial[r][q] += load(c + lanes) * k1;
+      partial[r * sums + q] += load(c) * k0;
+      partial[r * sums + q] += load(c + lanes) * k1;
     }
   }
   void flush(int64_t, int64_t) {
-    for (int64_t r = 0; r < count; ++r)
-      for (int q = 0; q < sums; ++q) {
-        total[r][q].add(partial[r][q]);
-        partial[r][q] = Vec<T>{};
-      }
+    for (int64_t p = 0; p < count * sums; ++p) {
+      total[p].add(partial[p]);
+      partial[p] = Vec<T>{};
+    }
   }
   void end() {
     for (int64_t r = 0; r < count; ++r)
-      for (int q = 0; q < sums; ++q) task.out[q * task.out_ld + first + r] += total[r][q].total();
+      for (int q = 0; q < sums; ++q)
+        task.out[q * task.out_ld + first + r] += total[r * sums + q].total();
   }
 };
 

@@ -71,6 +71,38 @@ def test_scores_are_off_by_no_more_than_the_bound(seed, d, power, gamma, storage
     assert (np.abs(score - exact) <= error).all()
 
 
+@pytest.mark.parametrize("power", [-60, -45, -40, -37, -30, -10, 10, 30, 37, 40, 45, 60])
+def test_any_gamma(power, rng):
+    """Factors that float32 cannot hold make no bound."""
+    gamma = 10.0**power
+    X = rng.normal(size=(60, 3)) * gamma**-0.5
+    gram = Gram(RBF(gamma), as_rows(X, centred=True))
+    rough = gram.rough_scan(np.arange(60), np.arange(60), X[:, 0] / np.abs(X).max())
+    assert (rough is None) == (abs(power) > 36)
+    if rough is not None:
+        exact = gram.scan(None, None, X[:, 0] / np.abs(X).max(), dtype=np.float64)
+        assert (np.abs(rough[0] - exact) <= rough[1]).all()
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e-21, 1e17])
+def test_features_of_any_size_are_certified_honestly(scale, small):
+    X = np.random.default_rng(0).normal(size=(3000, 3)) * scale
+    model = ws.OneClassSVM(nu=0.15, random_state=0).fit(X)
+    again = ws.OneClassSVM(nu=0.15, random_state=0).fit(X / scale)
+    assert model.certificate_.status == "optimal"
+    assert model.certificate_.dual_objective == pytest.approx(
+        again.certificate_.dual_objective, rel=1e-5
+    )
+
+
+def test_a_group_without_exact_rows_leaves_everything_in_doubt(rng):
+    X = rng.normal(size=(6, 2))
+    dual = build_dual("nu_svc", np.array([1.0, -1, 1, -1, 1, -1]), C=1.0)
+    found = certificate._Scores(Gram(RBF(1.0), as_rows(X)), dual, np.zeros((1, 6)), None)
+    found.settle(np.array([0]))
+    assert found.doubtful(np.arange(1, 6)).all()
+
+
 def test_the_bound_says_something():
     X, y = twonorm(2000, random_state=0)
     gram = Gram(RBF(0.05), as_rows(X, centred=True))

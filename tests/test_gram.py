@@ -139,8 +139,8 @@ def test_similar_rows_met_together(kind, dtype, storage, subset, rng):
     gram = Gram(NATIVE[kind](**PARAMS[kind]), rows)
     K = kernels.matrix(kind, X, X, **PARAMS[kind])
     I = rng.permutation(500)[:301] if subset else None
-    J = rng.permutation(500)[:77]
-    coef, before = rng.normal(size=(2, 77)), rng.normal(size=(2, 500 if I is None else 301))
+    J = np.concatenate([rng.permutation(500), rng.permutation(500)[:77]])
+    coef, before = rng.normal(size=(2, 577)), rng.normal(size=(2, 500 if I is None else 301))
     assert gram._backend.together(I, len(J)) is not None
     part = K[:, J] if I is None else K[np.ix_(I, J)]
     assert_kernel(gram.block(I, J, dtype=dtype), part, dtype)
@@ -153,9 +153,9 @@ def test_similar_rows_met_together(kind, dtype, storage, subset, rng):
 def test_rows_named_twice(rng):
     X = one_hot(rng, 200)
     gram = Gram(RBF(0.5), as_rows(X))
-    I, J = np.repeat(np.arange(100), 2), np.arange(100)
+    I, J = np.repeat(np.arange(100), 2), np.tile(np.arange(200), 3)
     K = kernels.matrix("rbf", X, X, gamma=0.5)
-    np.testing.assert_allclose(gram.scan(I, J, np.ones(100)), K[np.ix_(I, J)].sum(axis=1))
+    np.testing.assert_allclose(gram.scan(I, J, np.ones(600)), K[np.ix_(I, J)].sum(axis=1))
 
 
 @every_kind

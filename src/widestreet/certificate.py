@@ -164,7 +164,7 @@ def scores_that_matter(
     found = _Scores(gram, dual, beta, place)
     found.settle(np.flatnonzero(beta.any(axis=0)))
     rest = np.flatnonzero(~found.exact)
-    sample = rest[:: max(1, len(rest) // _SAMPLE)].copy()
+    sample = np.random.default_rng(0).permutation(rest)[:_SAMPLE]
     large = len(rest) * len(found.support) > _LARGE
     if not (large and found.estimate(sample) and found.doubtful(sample).mean() < _MANY):
         found.settle(rest)
@@ -227,7 +227,7 @@ class _Scores:
         for g, total in enumerate(dual.total):
             mine, here = dual.group[:, known] == g, dual.group[:, rows] == g
             if not mine.any():
-                return ~found
+                return np.ones(len(rows), dtype=bool)
             left, right = flat_part(f[mine], lower[mine], upper[mine], float(total))
             highest = np.max(f, where=mine & (beta < upper), initial=-np.inf)
             lowest = np.min(f, where=mine & (beta > lower), initial=np.inf)

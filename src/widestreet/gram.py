@@ -114,8 +114,8 @@ class Gram:
         if part is None:
             return None
         sums, sizes = self.scan(I, J, np.stack([coef, np.abs(coef)]), dtype=np.float32)
-        vanished = float(np.abs(coef).sum()) * float(np.finfo(np.float32).tiny)
-        return sums, 1.01 * part * sizes + vanished
+        tiny = float(np.finfo(np.float32).tiny)  # below, values and products lose digits
+        return sums, 1.01 * part * sizes + tiny * float((np.abs(coef) + 1.0).sum())
 
     @property
     def seconds_per_value(self) -> float:

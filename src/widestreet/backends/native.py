@@ -17,12 +17,13 @@ from widestreet.rows import CsrRows, Vectors
 # Above this gamma |x|^2 a distance computed from norms loses too many of its digits.
 _FAR = 1e3
 _FLOAT32_MAX = 1e30  # kernel values that may be added up and multiplied in float32
+_LEAST_GAMMA, _LARGEST_GAMMA = 1e-37, 1e37  # factors that float32 holds with all its digits
 
 
 _SMALL = 0.1  # errors of an exponent up to which that of the power is nearly linear
 _INVERTED_BELOW = 0.03  # density under which the core meets rows entry by entry
 _FEW_ROWS = 64  # that are not worth putting in order
-_NARROW = 64  # columns, likewise
+_NARROW = 512  # columns, likewise
 
 _DIAG_ROWS = 1 << 14  # rows whose norms are computed at a time
 
@@ -94,20 +95,19 @@ class NativeBackend:
         count = self.left.shape[0] if I is None else len(I)
         if width < _NARROW or count < _FEW_ROWS or self._rank is None:
             return None
-        at = np.full(len(self._rank), -1)
-        at[self._rank if I is None else self._rank[I]] = np.arange(count)
-        order = at[at >= 0]
-        return order if len(order) == count else None  # shorter if a row was named twice
+        return np.argsort(self._rank if I is None else self._rank[I], kind="stable")
 
     @property
     def fits_float32(self) -> bool:
-        """Whether no kernel value overflows in float32."""
+        """Whether neither kernel values nor factors leave the range of float32."""
         match self.kernel:
             case Linear():
                 return self._longest < _FLOAT32_MAX
             case Poly(gamma, coef0, degree):
                 largest = gamma * self._longest + abs(coef0)
                 return float(largest) < float(_FLOAT32_MAX ** (1.0 / max(1, degree)))
+            case RBF(gamma) | Laplacian(gamma):
+                return _LEAST_GAMMA < gamma < _LARGEST_GAMMA
             case _:
                 return True
 
@@ -120,7 +120,7 @@ class NativeBackend:
         and factors), adding them up costs (d + 4) u: (2 d + 16) u S together. The exponential adds
         the error stated in core/simd.hpp, rounded coefficients and sums of 8 terms 18 u.
         """
-        if not isinstance(self.kernel, RBF) or self._far:
+        if not isinstance(self.kernel, RBF) or self._far or not self.fits_float32:
             return None
         unit = 2.0**-24
         size = 2.0 * self._longest * self.kernel.gamma * np.log2(np.e)

@@ -20,6 +20,7 @@ from widestreet.shard import Candidates
 # Pair steps times rows of a block in one native call: some hundredths of a second.
 _CALL_WORK = 5e7
 _ROUND_TO = 16  # arrays grow by multiples of this
+_AHEAD = 1.25  # times what is needed: room that arrays get when they grow
 _APART = 16  # values between two rows of a tile, lest a column falls into one set of the cache
 _COPY_BYTES = 1 << 26  # of a tile, copied at a time when it grows
 
@@ -77,13 +78,13 @@ class WorkingSet:
         return self.tile.dtype == np.float64
 
     def _reserve(self, room: int) -> None:
-        """Make room for this many rows, and up to twice as many. Sets: all arrays.
+        """Make room for this many rows and some more. Sets: all arrays.
 
-        What is not touched costs no memory, and touching new memory is dear.
+        Touching new memory is dear, more so than the copy.
         """
         if room <= len(self.ids):
             return
-        length = max(room, min(self.capacity, 1 << (room - 1).bit_length()))
+        length = max(room, min(self.capacity, int(_AHEAD * room)))
         length = -(-length // _ROUND_TO) * _ROUND_TO
         names = ("ids", "place", "entered", "score", "target", "lower", "upper", "beta", "group")
         for name in names:

@@ -83,7 +83,7 @@ class WorkingSetEngine:
     threads : int
         For the working set.
     skip : bool
-        Whether surveys may skip rows safely.
+        Whether surveys may skip rows.
     start : ndarray of shape (layers, n), optional
         A feasible point to begin at.
     first : ndarray, optional
@@ -174,11 +174,11 @@ class WorkingSetEngine:
             if not stuck and self._still_violates():
                 continue
             if self.check is None:
-                if not stuck and self._caution < 1.0:  # nobody looks at every row: be safe
+                if self._caution < 1.0:  # nobody looks at every row: be safe
                     self._caution = 1.0
                     survey = self._survey(SurveyOrder(self.capacity, MARGIN * self.tol, whole=True))
                     violation = self._violation(survey)
-                    if violation > self.tol:
+                    if violation > self.tol and not stuck:
                         continue
                 return "stalled" if stuck and violation > self.tol else "optimal"
             verdict = self._consult(self.check)
@@ -299,7 +299,7 @@ class WorkingSetEngine:
         if self.check is None:
             return
         support = max(len(self.model.ids), int(np.count_nonzero(self.work.coef())))
-        seconds = 2.0 * self.fleet.gram.seconds_per_value  # float64 takes twice as long
+        seconds = 3.0 * self.fleet.gram.seconds_per_value  # float32 first, float64 after it
         self.budget.keep_back(seconds * self.fleet.rows * support)
 
     def _publish(self) -> None:
@@ -422,7 +422,10 @@ class WorkingSetEngine:
         """Go on from exact scores, in float64 if float32 kernel values were the trouble."""
         work, fleet, model = self.work, self.fleet, self.model
         ids = work.ids[work.present]
-        self._take_over(np.where(verdict.exact[ids], verdict.score[ids], work.score[work.present]))
+        exact = verdict.score[ids].copy()
+        unknown = np.flatnonzero(~verdict.exact[ids])
+        exact[unknown] = fleet.evaluate(ids[unknown], model)
+        self._take_over(exact)
         fleet.refresh(verdict.score, verdict.exact, model.version)
         self._norm = float(model.coef @ verdict.score[model.ids])
         model.bias = self._bias()

@@ -165,7 +165,7 @@ class Examiner:
     def certified(self, solution: Solution, tol: float) -> Trained:
         """The solution with its certificate: an empty one if there is no time for another."""
         support = int(solution.beta.any(axis=0).sum())
-        cost = 2.0 * self.gram.seconds_per_value * support * self.problem.dual.rows
+        cost = 3.0 * self.gram.seconds_per_value * support * self.problem.dual.rows
         if solution.status == "interrupted" and cost > ANSWER_WITHIN:
             return uncertified(solution, tol)
         try:
