@@ -45,7 +45,7 @@ def main(options: argparse.Namespace) -> int:
         out.mkdir(parents=True, exist_ok=True)
         (out / MACHINE).write_text(json.dumps(machine.describe(threads), indent=1))
         try:
-            run(plan, names, store, threads, options.fresh, console)
+            run(plan, names, store, threads, options, console)
         except KeyboardInterrupt:
             console.print("Interrupted; the same command goes on from here.")
             finish(store, out, options.report, console)
@@ -70,7 +70,12 @@ def narrowed(plan: Plan, options: argparse.Namespace) -> Plan:
 
 
 def run(
-    plan: Plan, names: list[str], store: Store, threads: int, fresh: bool, console: Console
+    plan: Plan,
+    names: list[str],
+    store: Store,
+    threads: int,
+    options: argparse.Namespace,
+    console: Console,
 ) -> None:
     """Run what can be run, and say what cannot."""
     for data in dict.fromkeys(leg.data for leg in plan.legs):
@@ -85,11 +90,12 @@ def run(
     legs = [leg for leg in plan.legs if tasks()[leg.data].missing() is None]
     with _progress(console) as progress:
         bar = progress.add_task("", total=len(legs) * len(present))
-        runner = Runner(store, threads, fresh, _watcher(progress, bar), plan.seconds)
+        watch = _watcher(progress, bar)
+        runner = Runner(store, threads, options.fresh, options.disturbed, watch, plan.seconds)
         chosen = present if plan.small is None else [n for n in present if n in plan.small]
         if chosen:
             progress.update(bar, description="small data")
-            measure_small(store, chosen, threads, fresh, plan.imports)
+            measure_small(store, chosen, threads, options.fresh, plan.imports)
         for leg in legs:
             for name in present:
                 runner.solve(leg, name)

@@ -15,6 +15,8 @@ Record: TypeAlias = dict[str, Any]
 # installed or not made for this
 STATUSES = ("answer", "timeout", "failed", "absent")
 
+NOISY = 0.25  # processors that others may use before a run is called disturbed
+
 
 @dataclass(frozen=True)
 class Job:
@@ -80,6 +82,11 @@ def settled(record: Record | None, limit: float) -> bool:
         return False
     late = record["status"] == "timeout" and record["limit"] >= 0.99 * limit
     return bool(late or record["status"] == "answer")
+
+
+def disturbed(record: Record) -> bool:
+    """Whether other processes kept the machine busy during a run."""
+    return (record.get("others") or 0.0) > NOISY
 
 
 def answers(records: Iterable[Record]) -> list[Record]:

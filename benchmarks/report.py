@@ -11,15 +11,13 @@ from typing import Any
 from . import comparison, plots
 from .comparison import OURS, Outcome
 from .discovery import solvers, tasks
-from .records import Record, answers
+from .records import NOISY, Record, answers, disturbed
 from .rule import FEASIBLE, TARGET
 from .small import FITS, SIZES, ratio
 from .solver import CACHE_MB
 from .tables import CELLS, cells, digits, markdown
 from .task import TEST_ROWS
 from .words import CAVEATS, COLUMNS, METHOD, REPEAT
-
-NOISY = 0.25  # processors that others may have used before a run is called disturbed
 
 
 def write(records: list[Record], machine: dict[str, str], page: Path, beside: Path) -> None:
@@ -166,10 +164,10 @@ def _miss(outcome: Outcome) -> str:
 
 def _noise(records: list[Record]) -> str:
     """Whether the machine was quiet."""
-    known = [r["others"] for r in answers(comparison.fits(records)) if r.get("others") is not None]
+    known = [r for r in answers(comparison.fits(records)) if r.get("others") is not None]
     if not known:
         return ""
-    loud = sum(value > NOISY for value in known)
+    loud = sum(map(disturbed, known))
     return (
         f"During {loud} of {len(known)} runs of half a second or more, other processes kept more "
         f"than {NOISY:g} processors busy (the column `others` of results.csv)."

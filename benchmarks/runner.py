@@ -20,7 +20,7 @@ from typing import Any
 
 from .discovery import solvers, tasks
 from .plan import Leg
-from .records import Job, Record, Store, settled
+from .records import Job, Record, Store, disturbed, settled
 from .rule import fastest
 
 SMALLEST_TOL = 1e-7
@@ -82,6 +82,8 @@ class Runner:
 
     Attributes
     ----------
+    fresh, again : bool
+        Whether records that exist are made again: all, or those that others disturbed.
     watch : callable
         Told of each job before (with None) and after (with its record).
     deadline : float or None
@@ -93,11 +95,13 @@ class Runner:
         store: Store,
         threads: int,
         fresh: bool = False,
+        again: bool = False,
         watch: Watcher = lambda job, record: None,
         seconds: float | None = None,
         measure: Callable[[Job], Record] = measured,
     ) -> None:
-        self.store, self.threads, self.fresh, self.watch = store, threads, fresh, watch
+        self.store, self.threads, self.watch = store, threads, watch
+        self.fresh, self.again = fresh, again
         self.deadline = None if seconds is None else time.monotonic() + seconds
         self.measure = measure
         self.records: list[Record] = []  # made by this runner
@@ -148,9 +152,10 @@ class Runner:
         """A record from the store, or a new one."""
         job = self._job(leg, name, tol, limit)
         old = self.store.get(job.name)
-        mine = not self.fresh or job.name in self._done
-        if old is not None and mine and settled(old, limit):
-            return old
+        if old is not None and settled(old, limit):
+            unwanted = self.fresh or (self.again and disturbed(old))
+            if job.name in self._done or not unwanted:
+                return old
         self.watch(job, None)
         record = self.measure(job)
         self.store.put(job.name, record)

@@ -32,7 +32,8 @@ CAVEATS = """\
 - Libraries that compute in float32 may stop improving before the violation of the comparison; that
   is then what the table says.
 - Threads that wait by spinning (OpenMP's in LIBSVM and ThunderSVM) suffer more than others when
-  something else runs: race on a quiet machine.
+  something else runs: race on a quiet machine; `--disturbed` repeats the runs during which it was
+  not.
 - One machine, one run: look at ratios, and at the second digit with suspicion."""
 
 REPEAT = """\

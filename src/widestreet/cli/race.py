@@ -33,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="DIR", help="records and report (widestreet-race)")
     add("--report", type=Path, metavar="FILE", help="write the report there too, plots beside it")
     add("--fresh", action="store_true", help="measure again what was measured before")
+    add("--disturbed", action="store_true", help="measure again what other processes disturbed")
     add("--no-run", action="store_true", help="only report on what was measured before")
     add("--download", action="store_true", help="let scikit-learn fetch data that are missing")
 
