@@ -94,7 +94,7 @@ def _gaps(records: list[Record]) -> Any:
         [handles[name] for name in names],
         [solvers()[name].title for name in names],
         loc="outside upper center",
-        ncols=min(6, len(names)),
+        ncols=min(2 * columns, len(names)),
         frameon=False,
         fontsize=10,
     )

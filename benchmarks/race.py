@@ -43,7 +43,8 @@ def main(options: argparse.Namespace) -> int:
     store = Store(out)
     if not options.no_run:
         out.mkdir(parents=True, exist_ok=True)
-        (out / MACHINE).write_text(json.dumps(machine.describe(threads), indent=1))
+        described = {"race": plan.name} | machine.describe(threads)
+        (out / MACHINE).write_text(json.dumps(described, indent=1))
         try:
             run(plan, names, store, threads, options, console)
         except KeyboardInterrupt:

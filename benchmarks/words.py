@@ -3,7 +3,7 @@
 METHOD = """\
 Each cell is how many times as long as widestreet a library took to train. What counts is not the
 tolerance that a library was asked for but what it reached: its dual coefficients are examined by
-the certificate of widestreet, which shares no code with its solver and recomputes scores,
+the certificate of widestreet, which knows nothing of who found them and recomputes scores,
 objectives and the violation of the optimality conditions (KKT) in float64 over all rows. Every
 library is run at several tolerances, and **its fastest run with a certified violation of at most
 {target}** (to two digits) and constraints broken by no more than {feasible} of the boxes is
@@ -27,8 +27,8 @@ CAVEATS = """\
   library converts or checks in its `fit` is timed, the certificate that widestreet computes at the
   end of each fit included.
 - Caches of kernel rows may take {cache} MB where a library has one.
-- Parameters were fixed before the first run and are the same for everybody; nothing was tuned to a
-  data set, neither here nor in the library.
+- Parameters of the problems are the same for everybody and were not tuned; no library gets settings
+  for one data set.
 - Libraries that compute in float32 may stop improving before the violation of the comparison; that
   is then what the table says.
 - Threads that wait by spinning (OpenMP's in LIBSVM and ThunderSVM) suffer more than others when

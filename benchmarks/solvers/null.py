@@ -19,6 +19,9 @@ class Null(Solver):
     rank = 9
     uses_tol = False
 
+    def version(self) -> str:
+        return ""
+
     def fit(self, task: Task, data: Any, tol: float, threads: int) -> Any:
         y = data[1]
         if task.kind == "svr":
