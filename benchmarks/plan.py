@@ -89,7 +89,7 @@ def quick() -> Plan:
     real = ["cpusmall", "mnist-3-8", "a9a"]
     sizes = dict.fromkeys(names, 20_000)
     sizes |= {name: 0 for name in real if tasks()[name].missing() is None}
-    short = partial(Leg, limit=10.0, curve_limit=10.0, repeats=1, rest=20.0)
+    short = partial(Leg, limit=20.0, curve_limit=20.0, repeats=1, rest=20.0)
     first = [short(name, n, (1e-3,)) for name, n in sizes.items()]
     growth = [short("checkerboard", n, (1e-3,)) for n in (5_000, 10_000, 40_000)]
     curves = [short(name, n, (1e-3, 1e-5)) for name, n in sizes.items()]
