@@ -108,19 +108,19 @@ def run(
 def measure_small(store: Store, names: list[str], threads: int, fresh: bool, imports: int) -> None:
     """Small data and imports."""
     for name in names:
-        old = store.get(f"small-{name}")
+        old = store.get(f"small-{name}-{threads}")
         if fresh or old is None or old["status"] != "answer":
             asked = {"solver": name, "threads": threads}
             record = {"measures": "small", **asked} | execute("small", asked, threads, 600.0)
-            store.put(f"small-{name}", record)
+            store.put(f"small-{name}-{threads}", record)
     if fresh or store.get("imports") is None:
         store.put("imports", {"measures": "imports"} | small.imports(threads, imports))
 
 
 def finish(store: Store, out: Path, page: Path | None, console: Console) -> None:
     """Write the report, and the page if one was asked for; print the comparison."""
-    records = store.all()
     described = json.loads((out / MACHINE).read_text())
+    records = [r for r in store.all() if str(r.get("threads", "")) in ("", described["threads"])]
     report.write(records, described, out / PAGE, out)
     report.write_json(records, described, out / "results.json")
     console.print("\n" + report.ratios(report.in_order(records)), markup=False, soft_wrap=True)

@@ -4,7 +4,7 @@ METHOD = """\
 Each cell is how many times as long as widestreet a library took to train. What counts is not the
 tolerance that a library was asked for but what it reached: its dual coefficients are examined by
 the certificate of widestreet, which knows nothing of who found them and recomputes scores,
-objectives and the violation of the optimality conditions (KKT) in float64 over all rows. Every
+objectives and the violation of the optimality conditions (KKT) in float64 over every row. Every
 library is run at several tolerances, and **its fastest run with a certified violation of at most
 {target}** (to two digits) and constraints broken by no more than {feasible} of the boxes is
 compared; the same for widestreet. If the planned tolerances do not lead there, smaller ones are
@@ -26,7 +26,8 @@ CAVEATS = """\
   them dense, which is not timed; neither is LIBSVM's conversion to its own format. What else a
   library converts or checks in its `fit` is timed, the certificate that widestreet computes at the
   end of each fit included.
-- Caches of kernel rows may take {cache} MB where a library has one.
+- Caches of kernel rows may take {cache} MB where a library has one; widestreet may use {cache} MB
+  in all.
 - Parameters of the problems are the same for everybody and were not tuned; no library gets settings
   for one data set.
 - Libraries that compute in float32 may stop improving before the violation of the comparison; that
@@ -38,7 +39,7 @@ CAVEATS = """\
 
 REPEAT = """\
     pip install "widestreet[race]"
-    widestreet race --quick          # five minutes, generated data only
+    widestreet race --quick          # five minutes
     WIDESTREET_DATA=/path/to/data widestreet race    # everything, hours
 
 In a checkout `make race` is the last of these and writes this page. Real data are files with the

@@ -269,9 +269,14 @@ def test_failures_are_tried_again_and_timeouts_if_there_is_more_time(tmp_path):
 
 
 def test_smaller_tolerances_follow_until_the_target_is_reached(tmp_path):
-    script = raced(tmp_path, lambda job: {"violation": 200 * job.tol})
+    script = raced(tmp_path, lambda job: {"violation": 500 * job.tol})
     assert script.tols == [1e-3, 1e-2, 1e-4, 1e-5, 1e-6]
     assert fastest(Store(tmp_path).all()) is not None
+
+
+def test_who_misses_narrowly_need_not_be_ten_times_as_exact(tmp_path):
+    script = raced(tmp_path, lambda job: {"violation": 1.2 * job.tol})
+    assert script.tols == [1e-3, 5e-4, 1e-2, 1e-4, 1e-5]
 
 
 def test_smaller_tolerances_end_where_they_no_longer_help(tmp_path):

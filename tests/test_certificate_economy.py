@@ -1,4 +1,4 @@
-"""Float32 where a bound on its error leaves no doubt, and not one figure of an examination moves."""
+"""Float32 where a bound on its error leaves no doubt: no figure of an examination moves."""
 
 from __future__ import annotations
 

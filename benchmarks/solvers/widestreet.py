@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..solver import Estimator
+from ..solver import CACHE_MB, Estimator
 from ..task import Task
 
 
@@ -18,7 +18,8 @@ class Widestreet(Estimator):
         first = strategy == "auto"
         self.name = "widestreet" if first else f"widestreet-{strategy}"
         self.title = "widestreet" if first else f"widestreet ({strategy})"
-        self.note = f"strategy {strategy!r}; {{threads}} threads; its own certificate is timed too"
+        memory = f"cache_size={CACHE_MB} bounds all its memory"
+        self.note = f"strategy {strategy!r}; {{threads}} threads; {memory}; certificate included"
         self.rank = 0 if first else 1
 
     def estimator(self, task: Task, tol: float, threads: int) -> Any:
@@ -26,6 +27,7 @@ class Widestreet(Estimator):
 
         kind: Any = widestreet.SVC if task.kind == "svc" else widestreet.SVR
         ours = {"strategy": self.strategy, "n_jobs": threads, "random_state": 0}
+        ours["cache_size"] = CACHE_MB
         return kind(**self.parameters(task, tol), **ours)
 
     def remarks(self, model: Any) -> dict[str, Any]:
