@@ -180,13 +180,11 @@ void bind_tile(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index
   functions().tile(task);
 }
 
-std::tuple<double, int64_t, int64_t> bind_solve(Any tile, int64_t rows, Array2<const double> target,
-                                                Array2<const double> lower,
-                                                Array2<const double> upper,
-                                                Array2<const uint8_t> group, Array2<double> beta,
-                                                Array1<double> score, int groups, double tol,
-                                                int64_t max_steps, int64_t block,
-                                                int64_t direct_steps, int threads) {
+std::tuple<double, int64_t, int64_t> bind_solve(
+    Any tile, int64_t rows, Array2<const double> target, Array2<const double> lower,
+    Array2<const double> upper, Array2<const uint8_t> group, Array2<double> beta,
+    Array1<double> score, int groups, double tol, int64_t max_steps, int64_t block,
+    int64_t direct_steps, int threads, std::optional<Array1<uint8_t>> scratch) {
   require_threads(threads);
   require(block >= 1 && groups >= 1, "block and groups must be at least 1");
   require(tile.ndim() == 2 && tile.stride(1) == 1, "tile must be row major");
@@ -221,6 +219,10 @@ std::tuple<double, int64_t, int64_t> bind_solve(Any tile, int64_t rows, Array2<c
   p.block = block;
   p.direct_steps = direct_steps;
   p.threads = threads;
+  if (scratch) {
+    p.scratch = scratch->data();
+    p.scratch_bytes = int64_t(scratch->shape(0));
+  }
   nb::gil_scoped_release release;
   const SubproblemReport report = functions().solve(p);
   return {report.violation, report.steps, report.blocks};
@@ -360,7 +362,7 @@ NB_MODULE(_core, m) {
   m.def("solve", &bind_solve, "tile"_a.noconvert(), "rows"_a, "target"_a.noconvert(),
         "lower"_a.noconvert(), "upper"_a.noconvert(), "group"_a.noconvert(), "beta"_a.noconvert(),
         "score"_a.noconvert(), "groups"_a, "tol"_a, "max_steps"_a, "block"_a, "direct_steps"_a,
-        "threads"_a);
+        "threads"_a, "scratch"_a.noconvert() = nb::none());
 
   m.def(
       "relocate",

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -16,11 +18,30 @@ namespace WIDESTREET_ISA {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kTau = 1e-12;   // least curvature of a pair
 constexpr double kSnap = 1e-14;  // of the width of a box: nearer than this is at the bound
-constexpr int kLanes = Simd<double>::lanes;
+constexpr size_t kCacheLine = 64;
+constexpr int kLanes = Simd<float>::lanes;  // the most that any vector has
 
 inline int64_t padded(int64_t n) {
   return (n + kLanes - 1) / kLanes * kLanes;
 }
+
+// Vectors that begin at a cache line, so that no load of theirs spans two.
+template <class V>
+struct OnCacheLine {
+  typedef V value_type;
+  OnCacheLine() = default;
+  template <class U>
+  OnCacheLine(const OnCacheLine<U>&) {}
+  V* allocate(size_t n) {
+    return static_cast<V*>(::operator new(n * sizeof(V), std::align_val_t(kCacheLine)));
+  }
+  void deallocate(V* p, size_t) { ::operator delete(p, std::align_val_t(kCacheLine)); }
+  friend bool operator==(OnCacheLine, OnCacheLine) { return true; }
+  friend bool operator!=(OnCacheLine, OnCacheLine) { return false; }
+};
+
+template <class V>
+using Aligned = std::vector<V, OnCacheLine<V>>;
 
 // A line is what pairs are made of: a row with those of its variables that are in one group. If
 // there is one group, the two variables of a row (of which at most one is wanted away from zero)
@@ -44,15 +65,22 @@ struct Extreme {
 // and +inf if there is none. A step changes the status of two lines only, so that the update of F
 // and the search for the next first line are one pass over (up, down, K_i, K_j), and the search for
 // the second is one over (down, K_i).
-template <class T>
+//
+// T is the type of the tile inside the block, G that of F. A float F halves the work. It is kept
+// relative to the middle of its group's interval, so that its rounding is a small part of the
+// violation; scores are then computed anew from what the coefficients became.
+template <class T, class G>
 class Block {
  public:
-  explicit Block(const Subproblem& p) : p_(p), depth_(p.groups == 1 ? p.layers : 1) {}
+  explicit Block(const Subproblem& p)
+      : p_(p), depth_(p.groups == 1 ? p.layers : 1), middle_(p.groups, 0.0) {}
 
   // Takes over all rows, with the tile where it is. Groups must be contiguous, so there is one.
-  void load_all();
-  // Takes over the given rows of the subproblem, with a copy of their tile.
-  void load_rows(const std::vector<int64_t>& rows);
+  void load_all(const std::vector<double>& middle);
+  // Takes over the given rows of the subproblem, with a copy of their tile, which is of type
+  // Source; F relative to the middle of each group.
+  template <class Source>
+  void load_rows(const std::vector<int64_t>& rows, const std::vector<double>& middle);
   SubproblemReport run(double tol, int64_t max_steps);
   // Sets: beta of the subproblem; `changed` and `change` to the rows whose sum c moved.
   void unload(std::vector<int64_t>& changed, std::vector<double>& change);
@@ -64,10 +92,13 @@ class Block {
  private:
   void load_lines();
   void lay_out(const std::vector<int64_t>& rows);
+  template <class Source>
   void copy_tile();
+  T* room_for(int64_t values);
   Extreme update(const Segment& s, const T* ki, const T* kj, double step, double& lowest);
-  void best_partner(const Segment& s, const T* ki, double fi, double kii, double& gain,
-                    int64_t& partner) const;
+  void best_partner(const Segment& s, const T* ki, const Extreme& first, double lowest,
+                    double& gain, int64_t& partner) const;
+  double curvature(int64_t i, int64_t j) const;
   void set_status(int64_t line, double score);
   const T* tile_row(int64_t line) const { return &tile_[place_[line] * ld_]; }
 
@@ -78,21 +109,23 @@ class Block {
   int shrinking(int64_t line);  // which of them has the F in `down`
 
   const Subproblem& p_;
-  int depth_;  // variables per line
+  int depth_;                   // variables per line
+  std::vector<double> middle_;  // of each group: what F is relative to
   const T* tile_ = nullptr;
   int64_t ld_ = 0;
-  std::vector<T> copy_;
+  Aligned<T> copy_;              // the tile, if there is no scratch that holds it
   std::vector<int64_t> row_;     // place in the tile -> row of the subproblem, or -1
   std::vector<int64_t> place_;   // line -> its row and column in the tile
   std::vector<int64_t> source_;  // line -> its first variable in the subproblem, or -1
-  std::vector<double> up_, down_, diag_, beta_;
+  Aligned<G> up_, down_, diag_;
+  std::vector<double> beta_;
   std::vector<Segment> segments_;
 };
 
 // One layer: rows of one group lie together, so that each group is a segment.
 // Two layers: one segment if there is one group, a segment per layer over the same columns if not.
-template <class T>
-void Block<T>::lay_out(const std::vector<int64_t>& rows) {
+template <class T, class G>
+void Block<T, G>::lay_out(const std::vector<int64_t>& rows) {
   row_.clear();
   segments_.clear();
   if (p_.layers == 1) {
@@ -113,35 +146,50 @@ void Block<T>::lay_out(const std::vector<int64_t>& rows) {
   }
 }
 
-template <class T>
-void Block<T>::copy_tile() {
-  const T* K = static_cast<const T*>(p_.tile);
+// Memory that was in use before is much cheaper than new: the system clears every page.
+template <class T, class G>
+T* Block<T, G>::room_for(int64_t values) {
+  void* begin = p_.scratch;
+  size_t bytes = size_t(p_.scratch_bytes);
+  if (begin && std::align(kCacheLine, size_t(values) * sizeof(T), begin, bytes))
+    return static_cast<T*>(begin);
+  if (int64_t(copy_.size()) < values) copy_.resize(values);
+  return copy_.data();
+}
+
+template <class T, class G>
+template <class Source>
+void Block<T, G>::copy_tile() {
+  const Source* K = static_cast<const Source*>(p_.tile);
   const int64_t places = int64_t(row_.size());
-  if (int64_t(copy_.size()) < places * places) copy_.resize(places * places);
-  tile_ = copy_.data();
+  T* copy = room_for(places * places);
+  tile_ = copy;
   ld_ = places;
   const int threads = places * places > kWorthSharing ? p_.threads : 1;
   for_ranges(places, 32, threads, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       if (row_[r] < 0) continue;
-      const T* from = K + row_[r] * p_.ld;
-      T* to = &copy_[r * places];
-      for (int64_t q = 0; q < places; ++q) to[q] = row_[q] < 0 ? T(0) : from[row_[q]];
+      const Source* from = K + row_[r] * p_.ld;
+      T* to = copy + r * places;
+      for (int64_t q = 0; q < places; ++q) to[q] = row_[q] < 0 ? T(0) : T(from[row_[q]]);
     }
   });
 }
 
-template <class T>
-void Block<T>::load_rows(const std::vector<int64_t>& rows) {
+template <class T, class G>
+template <class Source>
+void Block<T, G>::load_rows(const std::vector<int64_t>& rows, const std::vector<double>& middle) {
+  middle_ = middle;
   lay_out(rows);
-  copy_tile();
+  copy_tile<Source>();
   load_lines();
 }
 
 // Lines are padded to the vector width, and so is the tile: what stands in the padding is read,
 // but comparisons with it never succeed.
-template <class T>
-void Block<T>::load_all() {
+template <class T, class G>
+void Block<T, G>::load_all(const std::vector<double>& middle) {
+  middle_ = middle;
   std::vector<int64_t> rows(p_.rows);
   std::iota(rows.begin(), rows.end(), 0);
   lay_out(rows);
@@ -150,13 +198,13 @@ void Block<T>::load_all() {
   load_lines();
 }
 
-template <class T>
-void Block<T>::load_lines() {
+template <class T, class G>
+void Block<T, G>::load_lines() {
   const int64_t lines = segments_.back().line + segments_.back().size;
   const int64_t places = int64_t(row_.size());
-  up_.assign(lines, -kInf);
-  down_.assign(lines, kInf);
-  diag_.assign(lines, 0.0);
+  up_.assign(lines, G(-kInf));
+  down_.assign(lines, G(kInf));
+  diag_.assign(lines, G(0));
   beta_.assign(lines * depth_, 0.0);
   source_.assign(lines, -1);
   place_.assign(lines, 0);
@@ -165,27 +213,27 @@ void Block<T>::load_lines() {
     const int64_t row = row_[place_[line]];
     if (row < 0) continue;
     source_[line] = (line / places) * p_.layer_stride + row;
-    diag_[line] = double(tile_[place_[line] * ld_ + place_[line]]);
+    diag_[line] = G(tile_[place_[line] * ld_ + place_[line]]);
     for (int k = 0; k < depth_; ++k) beta(line, k) = p_.beta[variable(line, k)];
     set_status(line, p_.score[row]);
   }
 }
 
 // Sets: up and down of a line from its coefficients and the score of its row.
-template <class T>
-void Block<T>::set_status(int64_t line, double score) {
-  up_[line] = -kInf;
-  down_[line] = kInf;
+template <class T, class G>
+void Block<T, G>::set_status(int64_t line, double score) {
+  up_[line] = G(-kInf);
+  down_[line] = G(kInf);
   for (int k = 0; k < depth_; ++k) {
     const int64_t v = variable(line, k);
-    const double f = p_.target[v] - score;
+    const G f = G(p_.target[v] - middle_[p_.group[v]] - score);
     if (beta(line, k) < p_.upper[v]) up_[line] = std::max(up_[line], f);
     if (beta(line, k) > p_.lower[v]) down_[line] = std::min(down_[line], f);
   }
 }
 
-template <class T>
-int Block<T>::growing(int64_t line) {
+template <class T, class G>
+int Block<T, G>::growing(int64_t line) {
   int best = -1;
   for (int k = 0; k < depth_; ++k) {
     const int64_t v = variable(line, k);
@@ -195,8 +243,8 @@ int Block<T>::growing(int64_t line) {
   return best;
 }
 
-template <class T>
-int Block<T>::shrinking(int64_t line) {
+template <class T, class G>
+int Block<T, G>::shrinking(int64_t line) {
   int best = -1;
   for (int k = 0; k < depth_; ++k) {
     const int64_t v = variable(line, k);
@@ -207,60 +255,69 @@ int Block<T>::shrinking(int64_t line) {
 }
 
 // F -= step * (K_i - K_j) over a segment. Returns the first line (largest F that may grow).
-template <class T>
-Extreme Block<T>::update(const Segment& s, const T* ki, const T* kj, double step, double& lowest) {
-  typedef Simd<double>::Int Int;
-  Vec<double> best = splat(-kInf), low = splat(kInf);
+template <class T, class G>
+Extreme Block<T, G>::update(const Segment& s, const T* ki, const T* kj, double step,
+                            double& lowest) {
+  typedef typename Simd<G>::Int Int;
+  constexpr int lanes = Simd<G>::lanes;
+  const Vec<G> length = splat(G(step));
+  Vec<G> best = splat(G(-kInf)), low = splat(G(kInf));
   Int at = {}, index;
-  for (int l = 0; l < kLanes; ++l) index[l] = l;
-  double* up = &up_[s.line];
-  double* down = &down_[s.line];
-  for (int64_t t = 0; t < s.size; t += kLanes) {
-    const Vec<double> shift = step * (load_wide(ki + s.column + t) - load_wide(kj + s.column + t));
-    const Vec<double> u = load(up + t) - shift;
-    const Vec<double> d = load(down + t) - shift;
+  for (int l = 0; l < lanes; ++l) index[l] = l;
+  G* up = &up_[s.line];
+  G* down = &down_[s.line];
+  ki += s.column;
+  kj += s.column;
+  for (int64_t t = 0; t < s.size; t += lanes) {
+    const Vec<G> shift = length * (load_as<G>(ki + t) - load_as<G>(kj + t));
+    const Vec<G> u = load(up + t) - shift;
+    const Vec<G> d = load(down + t) - shift;
     store(up + t, u);
     store(down + t, d);
     const Int more = u > best;
     best = more ? u : best;
     at = more ? index : at;
     low = smaller(d, low);
-    index += kLanes;
+    index += lanes;
   }
   Extreme found;
-  for (int l = 0; l < kLanes; ++l) {
-    lowest = std::min(lowest, low[l]);
+  for (int l = 0; l < lanes; ++l) {
+    lowest = std::min(lowest, double(low[l]));
     if (best[l] > found.value || (best[l] == found.value && found.line > s.line + at[l]))
-      found = {best[l], s.line + at[l]};
+      found = {double(best[l]), s.line + at[l]};
   }
   return found;
 }
 
 // Largest (f_i - F_j)^2 / eta_ij over lines j that may shrink and lie below f_i; quotients are
-// compared by cross-multiplication.
-template <class T>
-void Block<T>::best_partner(const Segment& s, const T* ki, double fi, double kii, double& gain,
-                            int64_t& partner) const {
-  typedef Simd<double>::Int Int;
-  Vec<double> top = {}, bottom = splat(1.0);
+// compared by cross-multiplication, differences in parts of the violation lest squares underflow.
+template <class T, class G>
+void Block<T, G>::best_partner(const Segment& s, const T* ki, const Extreme& first, double lowest,
+                               double& gain, int64_t& partner) const {
+  typedef typename Simd<G>::Int Int;
+  constexpr int lanes = Simd<G>::lanes;
+  const double violation = first.value - lowest;
+  const Vec<G> scale = splat(G(1.0 / violation)), fi = splat(G(first.value));
+  const Vec<G> kii = splat(diag_[first.line]), least = splat(G(kTau));
+  Vec<G> top = {}, bottom = splat(G(1));
   Int at = {}, index;
-  for (int l = 0; l < kLanes; ++l) index[l] = l;
-  const double* down = &down_[s.line];
-  const double* diag = &diag_[s.line];
-  for (int64_t t = 0; t < s.size; t += kLanes) {
+  for (int l = 0; l < lanes; ++l) index[l] = l;
+  const G* down = &down_[s.line];
+  const G* diag = &diag_[s.line];
+  ki += s.column;
+  for (int64_t t = 0; t < s.size; t += lanes) {
     // -inf where beta may not shrink
-    const Vec<double> diff = larger(fi - load(down + t), Vec<double>{});
-    const Vec<double> eta =
-        larger(kii + load(diag + t) - 2.0 * load_wide(ki + s.column + t), splat(kTau));
-    const Vec<double> square = diff * diff;
+    const Vec<G> diff = larger((fi - load(down + t)) * scale, Vec<G>{});
+    const Vec<G> eta = larger(kii + load(diag + t) - G(2) * load_as<G>(ki + t), least);
+    const Vec<G> square = diff * diff;
     const Int more = square * bottom > top * eta;
     top = more ? square : top;
     bottom = more ? eta : bottom;
     at = more ? index : at;
-    index += kLanes;
+    index += lanes;
   }
-  for (int l = 0; l < kLanes; ++l) {
-    const double g = top[l] / bottom[l];
+  for (int l = 0; l < lanes; ++l) {
+    const double g = double(top[l]) / double(bottom[l]) * violation * violation;
     if (g > gain || (g == gain && g > 0 && partner > s.line + at[l])) {
       gain = g;
       partner = s.line + at[l];
@@ -268,8 +325,20 @@ void Block<T>::best_partner(const Segment& s, const T* ki, double fi, double kii
   }
 }
 
-template <class T>
-SubproblemReport Block<T>::run(double tol, int64_t max_steps) {
+// K_ii + K_jj - 2 K_ij by the tile of the subproblem, of which the block may have a rounded copy.
+template <class T, class G>
+double Block<T, G>::curvature(int64_t i, int64_t j) const {
+  const int64_t a = row_[place_[i]], b = row_[place_[j]];
+  auto of = [&](auto* K) {
+    return double(K[a * p_.ld + a]) + double(K[b * p_.ld + b]) - 2.0 * double(K[a * p_.ld + b]);
+  };
+  const double eta = p_.in_double ? of(static_cast<const double*>(p_.tile))
+                                  : of(static_cast<const float*>(p_.tile));
+  return std::max(eta, kTau);
+}
+
+template <class T, class G>
+SubproblemReport Block<T, G>::run(double tol, int64_t max_steps) {
   SubproblemReport report;
   std::vector<Extreme> first(p_.groups);
   std::vector<double> lowest(p_.groups);
@@ -294,7 +363,7 @@ SubproblemReport Block<T>::run(double tol, int64_t max_steps) {
       const Extreme& e = first[s.group];
       if (e.line < 0 || !(e.value > lowest[s.group])) continue;
       const double before = gain;
-      best_partner(s, tile_row(e.line), e.value, diag_[e.line], gain, j);
+      best_partner(s, tile_row(e.line), e, lowest[s.group], gain, j);
       if (gain > before) i = e.line;
     }
     if (i < 0) return report;
@@ -304,10 +373,11 @@ SubproblemReport Block<T>::run(double tol, int64_t max_steps) {
     kj = tile_row(j);
     const int a = growing(i), b = shrinking(j);
     const int64_t vi = variable(i, a), vj = variable(j, b);
-    const double score_i = p_.target[vi] - up_[i], score_j = p_.target[vj] - down_[j];
-    const double eta = std::max(diag_[i] + diag_[j] - 2.0 * double(ki[place_[j]]), kTau);
+    const double middle = middle_[p_.group[vi]];
+    const double score_i = p_.target[vi] - middle - double(up_[i]);
+    const double score_j = p_.target[vj] - middle - double(down_[j]);
     const double room_i = p_.upper[vi] - beta(i, a), room_j = beta(j, b) - p_.lower[vj];
-    step = std::min({(up_[i] - down_[j]) / eta, room_i, room_j});
+    step = std::min({(double(up_[i]) - double(down_[j])) / curvature(i, j), room_i, room_j});
     const bool full = room_i - step <= kSnap * (p_.upper[vi] - p_.lower[vi]);
     const bool empty = room_j - step <= kSnap * (p_.upper[vj] - p_.lower[vj]);
     beta(i, a) = full ? p_.upper[vi] : beta(i, a) + step;
@@ -318,8 +388,8 @@ SubproblemReport Block<T>::run(double tol, int64_t max_steps) {
   }
 }
 
-template <class T>
-void Block<T>::unload(std::vector<int64_t>& changed, std::vector<double>& change) {
+template <class T, class G>
+void Block<T, G>::unload(std::vector<int64_t>& changed, std::vector<double>& change) {
   const int64_t places = int64_t(row_.size());
   std::vector<double> moved(places, 0.0);
   for (size_t line = 0; line < source_.size(); ++line) {
@@ -339,22 +409,22 @@ void Block<T>::unload(std::vector<int64_t>& changed, std::vector<double>& change
     }
 }
 
-template <class T>
-void Block<T>::unload_scores() {
+template <class T, class G>
+void Block<T, G>::unload_scores() {
   for (size_t line = 0; line < source_.size(); ++line) {
     if (source_[line] < 0) continue;
     const int up = growing(int64_t(line));
     const int down = up < 0 ? shrinking(int64_t(line)) : -1;
     if (up >= 0)
-      p_.score[row_[place_[line]]] = p_.target[variable(int64_t(line), up)] - up_[line];
+      p_.score[row_[place_[line]]] = p_.target[variable(int64_t(line), up)] - double(up_[line]);
     else if (down >= 0)
-      p_.score[row_[place_[line]]] = p_.target[variable(int64_t(line), down)] - down_[line];
+      p_.score[row_[place_[line]]] = p_.target[variable(int64_t(line), down)] - double(down_[line]);
   }
 }
 
-template <class T>
-void Block<T>::score_fixed_rows(const std::vector<int64_t>& changed,
-                                const std::vector<double>& change) {
+template <class T, class G>
+void Block<T, G>::score_fixed_rows(const std::vector<int64_t>& changed,
+                                   const std::vector<double>& change) {
   for (size_t line = 0; line < source_.size(); ++line) {
     if (source_[line] < 0 || up_[line] > -kInf || down_[line] < kInf) continue;
     const T* k = tile_row(int64_t(line));

@@ -58,15 +58,17 @@ inline Vec<T> splat(T x) {
   return x - Vec<T>{};
 }
 
-// As many values as a vector of doubles holds, widened from the stored type.
-inline Vec<double> load_wide(const double* p) {
-  return load(p);
-}
-inline Vec<double> load_wide(const float* p) {
-  typedef float Half __attribute__((vector_size(WIDESTREET_VECTOR_BYTES / 2)));
-  Half h;
-  std::memcpy(&h, p, sizeof h);
-  return __builtin_convertvector(h, Vec<double>);
+// As many values as a vector of G holds, of the same type or widened.
+template <class G, class T>
+inline Vec<G> load_as(const T* p) {
+  if constexpr (sizeof(G) == sizeof(T)) {
+    return load(p);
+  } else {
+    typedef T Half __attribute__((vector_size(WIDESTREET_VECTOR_BYTES / 2)));
+    Half h;
+    std::memcpy(&h, p, sizeof h);
+    return __builtin_convertvector(h, Vec<G>);
+  }
 }
 
 // Lane by lane; where a lane of `a` is not a number, the result is that of `b`. The generic form

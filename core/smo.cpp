@@ -2,13 +2,17 @@
 //
 //   first    0) some pair steps among all rows, on the tile where it is; often they are enough
 //   repeat   1) violation per group over the working set; stop at tol
-//            2) block = the rows that violate most, then free ones
-//            3) copy the block's tile; pair steps inside it (Block::run)
+//            2) block = the rows that violate most, then free ones: all of them if they fit
+//            3) copy the block's tile; pair steps inside it (Block::run), in float where that
+//               is fine enough
 //            4) scores of the whole working set += K[:, changed] * change      (parallel)
+//            5) if rounding made the objective fall, take it back and go on in double
 #include "smo.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "block.hpp"
@@ -21,18 +25,22 @@ namespace {
 constexpr double kLooser = 0.1;        // a block that is not the whole set is solved to this part
 constexpr int64_t kStepsPerRow = 100;  // of a block, before its rows are chosen anew
 constexpr int64_t kLeastBlock = 512;
+constexpr double kSpare = 1.125;      // rows of a block per row that violates or is free
+constexpr double kNearlyAll = 0.75;   // of the rows: a block of so many is not worth a copy
+constexpr double kFloatNoise = 1e-6;  // of a box times a kernel value: what float F cannot resolve
 
 // Violation of every group; and of every row, against the middle of its group's interval, by
 // variables that may grow and by those that may shrink: positive for violators, the distance from
 // optimality for free variables, negative for variables that are rightly at a bound.
 struct Survey {
   double violation = 0;
+  std::vector<double> middle;  // of each group's interval
   std::vector<double> by_growing, by_shrinking;
   std::vector<int64_t> extremes;  // rows that set the violation of each group
 };
 
 Survey survey(const Subproblem& p) {
-  std::vector<double> high(p.groups, -kInf), low(p.groups, kInf), middle(p.groups, 0.0);
+  std::vector<double> high(p.groups, -kInf), low(p.groups, kInf);
   std::vector<int64_t> highest(p.groups, 0), lowest(p.groups, 0);
   auto each = [&](auto&& f) {
     for (int layer = 0; layer < p.layers; ++layer)
@@ -53,18 +61,19 @@ Survey survey(const Subproblem& p) {
     }
   });
   Survey found;
+  found.middle.assign(p.groups, 0.0);
   for (int g = 0; g < p.groups; ++g) {
     if (high[g] == -kInf || low[g] == kInf) continue;
     found.violation = std::max(found.violation, high[g] - low[g]);
-    middle[g] = 0.5 * (high[g] + low[g]);
+    found.middle[g] = 0.5 * (high[g] + low[g]);
     found.extremes.push_back(highest[g]);
     found.extremes.push_back(lowest[g]);
   }
   found.by_growing.assign(p.rows, -kInf);
   found.by_shrinking.assign(p.rows, -kInf);
   each([&](int64_t r, int g, double f, bool up, bool down) {
-    if (up) found.by_growing[r] = std::max(found.by_growing[r], f - middle[g]);
-    if (down) found.by_shrinking[r] = std::max(found.by_shrinking[r], middle[g] - f);
+    if (up) found.by_growing[r] = std::max(found.by_growing[r], f - found.middle[g]);
+    if (down) found.by_shrinking[r] = std::max(found.by_shrinking[r], found.middle[g] - f);
   });
   return found;
 }
@@ -85,13 +94,11 @@ void mark_largest(const std::vector<double>& value, int64_t count, std::vector<c
 // than there are violators and free variables, unless those are few; about `most` at the most.
 std::vector<int64_t> choose_block(const Survey& found, int64_t most) {
   const int64_t m = int64_t(found.by_growing.size());
-  std::vector<char> marked(m, 0);
-  if (most >= m) {
-    std::fill(marked.begin(), marked.end(), 1);
-  } else {
-    int64_t active = 0;
-    for (int64_t r = 0; r < m; ++r) active += found.by_growing[r] > 0 || found.by_shrinking[r] > 0;
-    const int64_t size = std::min(most, std::max(active, kLeastBlock));
+  int64_t active = 0;
+  for (int64_t r = 0; r < m; ++r) active += found.by_growing[r] > 0 || found.by_shrinking[r] > 0;
+  const int64_t size = std::min(most, std::max(int64_t(kSpare * double(active)), kLeastBlock));
+  std::vector<char> marked(m, size >= m);
+  if (size < m) {
     std::vector<double> larger_of(m);
     for (int64_t r = 0; r < m; ++r)
       larger_of[r] = std::max(found.by_growing[r], found.by_shrinking[r]);
@@ -128,8 +135,8 @@ void update_scores(const Subproblem& p, const std::vector<int64_t>& changed,
 // Pair steps among all rows at once, on the tile where it is.
 template <class T>
 SubproblemReport solve_directly(const Subproblem& p, int64_t max_steps) {
-  Block<T> block(p);
-  block.load_all();
+  Block<T, double> block(p);
+  block.load_all(std::vector<double>(p.groups, 0.0));
   SubproblemReport report = block.run(p.tol, max_steps);
   std::vector<int64_t> changed;
   std::vector<double> change;
@@ -137,6 +144,75 @@ SubproblemReport solve_directly(const Subproblem& p, int64_t max_steps) {
   block.unload(changed, change);
   block.score_fixed_rows(changed, change);
   report.blocks = 1;
+  return report;
+}
+
+// By how much a float F may be off after steps across a box.
+template <class T>
+double float_noise(const Subproblem& p) {
+  const T* K = static_cast<const T*>(p.tile);
+  double width = 0, peak = 0;
+  for (int64_t r = 0; r < p.rows; ++r) {
+    peak = std::max(peak, std::abs(double(K[r * p.ld + r])));
+    for (int layer = 0; layer < p.layers; ++layer) {
+      const int64_t v = layer * p.layer_stride + r;
+      width = std::max(width, p.upper[v] - p.lower[v]);
+    }
+  }
+  return kFloatNoise * width * peak;
+}
+
+// The point before a block, to return to and to compare with.
+class Before {
+ public:
+  explicit Before(const Subproblem& p) : p_(p), score_(p.score, p.score + p.rows) {
+    for (int layer = 0; layer < p.layers; ++layer) {
+      const double* beta = p.beta + layer * p.layer_stride;
+      beta_.insert(beta_.end(), beta, beta + p.rows);
+    }
+  }
+  // What the objective gained since. Sums of groups are as they were, hence F may be relative.
+  double gain(const std::vector<double>& middle) const {
+    double gain = 0;
+    for (int layer = 0; layer < p_.layers; ++layer)
+      for (int64_t r = 0; r < p_.rows; ++r) {
+        const int64_t v = layer * p_.layer_stride + r;
+        const double change = p_.beta[v] - beta_[layer * p_.rows + r];
+        const double f = p_.target[v] - middle[p_.group[v]] - 0.5 * (score_[r] + p_.score[r]);
+        gain += change * f;
+      }
+    return gain;
+  }
+  // Sets: beta and score of the subproblem.
+  void restore() const {
+    std::copy(score_.begin(), score_.end(), p_.score);
+    for (int layer = 0; layer < p_.layers; ++layer)
+      std::copy_n(beta_.begin() + layer * p_.rows, p_.rows, p_.beta + layer * p_.layer_stride);
+  }
+
+ private:
+  const Subproblem& p_;
+  std::vector<double> score_, beta_;
+};
+
+// Pair steps among some rows. Sets: beta and score of the subproblem.
+template <class T, class Tile, class G>
+SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const Survey& found,
+                             const std::vector<int64_t>& rows, double tol, int64_t budget) {
+  const bool nearly_all = double(rows.size()) >= kNearlyAll * double(p.rows);
+  if constexpr (std::is_same_v<T, Tile>)
+    if (nearly_all && p.groups == 1 && p.ld >= padded(p.rows)) {
+      block.load_all(found.middle);
+    } else {
+      block.template load_rows<T>(rows, found.middle);
+    }
+  else
+    block.template load_rows<T>(rows, found.middle);
+  const SubproblemReport report = block.run(tol, budget);
+  std::vector<int64_t> changed;
+  std::vector<double> change;
+  block.unload(changed, change);
+  update_scores<T>(p, changed, change);
   return report;
 }
 
@@ -152,23 +228,29 @@ SubproblemReport solve_tile(const Subproblem& p) {
       if (small || !(report.violation > p.tol) || report.steps >= p.max_steps) return report;
     }
   }
-  const int64_t most = std::min(p.block, p.rows);
-  Block<T> block(p);
-  std::vector<int64_t> changed;
-  std::vector<double> change;
+  Block<float, float> rough(p);
+  Block<T, double> fine(p);
+  double noise = p.rows > p.block ? float_noise<T>(p) : kInf;
   while (true) {
     const Survey found = survey(p);
     report.violation = found.violation;
     if (!(found.violation > p.tol) || report.steps >= p.max_steps) return report;
-    const std::vector<int64_t> rows = choose_block(found, most);
-    block.load_rows(rows);
+    const std::vector<int64_t> rows = choose_block(found, std::min(p.block, p.rows));
     const int64_t size = int64_t(rows.size());
-    const double tol = size == p.rows ? p.tol : std::max(p.tol, kLooser * found.violation);
     const int64_t budget = std::min(p.max_steps - report.steps, kStepsPerRow * size);
-    const SubproblemReport inner = block.run(tol, budget);
-    if (inner.steps == 0) return report;  // rounding: the pair found has no gain
-    block.unload(changed, change);
-    update_scores<T>(p, changed, change);
+    const double loose = std::max(p.tol, kLooser * found.violation);
+    SubproblemReport inner;
+    if (noise < loose) {
+      const Before before(p);
+      inner = solve_block<T>(p, rough, found, rows, loose, budget);
+      if (!(before.gain(found.middle) > 0)) {
+        before.restore();
+        noise = kInf;
+      }
+    } else {
+      inner = solve_block<T>(p, fine, found, rows, size == p.rows ? p.tol : loose, budget);
+      if (inner.steps == 0) return report;  // rounding: the pair found has no gain
+    }
     report.steps += inner.steps;
     ++report.blocks;
   }

@@ -32,6 +32,8 @@ struct Subproblem {
   int64_t direct_steps = 0;  // steps to try on the whole set before blocks are cut from it
   int64_t block = 1024;      // rows in a block
   int threads = 1;
+  void* scratch = nullptr;  // memory for the tile of a block, if it is large enough
+  int64_t scratch_bytes = 0;
 };
 
 struct SubproblemReport {

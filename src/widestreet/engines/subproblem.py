@@ -18,7 +18,7 @@ from widestreet.gram import Gram
 from widestreet.shard import Candidates
 
 # Pair steps times rows of a block in one native call: some hundredths of a second.
-_CALL_WORK = 5e7
+_CALL_WORK = 1e8
 _ROUND_TO = 16  # arrays grow by multiples of this
 _AHEAD = 1.25  # times what is needed: room that arrays get when they grow
 _APART = 16  # values between two rows of a tile, lest a column falls into one set of the cache
@@ -68,6 +68,7 @@ class WorkingSet:
         self.beta: Floats = np.zeros((dual.layers, 0))
         self.group: Bytes = np.zeros((dual.layers, 0), dtype=np.uint8)
         self.tile: Real = np.zeros((0, 0), dtype=np.float32)
+        self._scratch: Bytes = np.empty(0, dtype=np.uint8)  # for blocks of pair steps
 
     @property
     def present(self) -> slice:
@@ -89,6 +90,7 @@ class WorkingSet:
         names = ("ids", "place", "entered", "score", "target", "lower", "upper", "beta", "group")
         for name in names:
             setattr(self, name, _grown(getattr(self, name), length))
+        self._scratch = np.empty(0, dtype=np.uint8)
         tile = np.empty((length, length + _APART), dtype=self.tile.dtype)[:, :length]
         step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
         for a in range(0, self.size, step):
@@ -172,6 +174,9 @@ class WorkingSet:
         Sets: beta and score.
         """
         steps = min(max_steps, max(64, int(_CALL_WORK / min(block, self.size))))
+        room = self.tile.itemsize * (block + _ROUND_TO) ** 2 if block < self.size else 0
+        if len(self._scratch) < room:
+            self._scratch = np.empty(room, dtype=np.uint8)
         violation, done, _ = _core.solve(
             self.tile,
             self.size,
@@ -187,6 +192,7 @@ class WorkingSet:
             block,
             direct_steps,
             self.threads,
+            self._scratch,
         )
         return violation, done
 

@@ -36,7 +36,8 @@ from widestreet.strategies.base import MARGIN, Proposal, Situation, Strategy
 log = logging.getLogger("widestreet")
 
 _DOUBLE_ROWS = 2048  # problems up to this size are float64 throughout: it costs nothing there
-_BLOCK = 2048  # rows of a block of pair steps
+_BLOCK = 2048  # rows up to which a working set is one block of pair steps
+_LARGEST = 0.75  # of a larger working set: the largest block
 _SKIP_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _STEP_COST = 60.0  # of a pair step per row of its block, in flops of a factorisation
 _FEW_STEPS = 1000  # pair steps always allowed before a Newton step
@@ -272,7 +273,7 @@ class WorkingSetEngine:
             newton = self._reluctance * max(1.0, float(work.free().sum())) ** 3 / 3
             pace = _STEP_COST * min(_BLOCK, work.size)
             steps = int(min(self.budget.steps_left, max(_FEW_STEPS, newton / pace)))
-            violation, steps = work.solve(tol, steps, _BLOCK, direct)
+            violation, steps = work.solve(tol, steps, max(_BLOCK, int(_LARGEST * work.size)), direct)
             direct = 0
             taken += steps
             self.pair_steps += steps
