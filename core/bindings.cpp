@@ -365,6 +365,38 @@ NB_MODULE(_core, m) {
         "threads"_a, "scratch"_a.noconvert() = nb::none());
 
   m.def(
+      "add_scores",
+      [](Any tile, int64_t size, Index slots, Array1<const double> change, Array1<double> score,
+         int threads) {
+        require_threads(threads);
+        require_slots(tile, size, slots);
+        require(slots.shape(0) == change.shape(0), "one change per slot is needed");
+        require(int64_t(score.shape(0)) >= size, "one score per row is needed");
+        const ScoreTask task = {
+            size,          is<double>(tile.dtype()), tile.data(),  tile.stride(0), slots.data(),
+            change.data(), int64_t(slots.shape(0)),  score.data(), threads};
+        nb::gil_scoped_release release;
+        functions().add_scores(task);
+      },
+      "tile"_a.noconvert(), "size"_a, "slots"_a.noconvert(), "change"_a.noconvert(),
+      "score"_a.noconvert(), "threads"_a);
+  m.def(
+      "gather",
+      [](Any out, Any tile, int64_t size, Index slots, int threads) {
+        require_threads(threads);
+        require_slots(tile, size, slots);
+        const int64_t count = int64_t(slots.shape(0));
+        require(out.ndim() == 2 && out.stride(1) == 1 && int64_t(out.shape(0)) >= count &&
+                    int64_t(out.shape(1)) >= count,
+                "out is too small");
+        with_type(tile, [&](auto* t) {
+          with_type(out, [&](auto* to) {
+            gather(to, out.stride(0), t, tile.stride(0), slots.data(), count, threads);
+          });
+        });
+      },
+      "out"_a.noconvert(), "tile"_a.noconvert(), "size"_a, "slots"_a.noconvert(), "threads"_a);
+  m.def(
       "relocate",
       [](Any tile, int64_t size, Index from, Index to, int threads) {
         require_threads(threads);

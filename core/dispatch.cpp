@@ -4,13 +4,14 @@
 
 namespace widestreet {
 
-#define WIDESTREET_DECLARE(isa)                                      \
-  namespace isa {                                                    \
-  void scan(const ScanTask&);                                        \
-  void tile(const TileTask&);                                        \
-  SubproblemReport solve(const Subproblem&);                         \
-  void exp2_array(const double*, double*, int64_t, bool);            \
-  constexpr Functions table = {#isa, scan, tile, solve, exp2_array}; \
+#define WIDESTREET_DECLARE(isa)                                                  \
+  namespace isa {                                                                \
+  void scan(const ScanTask&);                                                    \
+  void tile(const TileTask&);                                                    \
+  SubproblemReport solve(const Subproblem&);                                     \
+  void add_scores(const ScoreTask&);                                             \
+  void exp2_array(const double*, double*, int64_t, bool);                        \
+  constexpr Functions table = {#isa, scan, tile, solve, add_scores, exp2_array}; \
   }
 
 WIDESTREET_DECLARE(portable)

@@ -14,6 +14,7 @@ struct Functions {
   void (*scan)(const ScanTask&);
   void (*tile)(const TileTask&);
   SubproblemReport (*solve)(const Subproblem&);
+  void (*add_scores)(const ScoreTask&);
   void (*exp2_array)(const double*, double*, int64_t, bool);
 };
 

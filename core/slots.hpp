@@ -60,4 +60,17 @@ void copy_rows(T* to, int64_t to_ld, const T* from, int64_t from_ld, int64_t beg
   });
 }
 
+// out[i, j] = tile[slot[i], slot[j]], rounded where `out` is of the narrower type.
+template <class T, class Out>
+void gather(Out* out, int64_t out_ld, const T* tile, int64_t ld, const int64_t* slot, int64_t count,
+            int threads) {
+  if (count * count <= kWorthSharing) threads = 1;
+  for_ranges(count, 64, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T* row = tile + slot[i] * ld;
+      for (int64_t j = 0; j < count; ++j) out[i * out_ld + j] = Out(row[slot[j]]);
+    }
+  });
+}
+
 }  // namespace widestreet

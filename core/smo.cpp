@@ -1,8 +1,8 @@
 // Two levels below the working set: blocks of rows, and pairs of variables within a block.
 //
-//   first    0) some pair steps among all rows, on the tile where it is; often they are enough
 //   repeat   1) violation per group over the working set; stop at tol
-//            2) block = the rows that violate most, then free ones: all of them if they fit
+//            2) block = the rows that violate most, then free ones: all of them if they fit.
+//               First the whole set, on the tile where it is: often a few steps are enough
 //            3) copy the block's tile; pair steps inside it (Block::run), in float where that
 //               is fine enough
 //            4) scores of the whole working set += K[:, changed] * change      (parallel)
@@ -23,6 +23,7 @@ namespace WIDESTREET_ISA {
 namespace {
 
 constexpr double kLooser = 0.1;        // a block that is not the whole set is solved to this part
+constexpr double kLoosest = 0.001;     // the whole set to this part, or to its tolerance
 constexpr int64_t kStepsPerRow = 100;  // of a block, before its rows are chosen anew
 constexpr int64_t kLeastBlock = 512;
 constexpr double kSpare = 1.125;      // rows of a block per row that violates or is free
@@ -89,6 +90,12 @@ void mark_largest(const std::vector<double>& value, int64_t count, std::vector<c
   for (int64_t r = 0; r < std::min<int64_t>(count, int64_t(rows.size())); ++r) marked[rows[r]] = 1;
 }
 
+std::vector<int64_t> all_rows(const Subproblem& p) {
+  std::vector<int64_t> rows(p.rows);
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
 // The rows of a block, ascending: those that violate most, some of them by variables that may grow
 // and some by variables that may shrink, with the worst pair of every group among them. No more
 // than there are violators and free variables, unless those are few; about `most` at the most.
@@ -96,7 +103,8 @@ std::vector<int64_t> choose_block(const Survey& found, int64_t most) {
   const int64_t m = int64_t(found.by_growing.size());
   int64_t active = 0;
   for (int64_t r = 0; r < m; ++r) active += found.by_growing[r] > 0 || found.by_shrinking[r] > 0;
-  const int64_t size = std::min(most, std::max(int64_t(kSpare * double(active)), kLeastBlock));
+  int64_t size = std::max(int64_t(kSpare * double(active)), kLeastBlock);
+  if (size > most) size = double(most) >= kNearlyAll * double(m) ? m : most;
   std::vector<char> marked(m, size >= m);
   if (size < m) {
     std::vector<double> larger_of(m);
@@ -113,31 +121,30 @@ std::vector<int64_t> choose_block(const Survey& found, int64_t most) {
   return rows;
 }
 
-// score += K[:, changed] * change. Sets: p.score.
+// Sets: score.
 template <class T>
-void update_scores(const Subproblem& p, const std::vector<int64_t>& changed,
-                   const std::vector<double>& change) {
-  const T* K = static_cast<const T*>(p.tile);
+void update_scores(const ScoreTask& task) {
+  const T* K = static_cast<const T*>(task.tile);
   constexpr int64_t kStrip = 1024;
-  const bool worth_it = int64_t(changed.size()) * p.rows > kWorthSharing;
-  for_ranges(p.rows, kStrip, worth_it ? p.threads : 1, [&](int64_t begin, int64_t end) {
+  const bool worth_it = task.count * task.rows > kWorthSharing;
+  for_ranges(task.rows, kStrip, worth_it ? task.threads : 1, [&](int64_t begin, int64_t end) {
     const int64_t size = end - begin;
     double sum[kStrip] = {};
-    for (size_t c = 0; c < changed.size(); ++c) {
-      const T* k = K + changed[c] * p.ld + begin;
-      const double x = change[c];
+    for (int64_t c = 0; c < task.count; ++c) {
+      const T* k = K + task.slot[c] * task.ld + begin;
+      const double x = task.change[c];
       for (int64_t t = 0; t < size; ++t) sum[t] += x * double(k[t]);
     }
-    for (int64_t t = 0; t < size; ++t) p.score[begin + t] += sum[t];
+    for (int64_t t = 0; t < size; ++t) task.score[begin + t] += sum[t];
   });
 }
 
 // Pair steps among all rows at once, on the tile where it is.
 template <class T>
-SubproblemReport solve_directly(const Subproblem& p, int64_t max_steps) {
+SubproblemReport solve_directly(const Subproblem& p) {
   Block<T, double> block(p);
   block.load_all(std::vector<double>(p.groups, 0.0));
-  SubproblemReport report = block.run(p.tol, max_steps);
+  SubproblemReport report = block.run(p.tol, p.max_steps);
   std::vector<int64_t> changed;
   std::vector<double> change;
   block.unload_scores();
@@ -199,35 +206,26 @@ class Before {
 template <class T, class Tile, class G>
 SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const Survey& found,
                              const std::vector<int64_t>& rows, double tol, int64_t budget) {
-  const bool nearly_all = double(rows.size()) >= kNearlyAll * double(p.rows);
+  bool in_place = false;
   if constexpr (std::is_same_v<T, Tile>)
-    if (nearly_all && p.groups == 1 && p.ld >= padded(p.rows)) {
-      block.load_all(found.middle);
-    } else {
-      block.template load_rows<T>(rows, found.middle);
-    }
+    in_place = int64_t(rows.size()) == p.rows && p.groups == 1 && p.ld >= padded(p.rows);
+  if (in_place)
+    block.load_all(found.middle);
   else
     block.template load_rows<T>(rows, found.middle);
   const SubproblemReport report = block.run(tol, budget);
   std::vector<int64_t> changed;
   std::vector<double> change;
   block.unload(changed, change);
-  update_scores<T>(p, changed, change);
+  update_scores<T>({p.rows, p.in_double, p.tile, p.ld, changed.data(), change.data(),
+                    int64_t(changed.size()), p.score, p.threads});
   return report;
 }
 
 template <class T>
 SubproblemReport solve_tile(const Subproblem& p) {
   SubproblemReport report;
-  // Many sets need few steps: fewer than a copy of a block would cost.
-  if (p.groups == 1 && p.ld >= padded(p.rows)) {
-    const bool small = p.rows <= p.block;
-    const int64_t steps = small ? p.max_steps : std::min(p.max_steps, p.direct_steps);
-    if (steps > 0) {
-      report = solve_directly<T>(p, steps);
-      if (small || !(report.violation > p.tol) || report.steps >= p.max_steps) return report;
-    }
-  }
+  if (p.rows <= p.block && p.groups == 1 && p.ld >= padded(p.rows)) return solve_directly<T>(p);
   Block<float, float> rough(p);
   Block<T, double> fine(p);
   double noise = p.rows > p.block ? float_noise<T>(p) : kInf;
@@ -235,10 +233,15 @@ SubproblemReport solve_tile(const Subproblem& p) {
     const Survey found = survey(p);
     report.violation = found.violation;
     if (!(found.violation > p.tol) || report.steps >= p.max_steps) return report;
-    const std::vector<int64_t> rows = choose_block(found, std::min(p.block, p.rows));
+    // Many sets need few steps: fewer than a copy of a block would cost.
+    const bool direct = report.steps < p.direct_steps;
+    const int64_t most = std::min(p.block, p.rows);
+    const std::vector<int64_t> rows = direct ? all_rows(p) : choose_block(found, most);
     const int64_t size = int64_t(rows.size());
-    const int64_t budget = std::min(p.max_steps - report.steps, kStepsPerRow * size);
-    const double loose = std::max(p.tol, kLooser * found.violation);
+    const int64_t budget = std::min((direct ? p.direct_steps : p.max_steps) - report.steps,
+                                    std::min(p.max_steps - report.steps, kStepsPerRow * size));
+    const double part = size < p.rows ? kLooser : kLoosest;
+    const double loose = std::max(p.tol, part * found.violation);
     SubproblemReport inner;
     if (noise < loose) {
       const Before before(p);
@@ -248,7 +251,7 @@ SubproblemReport solve_tile(const Subproblem& p) {
         noise = kInf;
       }
     } else {
-      inner = solve_block<T>(p, fine, found, rows, size == p.rows ? p.tol : loose, budget);
+      inner = solve_block<T>(p, fine, found, rows, loose, budget);
       if (inner.steps == 0) return report;  // rounding: the pair found has no gain
     }
     report.steps += inner.steps;
@@ -260,6 +263,13 @@ SubproblemReport solve_tile(const Subproblem& p) {
 
 SubproblemReport solve(const Subproblem& p) {
   return p.in_double ? solve_tile<double>(p) : solve_tile<float>(p);
+}
+
+void add_scores(const ScoreTask& task) {
+  if (task.in_double)
+    update_scores<double>(task);
+  else
+    update_scores<float>(task);
 }
 
 }  // namespace WIDESTREET_ISA

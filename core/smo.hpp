@@ -36,6 +36,19 @@ struct Subproblem {
   int64_t scratch_bytes = 0;
 };
 
+// score += K[:, slots] * change over the leading rows of a symmetric tile.
+struct ScoreTask {
+  int64_t rows = 0;
+  bool in_double = false;
+  const void* tile = nullptr;
+  int64_t ld = 0;
+  const int64_t* slot = nullptr;
+  const double* change = nullptr;
+  int64_t count = 0;
+  double* score = nullptr;
+  int threads = 1;
+};
+
 struct SubproblemReport {
   double violation = 0;  // over the working set, at return
   int64_t steps = 0;
