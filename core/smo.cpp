@@ -243,7 +243,7 @@ SubproblemReport solve_tile(const Subproblem& p) {
     const double part = size < p.rows ? kLooser : kLoosest;
     const double loose = std::max(p.tol, part * found.violation);
     SubproblemReport inner;
-    if (noise < loose) {
+    if (noise < loose && !(direct && p.in_double)) {  // a direct one cannot be rounded
       const Before before(p);
       inner = solve_block<T>(p, rough, found, rows, loose, budget);
       if (!(before.gain(found.middle) > 0)) {

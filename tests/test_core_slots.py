@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import native
+from conftest import TOL
 from native import PARAMS
 from reference import slots
 from reference.kernels import KERNELS
@@ -89,3 +90,61 @@ def test_threads_change_no_bit(dtype, rng):
         _core.mirror(mirrored[-1], size, rng.permutation(size), threads)
     assert np.array_equal(*moved)
     assert np.array_equal(*mirrored)
+
+
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 150), room=st.integers(0, 9))
+def test_gather(seed, size, room):
+    """Any slots in any order, into the same type or the other."""
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(0, size, rng.integers(0, size + 1))
+    for dtype in DTYPES:
+        tile = rng.normal(size=(size + room, size + room)).astype(dtype)
+        for other in DTYPES:
+            found = np.full((len(chosen) + 1, len(chosen) + room + 1), 7, dtype=other)
+            _core.gather(found, tile, size, chosen, 1)
+            expected = slots.gather(tile, chosen).astype(other)
+            assert np.array_equal(found[: len(chosen), : len(chosen)], expected)
+            assert (found[len(chosen) :] == 7).all()
+            assert (found[:, len(chosen) :] == 7).all()
+
+
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 150), room=st.integers(0, 9))
+def test_add_scores(seed, size, room):
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(0, size, rng.integers(0, size + 1))
+    change, score = rng.normal(size=len(chosen)), rng.normal(size=size + room)
+    for dtype in DTYPES:
+        tile = rng.normal(size=(size + room, size + room)).astype(dtype)
+        found = score.copy()
+        _core.add_scores(tile, size, chosen, change, found, 1)
+        expected = slots.add_scores(tile, size, chosen, change, score)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=TOL.twin)
+        assert np.array_equal(found[size:], score[size:])
+
+
+@every_dtype
+def test_threads_change_no_bit_of_a_large_set(dtype, rng):
+    tile = rng.normal(size=(1200, 1200)).astype(dtype)
+    chosen, change = rng.permutation(1200)[:700], rng.normal(size=700)
+    one, two = np.zeros(1200), np.zeros(1200)
+    for threads, score in ((1, one), (2, two)):
+        _core.add_scores(tile, 1200, chosen, change, score, threads)
+        out = np.empty((700, 700), dtype=dtype)
+        _core.gather(out, tile, 1200, chosen, threads)
+        assert np.array_equal(out, slots.gather(tile, chosen))
+    assert np.array_equal(one, two)
+
+
+def test_slots_outside_are_refused():
+    tile, inside = np.zeros((4, 4)), np.array([3])
+    for wrong in (np.array([4]), np.array([-1])):
+        with pytest.raises(ValueError, match="slot out of range"):
+            _core.gather(np.zeros((1, 1)), tile, 4, wrong, 1)
+        with pytest.raises(ValueError, match="slot out of range"):
+            _core.add_scores(tile, 4, wrong, np.ones(1), np.zeros(4), 1)
+    with pytest.raises(ValueError, match="too small"):
+        _core.gather(np.zeros((0, 0)), tile, 4, inside, 1)
+    with pytest.raises(ValueError, match="one change per slot"):
+        _core.add_scores(tile, 4, inside, np.ones(2), np.zeros(4), 1)
+    with pytest.raises(ValueError, match="one score per row"):
+        _core.add_scores(tile, 4, inside, np.ones(1), np.zeros(3), 1)

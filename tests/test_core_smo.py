@@ -44,6 +44,7 @@ def solve(
     threads: int = 1,
     room: int = 0,
     beyond: float = 0.0,
+    scratch=None,
 ) -> Solved:
     """Run the core from a feasible point; with `room` arrays go on `beyond` the set."""
     n = len(tile)
@@ -73,6 +74,7 @@ def solve(
         block,
         direct,
         threads,
+        scratch,
     )
     assert (beta[:, n:] == 7).all()
     assert (score[n:] == 7).all()
@@ -332,3 +334,35 @@ def test_threads_change_no_bit(dtype, rng):
         )
         for mine, theirs in zip(one, two, strict=True):
             assert np.array_equal(mine, theirs)
+
+
+@every_model
+@every_dtype
+def test_memory_that_is_lent_changes_no_bit(instruction_set, model, dtype):
+    """Enough for a block, or not; it need not begin where a cache line does."""
+    K, dual, _ = problem(model)
+    tile = K.astype(dtype)
+    without = solve(tile, dual, block=16)
+    for size in (0, 100, 100_001):
+        lent = np.zeros(size, dtype=np.uint8)[size % 2 :]
+        for mine, theirs in zip(without, solve(tile, dual, block=16, scratch=lent), strict=True):
+            assert np.array_equal(mine, theirs)
+
+
+@every_model
+@every_dtype
+@pytest.mark.parametrize("power", [-4, 0, 4, 8])
+def test_rounding_within_blocks_does_no_harm(instruction_set, model, dtype, power):
+    """Boxes of any width: steps in float32 are taken back where they lose, or not tried."""
+    K, dual, _ = problem(model, C=10.0**power)
+    tile = K.astype(dtype)
+    beta = smo.feasible_start(dual)
+    value = kkt.dual_objective(tile, dual, beta)
+    for steps in [3] * 10 + [50] * 10:
+        solved = solve(tile, dual, beta, max_steps=steps, block=30, direct=0)
+        beta = solved.beta
+        check_point(tile.astype(np.float64), dual, solved)
+        gained = kkt.dual_objective(tile, dual, beta)
+        terms = np.abs(dual.target * beta).sum() + float(abs(kkt.quadratic(tile, beta)))
+        assert gained >= value - TOL.monotone * terms
+        value = gained

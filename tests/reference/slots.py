@@ -26,3 +26,15 @@ def mirror(tile, size: int, slots) -> np.ndarray:
 def copy_rows(to, source, begin: int, end: int, size: int) -> None:
     """Rows [begin, end) of the leading size x size part. Sets: to."""
     to[begin:end, :size] = source[begin:end, :size]
+
+
+def gather(tile, slots) -> np.ndarray:
+    """Rows and columns of the slots, in their order."""
+    return np.array(tile)[np.ix_(slots, slots)]
+
+
+def add_scores(tile, size: int, slots, change, score) -> np.ndarray:
+    """Scores after the coefficients of the slots changed."""
+    score = np.array(score)
+    score[:size] += tile[slots, :size].astype(np.float64).T @ change
+    return score

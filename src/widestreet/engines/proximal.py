@@ -31,7 +31,7 @@ from widestreet.arrays import Bools, Floats, Ints, Real
 from widestreet.engines.subproblem import WorkingSet
 from widestreet.threads import limited_blas
 
-MOST = 6000  # variables: a factorisation takes some tenths of a second
+MOST = 4000  # variables: a factorisation takes some tenths of a second
 _RIDGE = 0.3  # of the violation over the width of a box
 _LEAST_RIDGE = 1e-13  # of the mean diagonal
 _SINGLE = 2e-8  # of the trace: a ridge that covers the rounding of float32
@@ -134,6 +134,7 @@ def _factor(work: WorkingSet, face: _Face) -> Real:
     _core.gather(K, work.tile, work.size, face.slot, work.threads)
     K.flat[:: n + 1] += ridge
     potrf = linalg.get_lapack_funcs("potrf", (K,))
+    factor: Real
     factor, info = potrf(K.T, lower=True, overwrite_a=True, clean=False)
     if info != 0:
         raise linalg.LinAlgError("not positive definite")

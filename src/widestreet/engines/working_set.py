@@ -26,7 +26,7 @@ import numpy as np
 from widestreet.arrays import Bools, Floats, Ints
 from widestreet.budget import Budget, OutOfBudget
 from widestreet.engines.newton import polish
-from widestreet.engines.proximal import leap, taking_part
+from widestreet.engines.pacing import FEW_FREE, Pacing
 from widestreet.engines.subproblem import WorkingSet
 from widestreet.fleet import Fleet
 from widestreet.model import Model
@@ -40,11 +40,6 @@ _DOUBLE_ROWS = 2048  # problems up to this size are float64 throughout: it costs
 _BLOCK = 2048  # rows up to which a working set is one block of pair steps
 _LARGEST = 0.75  # of a larger working set: the largest block
 _SKIP_SAFETY = 1.001  # lengths are computed from float32 kernel values
-_STEP_COST = 35.0  # of a pair step per row of its block, in flops of a factorisation
-_EAGER = 0.5  # of the cost of a proximal Newton step that pair steps may have first
-_LEAST_BLOCK = 512  # rows of a block
-_FEW_STEPS = 1000  # pair steps always allowed before a Newton step
-_SMALL_FREE = 512  # free variables up to which the last word is always a Newton step
 _MANY_STEPS = 10_000_000  # pair steps in a round, after which the check is asked
 _IDLE_ROUNDS = 5  # rounds without progress after which the check is asked
 _NO_GAIN = 1e-14  # relative gain of the objective that is rounding
@@ -123,8 +118,7 @@ class WorkingSetEngine:
         self._steps_last_round = 0
         self._caution = _BOLD  # when surveys skip rows
         self._tired = False  # whether the last solve was given up
-        self._polish_at = 16.0  # the cost of a Newton step times this goes to pair steps first
-        self._leap_at = _EAGER  # the same for a proximal one
+        self._pacing = Pacing()
         self._best_objective, self._best_violation, self._idle = -np.inf, np.inf, 0
         self._best_refreshed, self._refused = np.inf, 0
         self._before: tuple[Floats, Floats] | None = None  # where the present solve began
@@ -261,26 +255,19 @@ class WorkingSetEngine:
     def _solve_working_set(self, tol: float) -> None:
         """Pair steps to `tol`, with Newton steps when they get slow.
 
-        A Newton step is taken when the pair steps since the last one cost as much as it will, so
-        that it never more than doubles the work.
-
         Sets: beta and score of the working set.
         """
         begun = time.perf_counter()
         work = self.work
         self._before = work.beta[:, work.present].copy(), work.score[work.present].copy()
-        violation, best, leapt, spent, idle, taken = np.inf, np.inf, np.inf, 0.0, 0, 0
+        violation, best, idle, taken = np.inf, np.inf, 0, 0
         direct = 2 * work.size if self._steps_last_round <= 3 * work.size else 0
+        block = max(_BLOCK, int(_LARGEST * work.size))
+        self._pacing.begin()
         while violation > tol:
             self._keep_time()
             self.budget.look_at_clock()
-            free = int(work.free().sum())
-            few = free <= _SMALL_FREE
-            order = max(1, free) if few else taking_part(work, tol)
-            newton = (self._polish_at if few else self._leap_at) * float(order) ** 3 / 3
-            pace = _STEP_COST * min(work.size, max(_LEAST_BLOCK, free))
-            steps = int(min(self.budget.steps_left, max(_FEW_STEPS, newton / pace)))
-            block = max(_BLOCK, int(_LARGEST * work.size))
+            steps = min(self.budget.steps_left, self._pacing.allowance(work, tol))
             violation, steps = work.solve(tol, steps, block, direct)
             direct = max(0, direct - steps)
             taken += steps
@@ -288,24 +275,16 @@ class WorkingSetEngine:
             self.budget.spend(steps, finished=violation <= tol)
             if steps == 0:
                 break
-            spent += steps * pace
+            self._pacing.spend(steps)
             idle = 0 if violation < 0.9 * best else idle + 1
             best = min(best, violation)
             self._tired = taken > max(_MANY_STEPS, 100 * work.size)
             if idle >= _IDLE_CALLS or self._tired:
                 break
-            if violation > tol and spent > newton:
-                if few:
-                    whole = polish(work)
-                    self._polish_at = max(1.0, self._polish_at * (0.5 if whole else 4.0))
-                else:
-                    useful = leap(work, tol) and violation < 0.5 * leapt
-                    leapt = violation
-                    self._leap_at = max(_EAGER, self._leap_at * (0.5 if useful else 2.0))
-                self.newtons = getattr(self, "newtons", "") + "%d:%.1e " % (free, violation)
-                spent = 0.0
+            if violation > tol and self._pacing.due:
+                self._pacing.newton(work, tol, violation)
         self._steps_last_round = taken
-        if tol <= MARGIN * self.tol and work.free().sum() <= _SMALL_FREE:
+        if tol <= MARGIN * self.tol and work.free().sum() <= FEW_FREE:
             polish(work)  # costs next to nothing and leaves the free variables exact
         self._clock("solve", begun)
 
