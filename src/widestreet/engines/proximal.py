@@ -148,10 +148,11 @@ def _change(face: _Face, factor: Real) -> Floats | None:
     base = trsm(1.0, factor, face.f[:, None].astype(factor.dtype), lower=True)
     V = trsm(1.0, factor, np.asfortranarray(face.sums.T, dtype=factor.dtype), lower=True)
     low, high = face.lower - face.beta, face.upper - face.beta
+    products = V.T @ V
     fixed, known = np.empty(0, dtype=np.int64), np.zeros(groups)
     for _ in range(_PASSES):
         right = (V.T @ base)[:, 0] - known
-        mu = linalg.solve(V.T @ V, right, assume_a="pos", overwrite_a=True, check_finite=False)
+        mu = linalg.solve(products, right, assume_a="pos", check_finite=False)
         part = base - (V @ mu.astype(factor.dtype))[:, None]
         change = trsm(1.0, factor, part, lower=True, trans_a=True)[:, 0].astype(np.float64)
         change[fixed] = known[groups:]
@@ -162,7 +163,10 @@ def _change(face: _Face, factor: Real) -> Floats | None:
             return None
         bound = np.where(change < low, low, high)[beyond]
         fixed, known = np.concatenate([fixed, beyond]), np.concatenate([known, bound])
-        V = np.hstack([V, _unit_columns(factor, beyond)])
+        new = _unit_columns(factor, beyond)
+        cross = V.T @ new
+        products = np.block([[products, cross], [cross.T, new.T @ new]])
+        V = np.hstack([V, new])
     else:
         return None
     return _balanced(face, change, low, high, fixed)

@@ -38,6 +38,7 @@ log = logging.getLogger("widestreet")
 
 _DOUBLE_ROWS = 2048  # problems up to this size are float64 throughout: it costs nothing there
 _BLOCK = 2048  # rows up to which a working set is one block of pair steps
+_AFTERWARDS = 500  # pair steps on the whole set after a Newton step: often it needs no more
 _LARGEST = 0.75  # of a larger working set: the largest block
 _SKIP_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _MANY_STEPS = 10_000_000  # pair steps in a round, after which the check is asked
@@ -283,6 +284,7 @@ class WorkingSetEngine:
                 break
             if violation > tol and self._pacing.due:
                 self._pacing.newton(work, tol, violation)
+                direct = _AFTERWARDS
         self._steps_last_round = taken
         if tol <= MARGIN * self.tol and work.free().sum() <= FEW_FREE:
             polish(work)  # costs next to nothing and leaves the free variables exact
