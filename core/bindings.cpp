@@ -184,7 +184,8 @@ std::tuple<double, int64_t, int64_t> bind_solve(
     Any tile, int64_t rows, Array2<const double> target, Array2<const double> lower,
     Array2<const double> upper, Array2<const uint8_t> group, Array2<double> beta,
     Array1<double> score, int groups, double tol, int64_t max_steps, int64_t block,
-    int64_t direct_steps, int threads, std::optional<Array1<uint8_t>> scratch) {
+    int64_t direct_steps, int threads, std::optional<Array1<uint8_t>> scratch,
+    std::optional<nb::callable> between) {
   require_threads(threads);
   require(block >= 1 && groups >= 1, "block and groups must be at least 1");
   require(tile.ndim() == 2 && tile.stride(1) == 1, "tile must be row major");
@@ -223,8 +224,24 @@ std::tuple<double, int64_t, int64_t> bind_solve(
     p.scratch = scratch->data();
     p.scratch_bytes = int64_t(scratch->shape(0));
   }
-  nb::gil_scoped_release release;
-  const SubproblemReport report = functions().solve(p);
+  // What `between` raises reaches the caller when the point is in order again.
+  std::optional<nb::python_error> raised;
+  if (between)
+    p.stop = [&] {
+      nb::gil_scoped_acquire acquire;
+      try {
+        (*between)();
+      } catch (nb::python_error& error) {
+        raised.emplace(std::move(error));
+      }
+      return raised.has_value();
+    };
+  SubproblemReport report;
+  {
+    nb::gil_scoped_release release;
+    report = functions().solve(p);
+  }
+  if (raised) throw std::move(*raised);
   return {report.violation, report.steps, report.blocks};
 }
 
@@ -362,7 +379,7 @@ NB_MODULE(_core, m) {
   m.def("solve", &bind_solve, "tile"_a.noconvert(), "rows"_a, "target"_a.noconvert(),
         "lower"_a.noconvert(), "upper"_a.noconvert(), "group"_a.noconvert(), "beta"_a.noconvert(),
         "score"_a.noconvert(), "groups"_a, "tol"_a, "max_steps"_a, "block"_a, "direct_steps"_a,
-        "threads"_a, "scratch"_a.noconvert() = nb::none());
+        "threads"_a, "scratch"_a.noconvert() = nb::none(), "between"_a = nb::none());
 
   m.def(
       "add_scores",

@@ -19,6 +19,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kTau = 1e-12;   // least curvature of a pair
 constexpr double kSnap = 1e-14;  // of the width of a box: nearer than this is at the bound
 constexpr size_t kCacheLine = 64;
+constexpr int64_t kUnasked = 20000000;      // steps times lines, until it is asked whether to stop
 constexpr int kLanes = Simd<float>::lanes;  // the most that any vector has
 
 inline int64_t padded(int64_t n) {
@@ -345,6 +346,7 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps) {
   const T* ki = tile_;
   const T* kj = ki;
   double step = 0;
+  int64_t unasked = 0;
   while (true) {
     // Apply the last step and find, in each group, the line with the largest F that may grow.
     std::fill(first.begin(), first.end(), Extreme{});
@@ -354,7 +356,7 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps) {
     for (int g = 0; g < p_.groups; ++g)
       if (first[g].line >= 0)
         report.violation = std::max(report.violation, first[g].value - lowest[g]);
-    if (!(report.violation > tol) || report.steps >= max_steps) return report;
+    if (!(report.violation > tol) || report.steps >= max_steps || report.stopped) return report;
 
     // The pair with the largest second-order gain.
     int64_t i = -1, j = -1;
@@ -385,6 +387,11 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps) {
     set_status(i, score_i);
     set_status(j, score_j);
     ++report.steps;
+    unasked += int64_t(up_.size());
+    if (unasked > kUnasked && p_.stop) {
+      report.stopped = p_.stop();
+      unasked = 0;
+    }
   }
 }
 

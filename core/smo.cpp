@@ -256,6 +256,7 @@ SubproblemReport solve_tile(const Subproblem& p) {
     }
     report.steps += inner.steps;
     ++report.blocks;
+    if (inner.stopped) return report;
   }
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 namespace widestreet {
 
@@ -32,7 +33,8 @@ struct Subproblem {
   int64_t direct_steps = 0;  // steps to try on the whole set before blocks are cut from it
   int64_t block = 1024;      // rows in a block
   int threads = 1;
-  void* scratch = nullptr;  // memory for the tile of a block, if it is large enough
+  std::function<bool()> stop;  // asked every few hundredths of a second; true ends the call
+  void* scratch = nullptr;     // memory for the tile of a block, if it is large enough
   int64_t scratch_bytes = 0;
 };
 
@@ -53,6 +55,7 @@ struct SubproblemReport {
   double violation = 0;  // over the working set, at return
   int64_t steps = 0;
   int64_t blocks = 0;
+  bool stopped = false;
 };
 
 }  // namespace widestreet

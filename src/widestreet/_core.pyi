@@ -1,4 +1,5 @@
 import enum
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +94,7 @@ def solve(
     direct_steps: int,
     threads: int,
     scratch: Bytes | None = None,
+    between: Callable[[], object] | None = None,
 ) -> tuple[float, int, int]: ...
 def add_scores(
     tile: Real, size: int, slots: Ints, change: Floats, score: Floats, threads: int

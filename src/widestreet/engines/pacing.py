@@ -48,7 +48,7 @@ class Pacing:
         factor = self.exact_factor if self._few else self.proximal_factor
         self._cost = factor * float(order) ** 3 / 3 if order <= MOST else np.inf
         self._pace = _STEP_COST * min(work.size, max(_LEAST_BLOCK, free))
-        return max(_LEAST_STEPS, int(min(2.0**62, self._cost / self._pace)))
+        return max(_LEAST_STEPS, 1 + int(min(2.0**62, (self._cost - self._spent) / self._pace)))
 
     def spend(self, steps: int) -> None:
         """Count pair steps."""

@@ -17,8 +17,8 @@ from widestreet.duals import Dual
 from widestreet.gram import Gram
 from widestreet.shard import Candidates
 
-# Pair steps times rows of a block in one native call: some hundredths of a second.
-_CALL_WORK = 1e8
+# Pair steps times rows of a block in one native call: some tenths of a second.
+_CALL_WORK = 4e8
 _ROUND_TO = 16  # arrays grow by multiples of this
 _AHEAD = 1.25  # times what is needed: room that arrays get when they grow
 _APART = 16  # values between two rows of a tile, lest a column falls into one set of the cache
@@ -163,7 +163,7 @@ class WorkingSet:
         """Pair steps until the violation within the set is at most `tol`.
 
         One call does a bounded amount of work: the caller repeats it while the violation is above
-        `tol` and there are steps left. The first `direct_steps` are tried on all rows at once,
+        `tol` and there are steps left. What `gram.between` raises ends it early, in good order. The first `direct_steps` are tried on all rows at once,
         which pays where not many are needed.
 
         Returns
@@ -193,6 +193,7 @@ class WorkingSet:
             direct_steps,
             self.threads,
             self._scratch,
+            self.gram.between,
         )
         return violation, done
 
