@@ -29,7 +29,6 @@ from scipy import linalg
 from widestreet import _core
 from widestreet.arrays import Bools, Floats, Ints, Real
 from widestreet.engines.subproblem import WorkingSet
-from widestreet.threads import limited_blas
 
 MOST = 4000  # variables: a factorisation takes some tenths of a second
 _RIDGE = 0.3  # of the violation over the width of a box
@@ -38,7 +37,6 @@ _SINGLE = 2e-8  # of the trace: a ridge that covers the rounding of float32
 _NEAR = 0.25  # of tol: variables at a bound take part if they violate by more
 _PASSES = 6
 _PARTS = 6  # in which columns are computed
-_MANY_THREADS = 1500  # variables from which it pays to let several threads factorise
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +67,10 @@ def leap(work: WorkingSet, tol: float) -> bool:
     face = _face(work, tol)
     if face is None or len(face.slot) > MOST:
         return False
-    threads = work.threads if len(face.slot) >= _MANY_THREADS else 1
-    with limited_blas(threads):
-        try:
-            change = _change(face, _factor(work, face))
-        except linalg.LinAlgError:
-            return False
+    try:
+        change = _change(face, _factor(work, face))
+    except linalg.LinAlgError:
+        return False
     return change is not None and _move(work, face, change)
 
 
@@ -130,8 +126,7 @@ def _factor(work: WorkingSet, face: _Face) -> Real:
     trace = float(work.tile.diagonal()[face.slot].sum(dtype=np.float64))
     ridge = np.maximum(face.ridge, _LEAST_RIDGE * trace / n)
     single = ridge.min() > _SINGLE * trace
-    K: Real = np.empty((n, n), dtype=np.float32 if single else np.float64)
-    _core.gather(K, work.tile, work.size, face.slot, work.threads)
+    K = work.part(face.slot, np.float32 if single else np.float64)
     K.flat[:: n + 1] += ridge
     potrf = linalg.get_lapack_funcs("potrf", (K,))
     factor: Real

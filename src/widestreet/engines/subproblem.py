@@ -6,7 +6,7 @@ the tile rows and columns of newcomers are computed: kernel values are kept betw
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,14 +157,33 @@ class WorkingSet:
         if self.size:
             self._compute(np.arange(self.size))
 
+    def _lend(self, size: int) -> Bytes:
+        """Memory of at least this many bytes, the same as before if it was enough.
+
+        Memory that was in use before is cheaper than new. Sets: scratch.
+        """
+        if len(self._scratch) < size:
+            self._scratch = np.empty(0, dtype=np.uint8)  # the old one goes before the new one comes
+            self._scratch = np.empty(size, dtype=np.uint8)
+        return self._scratch
+
+    def part(self, slots: Ints, dtype: type[np.floating[Any]]) -> Real:
+        """Kernel values between some rows, in memory that holds until the next solve."""
+        n = len(slots)
+        size = n * n * np.dtype(dtype).itemsize
+        K: Real = self._lend(size)[:size].view(dtype).reshape(n, n)
+        _core.gather(K, self.tile, self.size, slots, self.threads)
+        return K
+
     def solve(
         self, tol: float, max_steps: int, block: int, direct_steps: int = 0
     ) -> tuple[float, int]:
         """Pair steps until the violation within the set is at most `tol`.
 
         One call does a bounded amount of work: the caller repeats it while the violation is above
-        `tol` and there are steps left. What `gram.between` raises ends it early, in good order. The first `direct_steps` are tried on all rows at once,
-        which pays where not many are needed.
+        `tol` and there are steps left. What `gram.between` raises ends it early, in good order.
+        The first `direct_steps` are tried on all rows at once, which pays where not many are
+        needed.
 
         Returns
         -------
@@ -174,9 +193,8 @@ class WorkingSet:
         Sets: beta and score.
         """
         steps = min(max_steps, max(64, int(_CALL_WORK / min(block, self.size))))
-        room = self.tile.itemsize * (block + _ROUND_TO) ** 2 if block < self.size else 0
-        if len(self._scratch) < room:
-            self._scratch = np.empty(room, dtype=np.uint8)
+        if block < self.size:
+            self._lend(self.tile.itemsize * (block + _ROUND_TO) ** 2)
         violation, done, _ = _core.solve(
             self.tile,
             self.size,
