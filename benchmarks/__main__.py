@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import fits, grid, scan
+from benchmarks import fits, grid, scan, small
 from benchmarks.problems import REAL
 
 RESULTS = Path(__file__).parent / "results"
@@ -23,7 +23,10 @@ def show(name: str, records: list[dict[str, Any]], table: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "which", nargs="?", choices=["scan", "fit", "real", "grid", "million", "all"], default="all"
+        "which",
+        nargs="?",
+        choices=["scan", "fit", "real", "grid", "small", "million", "all"],
+        default="all",
     )
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--dtype", choices=["float32", "float64"], action="append")
@@ -51,6 +54,9 @@ def main() -> None:
     if options.which in ("grid", "all"):
         records = grid.run()
         show("grid", records, grid.table(records))
+    if options.which in ("small", "all"):
+        records = small.run()
+        show("small", records, small.table(records))
     if options.which in ("million", "all"):
         records = [fits.measure("widestreet", "checkerboard", 1_000_000, "float32", 1)]
         show("million", records, fits.table(records))
