@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from widestreet import _core
 from widestreet.arrays import Floats, Ints, Real
 from widestreet.backends.blocks import BlockBackend
 from widestreet.backends.native import NativeBackend
@@ -104,6 +105,11 @@ class Gram:
     def fits_float32(self) -> bool:
         """Whether float32 can hold the kernel values."""
         return self._backend.fits_float32
+
+    @property
+    def native(self) -> tuple[_core.Kernel, _core.Rows] | None:
+        """What the core needs to compute values between left rows by itself; None if it cannot."""
+        return self._backend.native
 
     @property
     def seconds_per_value(self) -> float:

@@ -25,6 +25,7 @@ class BlockBackend:
     right: Rows
     cost: float = 64.0
     fits_float32: bool = False  # values come in float64 and may be of any size
+    native: None = None  # the core cannot compute values by itself
 
     def _block(self, I: Ints | slice, J: Ints | slice) -> Real:
         if isinstance(self.left, KernelRows):

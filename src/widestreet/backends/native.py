@@ -71,6 +71,11 @@ class NativeBackend:
         return _native_kernel(self.kernel, self._far)
 
     @property
+    def native(self) -> tuple[_core.Kernel, _core.Rows]:
+        """The kernel and the left rows as the core knows them."""
+        return self._native, self.left.native
+
+    @property
     def fits_float32(self) -> bool:
         """Whether no kernel value overflows in float32."""
         match self.kernel:

@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widestreet.arrays import Floats, Ints
@@ -127,7 +126,6 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         if self.cache_size is not None:
             cache = 1e6 * checks.require_real("cache_size", self.cache_size, above=0.0)
             memory = cache if memory is None else memory
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Settings(
             strategy=checks.resolve_strategy(self.strategy),
             tol=checks.require_real("tol", self.tol, above=0.0),
@@ -137,7 +135,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             threads=resolve_threads(self.n_jobs),
             verbose=checks.require_level("verbose", self.verbose),
             skip=checks.require_flag("shrinking", self.shrinking),
-            rng=np.random.default_rng(seed),
+            rng=checks.resolve_rng(self.random_state),
         )
 
     def _validated(

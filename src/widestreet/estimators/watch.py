@@ -54,8 +54,9 @@ class Watch:
         """
 
         def look(record: TraceRecord) -> None:
+            mine = record if record.problem == number else replace(record, problem=number)
             with self._lock:
-                self._observer(replace(record, problem=number))
+                self._observer(mine)
             if self._reporter(record):
                 raise OutOfBudget("approximate")
 
