@@ -16,6 +16,7 @@
 #include "examine.hpp"
 #include "merge.hpp"
 #include "newton.hpp"
+#include "parts.hpp"
 #include "slots.hpp"
 #include "survey.hpp"
 #include "whole.hpp"
@@ -302,6 +303,25 @@ nb::tuple bind_solve_whole(const Kernel& kernel, const HeldRows& rows, Index pla
                         give_matrix(std::move(bias), size_t(groups)));
 }
 
+int64_t bind_scan_parts(const Kernel& kernel, const HeldRows& rows, Index place, Index end,
+                        Array1<const double> coef, Array1<double> out, int threads) {
+  require_threads(threads);
+  require_ends(end, int64_t(place.shape(0)));
+  require(coef.shape(0) == place.shape(0) && out.shape(0) == place.shape(0),
+          "one value per row is needed");
+  PartsTask task;
+  task.kernel = kernel;
+  task.rows = &rows.view;
+  task.parts = int64_t(end.shape(0));
+  task.end = end.data();
+  task.place = list_of(rows, place).index;
+  task.coef = coef.data();
+  task.out = out.data();
+  task.threads = threads;
+  nb::gil_scoped_release release;
+  return scan_parts(task);
+}
+
 nb::tuple bind_examine(Index end, Array2<const double> target, Array2<const double> lower,
                        Array2<const double> upper, Array2<const uint8_t> group,
                        Array2<const double> total, Array2<const double> beta,
@@ -458,6 +478,8 @@ NB_MODULE(_core, m) {
   m.def("scan", &bind_scan, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
         "right_index"_a.noconvert().none(), "coef"_a.noconvert(), "out"_a.noconvert(),
         "in_double"_a, "threads"_a);
+  m.def("scan_parts", &bind_scan_parts, "kernel"_a, "rows"_a, "place"_a.noconvert(),
+        "end"_a.noconvert(), "coef"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
   m.def("tile", &bind_tile, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
         "right_index"_a.noconvert().none(), "out"_a.noconvert(), "out_rows"_a.noconvert().none(),
         "threads"_a);

@@ -67,6 +67,15 @@ def scan(
     in_double: bool,
     threads: int,
 ) -> None: ...
+def scan_parts(
+    kernel: Kernel,
+    rows: Rows,
+    place: Ints,
+    end: Ints,
+    coef: Floats,
+    out: Floats,
+    threads: int,
+) -> int: ...
 def tile(
     kernel: Kernel,
     left: Rows,

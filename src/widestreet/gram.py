@@ -174,6 +174,29 @@ class Gram:
         self._count(height * width, begun)
         return out
 
+    def scan_parts(self, I: Ints, end: Ints, coef: Floats, threads: int) -> Floats:
+        """K[P, P] @ coef[P] in float64 for each part P of a list of left rows.
+
+        Parts are short, and each is the work of one thread; `end` is where they end.
+        """
+        assert self.native is not None
+        out = np.zeros(len(I))
+        begun = time.perf_counter()
+        used = np.add.reduceat(coef != 0, np.append(0, end[:-1]), dtype=np.int64)
+        cost = np.cumsum(self.cost * used * np.diff(end, prepend=0))
+        a = b = 0
+        while b < len(end):
+            self.between()
+            spent, start = (cost[b - 1], end[b - 1]) if b else (0.0, 0)
+            a, b = b, max(b + 1, int(np.searchsorted(cost, spent + threads * _CALL_COST)))
+            part = slice(start, end[b - 1])
+            values = _core.scan_parts(
+                *self.native, I[part], end[a:b] - start, coef[part], out[part], threads
+            )
+            self._count(values, begun)
+            begun = time.perf_counter()
+        return out
+
     def _count(self, values: int, begun: float) -> None:
         """Note how many kernel values were computed, and since when. Sets: kernel_values, pace."""
         self.kernel_values += values

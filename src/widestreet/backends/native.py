@@ -133,7 +133,7 @@ class NativeBackend:
             case _:
                 return square
 
-    @property
+    @cached_property
     def cost(self) -> float:
         """Rough cost of one kernel value, in units of one fused multiply-add."""
         rows = self.right

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
@@ -47,8 +48,7 @@ from widestreet.runners import LocalRunner
 from widestreet.solution import Observer, Solution, Trace
 from widestreet.threads import limited_blas
 
-_CALL = 2e5  # multiply-adds that a call of the core costs beside its work
-_MOST_SUMS = 1 << 24  # numbers that may be held to call it less often
+_CALL = 4e5  # multiply-adds that the calls of the core for a pair cost beside their work
 _EXPERIENCED = 1024  # rows of a class that a pair begins with, beside random ones
 _LEAST_SECONDS = 0.01  # for a pair, as long as there is time at all
 _TINY = 500  # rows of a pair up to which threads only wait for the interpreter
@@ -58,6 +58,14 @@ _SMALL = 4000  # rows of a pair up to which pairs are trained side by side, a th
 def pairs(classes: int) -> list[tuple[int, int]]:
     """All pairs of classes in the order of scikit-learn: (0, 1), (0, 2), ..., (1, 2), ..."""
     return list(combinations(range(classes), 2))
+
+
+@cache
+def both_of_pairs(classes: int) -> tuple[Ints, Ints]:
+    """The first and the second class of all pairs."""
+    first, second = np.triu_indices(classes, 1)
+    first.flags.writeable = second.flags.writeable = False  # they are everybody's
+    return first, second
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,55 +111,36 @@ class OneVsOne:
             found[i][j - 1], found[j][i] = self.halves(p, coefs[p])
         return found
 
-    def scores(self, gram: Gram, coefs: Sequence[Floats]) -> list[Floats]:
-        """Scores K c of the rows of every pair in float64."""
+    def scores(self, gram: Gram, coefs: Sequence[Floats], threads: int = 1) -> list[Floats]:
+        """Scores K c of the rows of every pair in float64.
+
+        Parameters
+        ----------
+        gram : Gram
+        coefs : sequence of ndarray
+            Coefficients of the rows of each pair.
+        threads : int
+            For pairs that are done side by side.
+        """
         matrix = self.by_class(coefs)
         support = [np.flatnonzero(lines.any(axis=0)) for lines in matrix]
-        if self._few_calls_pay(gram, matrix, support):
-            return self._scores_by_class(gram, matrix, support)
-        return self._scores_by_pair(gram, matrix, support)
+        if not self._few_calls_pay(gram, matrix, support):
+            return self._shared_scores(gram, matrix, support)
+        rows = [np.concatenate([self.members[i], self.members[j]]) for i, j in self.pairs]
+        end = np.cumsum([len(both) for both in rows])
+        score = gram.scan_parts(np.concatenate(rows), end, np.concatenate(coefs), threads)
+        return np.split(score, end[:-1])
 
     def _few_calls_pay(self, gram: Gram, matrix: list[Floats], support: list[Ints]) -> bool:
-        """Whether it takes longer to call the core for every pair than to sum what nobody needs.
-
-        Counted in multiply-adds.
-        """
-        k, sizes = len(self.members), np.array([len(rows) for rows in self.members])
-        if gram.native is None or k * int(sizes.sum()) > _MOST_SUMS:
+        """Whether many calls of the core cost more than kernel values that pairs do not share."""
+        if gram.native is None:
             return False
-        own = float(sizes @ [len(found) for found in support]) * (gram.cost + k)
-        others = sum(
-            float(np.count_nonzero(lines, axis=1) @ np.delete(sizes, c))
-            for c, lines in enumerate(matrix)
-        )
-        by_class = float(sizes.sum() * sum(map(len, support))) * (gram.cost + k)
-        return by_class < own + others * gram.cost + k * k * _CALL
-
-    def _scores_by_class(
-        self, gram: Gram, matrix: list[Floats], support: list[Ints]
-    ) -> list[Floats]:
-        """Sum the support vectors of each class over all rows at once, for all its pairs."""
         sizes = np.array([len(rows) for rows in self.members])
-        every, code = np.concatenate(self.members), np.repeat(np.arange(len(sizes)), sizes)
-        rank = np.arange(len(every)) - (np.cumsum(sizes) - sizes)[code]
-        ends = np.cumsum([sizes[i] + sizes[j] for i, j in self.pairs])
-        score = np.zeros(ends[-1])
-        for c, (rows, at) in enumerate(zip(self.members, support, strict=True)):
-            sums = gram.scan(every, rows[at], matrix[c][:, at])
-            # Where the rows of either class begin in the pairs of c, for each of the others.
-            others = np.delete(np.arange(len(sizes)), c)
-            pair = np.array([self.number[c, other] for other in others.tolist()])
-            begin = ends[pair] - sizes[c] - sizes[others]
-            mine = begin + np.where(others < c, sizes[others], 0)
-            theirs = begin + np.where(others < c, 0, sizes[c])
-            score[mine[:, None] + np.arange(len(rows))] += sums[:, code == c]
-            line = np.where(code < c, code, code - 1)[code != c]
-            score[theirs[line] + rank[code != c]] += sums[line, np.flatnonzero(code != c)]
-        return np.split(score, ends[:-1])
+        once = sizes @ [len(found) for found in support]
+        often = sum(n * np.count_nonzero(lines) for n, lines in zip(sizes, matrix, strict=True))
+        return float(often - once) * gram.cost < len(self.pairs) * _CALL
 
-    def _scores_by_pair(
-        self, gram: Gram, matrix: list[Floats], support: list[Ints]
-    ) -> list[Floats]:
+    def _shared_scores(self, gram: Gram, matrix: list[Floats], support: list[Ints]) -> list[Floats]:
         """Sum the support vectors of each class over its own rows, and over those of each other."""
         k = len(self.members)
         sizes = [len(rows) for rows in self.members]
@@ -236,16 +225,17 @@ class _Fit:
         Callbacks see one pair at a time.
         """
         limit = self.helpers * whole.CALL_COST
-        small: dict[int, bool] = {}  # by number of rows
+        costs: dict[int, float] = {}  # by number of rows; infinite for large pairs
         group: list[int] = []
         cost = 0.0
         for p, problem in enumerate(self.machines.problems):
             rows = problem.dual.rows
-            if rows not in small:
-                small[rows] = solved_whole(self.gram, problem.dual, self.helper_settings)
-            if not small[rows]:
+            if rows not in costs:
+                small = solved_whole(self.gram, problem.dual, self.helper_settings)
+                costs[rows] = whole.cost(self.gram, rows) if small else np.inf
+            more = costs[rows]
+            if more == np.inf:
                 continue
-            more = whole.cost(self.gram, rows)
             if group and (cost + more > limit or self.watch.in_order):
                 yield group
                 group, cost = [], 0.0
@@ -275,9 +265,12 @@ class _Fit:
         self._proof += self._cost_of_proof(solution.trace[0].n_sv, problem.dual.rows)
         try:
             with self.watch.problem(p) as observe:
-                solution = self._solver(p, observe, copy(budget)).finish(problem, solution)
-        except KeyboardInterrupt:  # just beside the engine
-            solution = replace(solution, status="interrupted")
+                if solution.status == "optimal":
+                    observe(solution.trace[-1])
+                else:
+                    solution = self._solver(p, observe, copy(budget)).finish(problem, solution)
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            solution = replace(solution, status=stopped_by(stop))
         if solution.status == "interrupted":
             self._stop()
         return _labelled(solution, p)
@@ -388,7 +381,7 @@ class _Fit:
         tol, machines = self.settings.tol, self.machines
         gram = self.gram.twin(self.budget.look_at_end)
         betas = [solution.beta for solution in solutions]
-        scores = machines.scores(gram, [beta.sum(axis=0) for beta in betas])
+        scores = machines.scores(gram, [beta[0] for beta in betas], self.helpers)
         duals = [problem.dual for problem in machines.problems]
         seen = examine_all(duals, betas, scores, convex=gram.kernel.positive)
         found = [
@@ -446,11 +439,16 @@ def count_votes(won: Bools, classes: int) -> Ints:
         Whether the first class of a pair has the vote.
     classes : int
     """
-    votes = np.zeros((len(won), classes), dtype=np.int64)
-    for p, (i, j) in enumerate(pairs(classes)):
-        votes[:, i] += won[:, p]
-        votes[:, j] += ~won[:, p]
+    votes: Ints = _against_each(won, ~won, classes).sum(axis=2, dtype=np.int64)
     return votes
+
+
+def _against_each(first: Any, second: Any, classes: int) -> Any:
+    """What the first and the second class of each pair get, as [row, class, other class]."""
+    i, j = both_of_pairs(classes)
+    table = np.zeros((len(first), classes, classes), dtype=first.dtype)
+    table[:, i, j], table[:, j, i] = first, second
+    return table
 
 
 def most_votes(decision: Floats, classes: int) -> Ints:
@@ -475,9 +473,6 @@ def one_vs_rest(decision: Floats, classes: int) -> Floats:
     decision : ndarray of shape (n, pairs)
     classes : int
     """
-    trust = np.zeros((len(decision), classes))
-    for p, (i, j) in enumerate(pairs(classes)):
-        trust[:, i] += decision[:, p]
-        trust[:, j] -= decision[:, p]
+    trust = _against_each(decision, -decision, classes).sum(axis=2)
     value: Floats = count_votes(decision >= 0, classes) + trust / (3 * (np.abs(trust) + 1))
     return value
