@@ -147,14 +147,16 @@ Posv& posv() {
   return given;
 }
 
-void polish(const Subproblem& p) {
+bool polish(const Subproblem& p) {
   Newton newton(p);
   int steps = 0;
   for (int taken = 0;; ++taken) {
     const int64_t count = newton.find_free();
     if (taken == 0) steps = count <= kFewFree ? kMoreCutSteps : kCutSteps;
-    if (taken == steps || count == 0 || count > kMostFree || newton.settled()) return;
-    if (!newton.find_direction() || newton.advance() == 1.0) return;
+    if (taken == steps || count == 0 || count > kMostFree) return false;
+    if (newton.settled()) return true;
+    if (!newton.find_direction()) return false;
+    if (newton.advance() == 1.0) return true;
   }
 }
 

@@ -14,7 +14,8 @@ using Posv = void (*)(char* uplo, int* n, int* columns, double* A, int* lda, dou
 Posv& posv();
 
 // Takes Newton steps until one is not cut at a bound, or until the free variables prove unsettled.
-// The tile must be float64. Sets: beta and score of the subproblem.
-void polish(const Subproblem& p);
+// The tile must be float64. Sets: beta and score of the subproblem. Returns whether the last step
+// was a whole one: the free variables are at their maximiser.
+bool polish(const Subproblem& p);
 
 }  // namespace widestreet

@@ -15,7 +15,8 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr int64_t kStrip = 128;  // rows computed at a time, up to the diagonal
 constexpr int64_t kSquare = 32;  // side of the squares that are mirrored at a time
 constexpr int64_t kRoundTo = 16;
-constexpr int64_t kLeastPortion = 1000, kPortionPerRow = 5;  // pair steps before Newton steps
+constexpr int64_t kLeastPortion = 1000;  // pair steps before Newton steps
+constexpr int64_t kPatience = 4;         // times as many after Newton steps that were cut
 
 int64_t rounded(int64_t rows) {
   return (rows + kRoundTo - 1) / kRoundTo * kRoundTo;
@@ -124,13 +125,13 @@ double find_biases(const Part& part, double* bias) {
 // free variables exact where they have converged. Sets: beta, score, bias and the report.
 void solve_part(Subproblem p, const Part& part, int64_t max_steps, double* bias,
                 WholeReport& report) {
-  const int64_t portion = std::max(kLeastPortion, kPortionPerRow * p.rows);
+  int64_t portion = std::max(kLeastPortion, p.rows);
   while (true) {
     p.max_steps = std::min(portion, max_steps - report.steps);
     const SubproblemReport done = functions().solve(p);
     report.steps += done.steps;
     const bool spent = done.violation > p.tol && report.steps >= max_steps;
-    if (!spent) polish(p);
+    if (!spent && !polish(p)) portion *= kPatience;
     report.violation = find_biases(part, bias);
     if (!(report.violation > p.tol) || spent || done.steps == 0) return;
   }

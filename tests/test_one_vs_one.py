@@ -78,7 +78,7 @@ def assert_scores(machines, found, coefs, K) -> None:
 @pytest.mark.parametrize("k", [3, 4, 5, 6])
 def test_scores_of_all_pairs_in_few_calls(k, form, rng, monkeypatch):
     """Each pair for itself."""
-    monkeypatch.setattr(one_vs_one, "_CALL", np.inf)
+    monkeypatch.setattr(one_vs_one, "_SHARING_PAYS", np.inf)
     X, machines, coefs = random_machines(k, rng)
     gram = gram_in_form(form, X)
     assert_scores(machines, machines.scores(gram, coefs), coefs, rbf(X, X))
@@ -88,7 +88,7 @@ def test_scores_of_all_pairs_in_few_calls(k, form, rng, monkeypatch):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("k", [3, 4, 5, 6])
 def test_scores_of_all_pairs(k, form, rng, monkeypatch):
-    monkeypatch.setattr(one_vs_one, "_CALL", 0.0)
+    monkeypatch.setattr(one_vs_one, "_SHARING_PAYS", 0.0)
     X, machines, coefs = random_machines(k, rng)
     gram = gram_in_form(form, X)
     assert_scores(machines, machines.scores(gram, coefs), coefs, rbf(X, X))

@@ -28,7 +28,7 @@ _core.use_posv(cython_lapack.__pyx_capi__["dposv"])
 CALL_COST = 1e9  # multiply-adds of a native call per thread: some hundredths of a second
 _MOST_ROWS = 2048  # kernel values are float64 throughout
 _STEPS_PER_ROW, _LEAST_STEPS = 20, 1000  # after which pair steps are not the way
-_STEP_COST = 20.0  # of a pair step per row, in multiply-adds
+_STEP_COST = 10.0  # of a pair step per row, in multiply-adds
 
 
 def most_steps(rows: int) -> int:
@@ -85,19 +85,24 @@ def solve(
     """
     assert gram.native is not None
     begun = time.perf_counter()
-    sizes = np.array([dual.rows for dual in duals])
+    sizes = [dual.rows for dual in duals]
     end = np.cumsum(sizes)
-    whole = duals[0] if len(duals) == 1 else join(duals)
-    place = np.concatenate(
-        [np.arange(n) if at is None else at for n, at in zip(sizes, places, strict=True)]
-    )
-    beta = np.concatenate([_begin(d, s) for d, s in zip(duals, starts, strict=True)], axis=1)
-    limits = np.array([min(budget.steps_left, most_steps(n)) for n in sizes.tolist()])
+    one = len(duals) == 1
+    whole = duals[0] if one else join(duals)
+    each = [np.arange(n) if at is None else at for n, at in zip(sizes, places, strict=True)]
+    place = each[0] if one else np.concatenate(each)
+    totals = np.array([dual.total for dual in duals])
+    left = budget.steps_left
+    beta = np.zeros_like(whole.target)
+    away = totals.any()  # from zero
+    for dual, b, start in zip(duals, end.tolist(), starts, strict=True):
+        if start is not None or away:
+            beta[:, b - dual.rows : b] = dual.feasible_point() if start is None else start
     reports, biases = _core.solve_whole(
         *gram.native,
         place,
         end,
-        limits,
+        np.array([min(left, most_steps(n)) for n in sizes]),
         whole.target,
         whole.lower,
         whole.upper,
@@ -109,20 +114,22 @@ def solve(
         threads,
     )
     timings = {"solve": (time.perf_counter() - begun) / len(duals)}
+    prices = (biases * totals).sum(axis=1).tolist()
     seconds = budget.elapsed
     found = []
-    each = zip(numbers, duals, end.tolist(), biases, reports.tolist(), strict=True)
-    for number, dual, b, bias, report in each:
+    for p, (number, size, b, report) in enumerate(
+        zip(numbers, sizes, end.tolist(), reports.tolist(), strict=True)
+    ):
         violation, steps, support, free, linear, norm, loss, values = report
         objective = linear - 0.5 * norm
         record = TraceRecord(
             round=1,
-            working_set=dual.rows,
+            working_set=size,
             n_sv=int(support),
             n_free=int(free),
             violation=violation,
             dual_objective=objective,
-            gap=norm + float(bias @ dual.total) + loss - linear,
+            gap=norm + prices[p] + loss - linear,
             rows_scanned=0,
             rows_skipped=0,
             kernel_values=int(values),
@@ -133,8 +140,8 @@ def solve(
         )
         found.append(
             Solution(
-                beta=np.ascontiguousarray(beta[:, b - dual.rows : b]),
-                bias=bias,
+                beta=beta if one else np.ascontiguousarray(beta[:, b - size : b]),
+                bias=biases[p],
                 dual_objective=objective,
                 status="optimal" if violation <= MARGIN * tol else "stalled",
                 trace=Trace([record]),
@@ -143,9 +150,3 @@ def solve(
             )
         )
     return found
-
-
-def _begin(dual: Dual, start: Floats | None) -> Floats:
-    if start is not None:
-        return start
-    return dual.feasible_point() if dual.total.any() else np.zeros_like(dual.target)

@@ -316,7 +316,7 @@ class Classifier(ClassifierMixin, KernelMachine):
 def _encode(y: Any, weight: Floats) -> tuple[Any, Ints]:
     """The classes that have a row of positive weight, and the number of each row's class."""
     classes, code = np.unique(y, return_inverse=True)
-    present = np.unique(code[weight > 0])
+    present = np.flatnonzero(np.bincount(code, weight > 0))
     if len(present) < 2:
         raise ValueError(
             "y: Invalid input - all samples with positive weights belong to the same class: got "

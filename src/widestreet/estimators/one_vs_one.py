@@ -48,7 +48,7 @@ from widestreet.runners import LocalRunner
 from widestreet.solution import Observer, Solution, Trace
 from widestreet.threads import limited_blas
 
-_CALL = 4e5  # multiply-adds that the calls of the core for a pair cost beside their work
+_SHARING_PAYS = 1e6  # multiply-adds for a pair from which on it is worth more calls of the core
 _EXPERIENCED = 1024  # rows of a class that a pair begins with, beside random ones
 _LEAST_SECONDS = 0.01  # for a pair, as long as there is time at all
 _TINY = 500  # rows of a pair up to which threads only wait for the interpreter
@@ -122,31 +122,22 @@ class OneVsOne:
         threads : int
             For pairs that are done side by side.
         """
-        matrix = self.by_class(coefs)
-        support = [np.flatnonzero(lines.any(axis=0)) for lines in matrix]
-        if not self._few_calls_pay(gram, matrix, support):
-            return self._shared_scores(gram, matrix, support)
+        values = sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
+        if gram.native is None or values * gram.cost > _SHARING_PAYS * len(coefs):
+            return self._shared_scores(gram, self.by_class(coefs))
         rows = [np.concatenate([self.members[i], self.members[j]]) for i, j in self.pairs]
         end = np.cumsum([len(both) for both in rows])
         score = gram.scan_parts(np.concatenate(rows), end, np.concatenate(coefs), threads)
         return np.split(score, end[:-1])
 
-    def _few_calls_pay(self, gram: Gram, matrix: list[Floats], support: list[Ints]) -> bool:
-        """Whether many calls of the core cost more than kernel values that pairs do not share."""
-        if gram.native is None:
-            return False
-        sizes = np.array([len(rows) for rows in self.members])
-        once = sizes @ [len(found) for found in support]
-        often = sum(n * np.count_nonzero(lines) for n, lines in zip(sizes, matrix, strict=True))
-        return float(often - once) * gram.cost < len(self.pairs) * _CALL
-
-    def _shared_scores(self, gram: Gram, matrix: list[Floats], support: list[Ints]) -> list[Floats]:
+    def _shared_scores(self, gram: Gram, matrix: list[Floats]) -> list[Floats]:
         """Sum the support vectors of each class over its own rows, and over those of each other."""
         k = len(self.members)
         sizes = [len(rows) for rows in self.members]
         found = [np.zeros(sizes[i] + sizes[j]) for i, j in self.pairs]
         for c, rows in enumerate(self.members):
-            own = gram.scan(rows, rows[support[c]], matrix[c][:, support[c]])
+            support = matrix[c].any(axis=0)
+            own = gram.scan(rows, rows[support], matrix[c][:, support])
             for line, other in enumerate(x for x in range(k) if x != c):
                 p = self.number[c, other]
                 mine = self.halves(p, found[p])[int(c > other)]
