@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from widestreet.arrays import Floats, Ints
 from widestreet.duals import Dual
@@ -268,9 +269,10 @@ class Classifier(ClassifierMixin, KernelMachine):
         -------
         ndarray of shape (n_samples,)
         """
-        X = self._query(X)
+        check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        X = self._query(X)
         k = len(self.classes_)
         winner = np.empty(X.shape[0], dtype=np.int64)
         for rows in self._blocks(X):
