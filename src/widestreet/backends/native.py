@@ -59,7 +59,8 @@ class NativeBackend:
 
     @cached_property
     def _longest(self) -> float:
-        return max(rows.largest_square(self.threads) for rows in (self.left, self.right))
+        different = [self.left] if self.right is self.left else [self.left, self.right]
+        return max(rows.largest_square(self.threads) for rows in different)
 
     @cached_property
     def _far(self) -> bool:

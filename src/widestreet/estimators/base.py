@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable as Function
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,7 +146,8 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         """
         if self.kernel == "precomputed" and sparse.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported: pass X.toarray()")
-        scratch = copy(self)
+        scratch = object.__new__(type(self))
+        scratch.__dict__.update(self.__dict__)
         arrays = validate_data(
             scratch,
             X,

@@ -249,6 +249,8 @@ def check_magnitude(X: Any) -> None:
 def warn_of_scales(X: Any, names: Any = None) -> None:
     """Warn once if some columns are so wide that the kernel sees nothing else."""
     spread = _spread(X)
+    if np.max(spread, initial=0.0) <= _SCALE_RATIO * np.min(spread, initial=0.0):
+        return
     varying = spread[spread > 0]
     if len(varying) < 2:
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -137,7 +138,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         box, scale = self._boxes(weighted, totals, classes)
         prepared = self._prepare(X, seen, code, weight, box, settings.threads)
         k = len(classes)
-        names = [f"{classes[i]} against {classes[j]}" for i, j in pairs(k)]
+        names = [f"{one} against {other}" for one, other in combinations(classes.tolist(), 2)]
         report = RoundReporter(self, *given, problems=len(names))
         before = self._warm(k - 1, X.shape[0], scale)
         start = None if before is None else prepared.merged.gather(before)

@@ -255,11 +255,11 @@ class _Fit:
         """See to a pair that was solved whole."""
         self._proof += self._cost_of_proof(solution.trace[0].n_sv, problem.dual.rows)
         try:
+            if solution.status == "optimal":
+                self.watch.tell(solution.trace[-1])
+                return solution
             with self.watch.problem(p) as observe:
-                if solution.status == "optimal":
-                    observe(solution.trace[-1])
-                else:
-                    solution = self._solver(p, observe, copy(budget)).finish(problem, solution)
+                solution = self._solver(p, observe, copy(budget)).finish(problem, solution)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             solution = replace(solution, status=stopped_by(stop))
         if solution.status == "interrupted":

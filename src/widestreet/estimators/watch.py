@@ -46,6 +46,15 @@ class Watch:
     ) -> None:
         self._observer.__exit__(kind, error, traceback)
 
+    def tell(self, record: TraceRecord) -> None:
+        """Hand on the only record of a problem that was solved beforehand."""
+        if not self.in_order:  # nobody wants to know where a problem begins and ends
+            with self._lock:
+                self._observer(record)
+            return
+        with self.problem(record.problem) as observe:
+            observe(record)
+
     @contextmanager
     def problem(self, number: int = 0) -> Iterator[Observer]:
         """Within the block, one problem is solved; what it gives is called with each record.
