@@ -12,7 +12,7 @@ namespace widestreet {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr int64_t kStrip = 128;  // rows computed at a time, up to the diagonal
+constexpr int64_t kStrip = 96;  // rows computed at a time, up to the diagonal
 constexpr int64_t kSquare = 32;  // side of the squares that are mirrored at a time
 constexpr int64_t kRoundTo = 16;
 constexpr int64_t kLeastPortion = 1000;  // pair steps before Newton steps

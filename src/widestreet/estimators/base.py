@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable as Function
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -347,10 +348,8 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             right = as_rows(self.support_vectors_, centre=centre)
         gram = Gram(self._kernel, left, right, threads=threads)
         coef = _dense(self.dual_coef_)
-        return [
-            gram.scan(None, part, coef[:, part])
-            for part in np.split(support, [] if bounds is None else bounds)
-        ]
+        ends = [0, *([] if bounds is None else bounds.tolist()), len(support)]
+        return [gram.scan(None, support[a:b], coef[:, a:b]) for a, b in pairwise(ends)]
 
     @property
     def coef_(self) -> Any:
