@@ -12,7 +12,7 @@ namespace widestreet {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr int64_t kStrip = 96;  // rows computed at a time, up to the diagonal
+constexpr int64_t kStrip = 96;   // rows computed at a time, up to the diagonal
 constexpr int64_t kSquare = 32;  // side of the squares that are mirrored at a time
 constexpr int64_t kRoundTo = 16;
 constexpr int64_t kLeastPortion = 1000;  // pair steps before Newton steps
@@ -47,23 +47,26 @@ struct Part {
 // Sets: the tile, of which little more than half is computed. Returns the number of values.
 int64_t fill(const Part& part, double* tile, int64_t ld, int threads) {
   const int64_t* place = part.task.place + part.begin;
-  int64_t values = 0;
-  for (int64_t a = 0; a < part.rows; a += kStrip) {
-    const int64_t b = std::min(a + kStrip, part.rows);
+  if (part.rows * part.rows <= kWorthSharing) threads = 1;
+  for_ranges(part.rows, kStrip, threads, [&](int64_t a, int64_t b) {
     TileTask strip;
     strip.kernel = part.task.kernel;
     strip.left = {part.task.rows, place + a, b - a};
     strip.right = {part.task.rows, place, b};
     strip.out = tile + a * ld;
     strip.ld = ld;
-    strip.threads = threads;
     functions().tile(strip);
+  });
+  for_ranges(part.rows, kSquare, threads, [&](int64_t a, int64_t end) {
+    for (int64_t b = 0; b <= a; b += kSquare)
+      for (int64_t r = a; r < end; ++r)
+        for (int64_t q = b; q < std::min(b + kSquare, r); ++q) tile[q * ld + r] = tile[r * ld + q];
+  });
+  int64_t values = 0;
+  for (int64_t a = 0; a < part.rows; a += kStrip) {
+    const int64_t b = std::min(a + kStrip, part.rows);
     values += (b - a) * b;
   }
-  for (int64_t a = 0; a < part.rows; a += kSquare)
-    for (int64_t b = 0; b <= a; b += kSquare)
-      for (int64_t r = a; r < std::min(a + kSquare, part.rows); ++r)
-        for (int64_t q = b; q < std::min(b + kSquare, r); ++q) tile[q * ld + r] = tile[r * ld + q];
   return values;
 }
 

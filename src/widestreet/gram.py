@@ -26,6 +26,7 @@ from widestreet.rows import KernelRows, Rows
 # One native call is kept below this many multiply-adds per thread, so that signals and clocks are
 # looked at between calls: some hundredths of a second with AVX2.
 _CALL_COST = 1e9
+_WORTH_SHARING = 2e7  # multiply-adds from which on it is worth waking another thread
 
 
 Action: TypeAlias = Function[[], None]
@@ -184,6 +185,7 @@ class Gram:
         begun = time.perf_counter()
         used = np.add.reduceat(coef != 0, np.append(0, end[:-1]), dtype=np.int64)
         cost = np.cumsum(self.cost * used * np.diff(end, prepend=0))
+        threads = min(threads, 1 + int(cost[-1] / _WORTH_SHARING))
         a = b = 0
         while b < len(end):
             self.between()

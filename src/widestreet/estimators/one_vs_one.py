@@ -48,6 +48,7 @@ from widestreet.runners import LocalRunner
 from widestreet.solution import Observer, Solution, Trace
 from widestreet.threads import limited_blas
 
+_WORTH_SHARING = 1e8  # multiply-adds, of which few are taken, that another thread is woken for
 _SHARING_PAYS = 1e6  # multiply-adds for a pair from which on it is worth more calls of the core
 _EXPERIENCED = 1024  # rows of a class that a pair begins with, beside random ones
 _LEAST_SECONDS = 0.01  # for a pair, as long as there is time at all
@@ -203,15 +204,15 @@ class _Fit:
         """Solve small pairs whole, many in a call, and the others by rounds."""
         problems = self.machines.problems
         found: dict[int, Solution] = {}
-        for group in self._groups():
-            found |= zip(group, self._solve_group(group), strict=True)
+        for group, threads in self._groups():
+            found |= zip(group, self._solve_group(group, threads), strict=True)
         large = [p for p in range(len(problems)) if p not in found]
         runner = LocalRunner(self.workers)
         found |= zip(large, runner.map(self._solve, large, on_interrupt=self._stop), strict=True)
         return [found[p] for p in range(len(problems))]
 
-    def _groups(self) -> Iterator[list[int]]:
-        """Small pairs to be solved in one call, which must not take long.
+    def _groups(self) -> Iterator[tuple[list[int], int]]:
+        """Small pairs to be solved in one call, which must not take long, and by how many threads.
 
         Callbacks see one pair at a time.
         """
@@ -228,14 +229,18 @@ class _Fit:
             if more == np.inf:
                 continue
             if group and (cost + more > limit or self.watch.in_order):
-                yield group
+                yield group, self._threads_worth(cost)
                 group, cost = [], 0.0
             group.append(p)
             cost += more
         if group:
-            yield group
+            yield group, self._threads_worth(cost)
 
-    def _solve_group(self, group: list[int]) -> list[Solution]:
+    def _threads_worth(self, cost: float) -> int:
+        """Threads for pairs that cost so many multiply-adds at the most."""
+        return min(self.helpers, 1 + int(cost / _WORTH_SHARING))
+
+    def _solve_group(self, group: list[int], threads: int) -> list[Solution]:
         """Solve pairs whole in one call; those that are not done then go on by rounds."""
         problems = [self.machines.problems[p] for p in group]
         budget = self._share(sum(problem.dual.rows for problem in problems), len(group))
@@ -243,7 +248,7 @@ class _Fit:
             return [untouched(problem, self._why()) for problem in problems]
         try:
             solutions = solve_whole(
-                self.gram, problems, self.settings, budget, self.helpers, numbers=group
+                self.gram, problems, self.settings, budget, threads, numbers=group
             )
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
