@@ -13,9 +13,13 @@
 #include <utility>
 
 #include "dispatch.hpp"
+#include "examine.hpp"
 #include "merge.hpp"
+#include "newton.hpp"
+#include "parts.hpp"
 #include "slots.hpp"
 #include "survey.hpp"
+#include "whole.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -245,6 +249,131 @@ std::tuple<double, int64_t, int64_t> bind_solve(
   return {report.violation, report.steps, report.blocks};
 }
 
+// The parts of a list of rows, each of at least one row, in order and to the end.
+void require_ends(const Index& end, int64_t rows) {
+  int64_t last = 0;
+  for (size_t p = 0; p < end.shape(0); ++p) {
+    require(end.data()[p] > last, "a part must have rows");
+    last = end.data()[p];
+  }
+  require(last == rows, "the parts must cover the rows");
+}
+
+void require_variables(const Array2<const double>& target, const Array2<const double>& lower,
+                       const Array2<const double>& upper, const Array2<const uint8_t>& group,
+                       size_t layers, size_t rows, int groups) {
+  for (const auto& a : {target, lower, upper})
+    require(a.shape(0) == layers && a.shape(1) == rows, "shapes of variables differ");
+  require(group.shape(0) == layers && group.shape(1) == rows, "shapes of variables differ");
+  require(groups >= 1, "there must be at least one group");
+  for (size_t v = 0; v < layers * rows; ++v)
+    require(group.data()[v] < groups, "a group is out of range");
+}
+
+// A matrix handed to NumPy without a copy.
+nb::ndarray<nb::numpy, double, nb::ndim<2>> give_matrix(std::vector<double>&& values,
+                                                        size_t columns) {
+  auto* owned = new std::vector<double>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+  return nb::ndarray<nb::numpy, double, nb::ndim<2>>(owned->data(),
+                                                     {owned->size() / columns, columns}, owner);
+}
+
+nb::tuple bind_solve_whole(const Kernel& kernel, const HeldRows& rows, Index place, Index end,
+                           Index max_steps, Array2<const double> target, Array2<const double> lower,
+                           Array2<const double> upper, Array2<const uint8_t> group,
+                           Array2<double> beta, Array1<double> score, int groups, double tol,
+                           int threads) {
+  require_threads(threads);
+  const size_t problems = end.shape(0), length = place.shape(0);
+  require_ends(end, int64_t(length));
+  require(max_steps.shape(0) == problems, "one limit per problem is needed");
+  require(beta.shape(1) == length && score.shape(0) == length, "one value per row is needed");
+  require_variables(target, lower, upper, group, beta.shape(0), length, groups);
+  WholeTask task;
+  task.kernel = kernel;
+  task.rows = &rows.view;
+  task.problems = int64_t(problems);
+  task.end = end.data();
+  task.max_steps = max_steps.data();
+  task.place = list_of(rows, place).index;
+  task.layers = int(beta.shape(0));
+  task.groups = groups;
+  task.layer_stride = int64_t(length);
+  task.target = target.data();
+  task.lower = lower.data();
+  task.upper = upper.data();
+  task.group = group.data();
+  task.beta = beta.data();
+  task.score = score.data();
+  task.tol = tol;
+  task.threads = threads;
+  std::vector<WholeReport> report(problems);
+  std::vector<double> bias(problems * size_t(groups)), lines;
+  {
+    nb::gil_scoped_release release;
+    solve_whole(task, report.data(), bias.data());
+  }
+  for (const WholeReport& r : report)
+    for (double value : {r.violation, double(r.steps), double(r.support), double(r.free), r.linear,
+                         r.norm, r.loss, double(r.values)})
+      lines.push_back(value);
+  return nb::make_tuple(give_matrix(std::move(lines), 8),
+                        give_matrix(std::move(bias), size_t(groups)));
+}
+
+int64_t bind_scan_parts(const Kernel& kernel, const HeldRows& rows, Index place, Index end,
+                        Array1<const double> coef, Array1<double> out, int threads) {
+  require_threads(threads);
+  require_ends(end, int64_t(place.shape(0)));
+  require(coef.shape(0) == place.shape(0) && out.shape(0) == place.shape(0),
+          "one value per row is needed");
+  PartsTask task;
+  task.kernel = kernel;
+  task.rows = &rows.view;
+  task.parts = int64_t(end.shape(0));
+  task.end = end.data();
+  task.place = list_of(rows, place).index;
+  task.coef = coef.data();
+  task.out = out.data();
+  task.threads = threads;
+  nb::gil_scoped_release release;
+  return scan_parts(task);
+}
+
+nb::tuple bind_examine(Index end, Array2<const double> target, Array2<const double> lower,
+                       Array2<const double> upper, Array2<const uint8_t> group,
+                       Array2<const double> total, Array2<const double> beta,
+                       Array1<const double> score) {
+  const size_t points = end.shape(0), length = score.shape(0), groups = total.shape(1);
+  require_ends(end, int64_t(length));
+  require(total.shape(0) == points, "one total per point and group is needed");
+  require(beta.shape(1) == length, "one value per row is needed");
+  require_variables(target, lower, upper, group, beta.shape(0), length, int(groups));
+  ExamineTask task;
+  task.points = int64_t(points);
+  task.end = end.data();
+  task.layers = int(beta.shape(0));
+  task.groups = int(groups);
+  task.layer_stride = int64_t(length);
+  task.target = target.data();
+  task.lower = lower.data();
+  task.upper = upper.data();
+  task.group = group.data();
+  task.total = total.data();
+  task.beta = beta.data();
+  task.score = score.data();
+  std::vector<Examination> found(points);
+  std::vector<double> bias(points * groups), lines;
+  {
+    nb::gil_scoped_release release;
+    examine(task, found.data(), bias.data());
+  }
+  for (const Examination& f : found)
+    for (double value : {f.primal, f.dual, f.violation, f.infeasibility}) lines.push_back(value);
+  return nb::make_tuple(give_matrix(std::move(lines), 4), give_matrix(std::move(bias), groups));
+}
+
 // A vector handed to NumPy without a copy.
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T>&& values) {
@@ -262,14 +391,9 @@ struct HeldShard {
             Array2<const uint8_t> group, int groups, Array2<double> beta, Array1<double> score,
             Array1<int32_t> version, std::optional<Array1<const float>> norm) {
     const size_t layers = beta.shape(0), rows = beta.shape(1);
-    for (const auto& a : {target, lower, upper})
-      require(a.shape(0) == layers && a.shape(1) == rows, "shapes of variables differ");
-    require(group.shape(0) == layers && group.shape(1) == rows, "shapes of variables differ");
+    require_variables(target, lower, upper, group, layers, rows, groups);
     require(score.shape(0) == rows && version.shape(0) == rows && (!norm || norm->shape(0) == rows),
             "one value per row is needed");
-    require(groups >= 1, "there must be at least one group");
-    for (size_t v = 0; v < layers * rows; ++v)
-      require(group.data()[v] < groups, "a group is out of range");
     view.rows = int64_t(rows);
     view.layers = int(layers);
     view.groups = groups;
@@ -373,6 +497,8 @@ NB_MODULE(_core, m) {
   m.def("scan", &bind_scan, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
         "right_index"_a.noconvert().none(), "coef"_a.noconvert(), "out"_a.noconvert(),
         "in_double"_a, "threads"_a);
+  m.def("scan_parts", &bind_scan_parts, "kernel"_a, "rows"_a, "place"_a.noconvert(),
+        "end"_a.noconvert(), "coef"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
   m.def("tile", &bind_tile, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
         "right_index"_a.noconvert().none(), "out"_a.noconvert(), "out_rows"_a.noconvert().none(),
         "threads"_a);
@@ -380,6 +506,17 @@ NB_MODULE(_core, m) {
         "lower"_a.noconvert(), "upper"_a.noconvert(), "group"_a.noconvert(), "beta"_a.noconvert(),
         "score"_a.noconvert(), "groups"_a, "tol"_a, "max_steps"_a, "block"_a, "direct_steps"_a,
         "threads"_a, "scratch"_a.noconvert() = nb::none(), "between"_a = nb::none());
+
+  m.def("solve_whole", &bind_solve_whole, "kernel"_a, "rows"_a, "place"_a.noconvert(),
+        "end"_a.noconvert(), "max_steps"_a.noconvert(), "target"_a.noconvert(),
+        "lower"_a.noconvert(), "upper"_a.noconvert(), "group"_a.noconvert(), "beta"_a.noconvert(),
+        "score"_a.noconvert(), "groups"_a, "tol"_a, "threads"_a);
+  m.def(
+      "use_posv", [](nb::capsule given) { posv() = reinterpret_cast<Posv>(given.data()); },
+      "given"_a);
+  m.def("examine", &bind_examine, "end"_a.noconvert(), "target"_a.noconvert(),
+        "lower"_a.noconvert(), "upper"_a.noconvert(), "group"_a.noconvert(), "total"_a.noconvert(),
+        "beta"_a.noconvert(), "score"_a.noconvert());
 
   m.def(
       "add_scores",

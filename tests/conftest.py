@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from problems import Problem, generate
 from widestreet import _core
+from widestreet.engines import whole
 
 settings.register_profile(
     "dev", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
@@ -82,6 +83,12 @@ def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
     _core.force_instruction_set(request.param)
     yield request.param
     _core.force_instruction_set(before)
+
+
+@pytest.fixture
+def by_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No problem is small enough to be solved whole: the working-set engine solves them all."""
+    monkeypatch.setattr(whole, "_MOST_ROWS", 0)
 
 
 @pytest.fixture

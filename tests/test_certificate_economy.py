@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import widestreet as ws
+from conftest import TOL
 from fitting import build_dual, in_reference_terms
 from problems import random_feasible
 from reference.duals import MODELS
@@ -33,7 +34,7 @@ def assert_same(found, whole) -> None:
     assert found.primal == pytest.approx(whole.primal, abs=1e-11 * scale)
     assert found.dual == pytest.approx(whole.dual, abs=1e-11 * scale)
     assert found.violation == pytest.approx(whole.violation, abs=1e-11 * scale)
-    assert found.infeasibility == whole.infeasibility
+    assert whole.infeasibility <= found.infeasibility <= TOL.feasibility  # of fewer boxes
     np.testing.assert_allclose(found.bias, whole.bias, atol=1e-11 * scale)
 
 

@@ -217,6 +217,16 @@ def test_select(model, rng):
 
 
 @every_model
+def test_join_undoes_split(model, rng):
+    dual = any_dual(rng, model, 20)
+    parts = duals.split(dual, [3, 1, 16], [dual.total] * 3)
+    assert [part.rows for part in parts] == [3, 1, 16]
+    again = duals.join(parts)
+    for name in ("target", "lower", "upper", "group", "total"):
+        assert np.array_equal(getattr(again, name), getattr(dual, name))
+
+
+@every_model
 def test_join_undoes_select(model, rng):
     dual = build(model, labels(rng, model, 12), np.arange(1.0, 13.0))
     parts = [duals.select(dual, ids) for ids in np.array_split(np.arange(12), [1, 5, 5])]

@@ -194,6 +194,7 @@ def test_how_long_a_proof_takes_is_known_from_the_fit(kind):
     assert model.certificate_.n_rows == 0
 
 
+@pytest.mark.usefixtures("by_rounds")
 def test_a_model_nobody_had_time_to_examine_states_its_own_objective(task, monkeypatch):
     """Interrupted in the middle of a working set: what it says belongs to what it returns."""
     problem = toy_svc(60) if task == "svc" else toy_svr(60)

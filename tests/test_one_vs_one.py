@@ -21,6 +21,7 @@ from widestreet.estimators.one_vs_one import (
     one_vs_rest,
     pairs,
 )
+from widestreet.estimators.training import Solver
 
 # -- the layout --------------------------------------------------------------------------------
 
@@ -65,17 +66,32 @@ def test_by_class_is_the_layout_of_dual_coef(k, rng):
             assert np.array_equal(found[c][line], half)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("k", [3, 4, 5, 6])
-def test_scores_of_all_pairs(k, form, rng):
-    X, machines, coefs = random_machines(k, rng)
-    K, gram = rbf(X, X), gram_in_form(form, X)
-    found = machines.scores(gram, coefs)
-    for p, (i, j) in enumerate(pairs(k)):
+def assert_scores(machines, found, coefs, K) -> None:
+    for p, (i, j) in enumerate(machines.pairs):
         rows = np.concatenate([machines.members[i], machines.members[j]])
         expected = K[np.ix_(rows, rows)] @ coefs[p]
         slack = TOL.scan_float64 * (1 + np.abs(coefs[p]).sum())
         np.testing.assert_allclose(found[p], expected, atol=slack, rtol=0)
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("k", [3, 4, 5, 6])
+def test_scores_of_all_pairs_in_few_calls(k, form, rng, monkeypatch):
+    """Each pair for itself."""
+    monkeypatch.setattr(one_vs_one, "_SHARING_PAYS", np.inf)
+    X, machines, coefs = random_machines(k, rng)
+    gram = gram_in_form(form, X)
+    assert_scores(machines, machines.scores(gram, coefs), coefs, rbf(X, X))
+    assert gram.kernel_values == sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("k", [3, 4, 5, 6])
+def test_scores_of_all_pairs(k, form, rng, monkeypatch):
+    monkeypatch.setattr(one_vs_one, "_SHARING_PAYS", 0.0)
+    X, machines, coefs = random_machines(k, rng)
+    gram = gram_in_form(form, X)
+    assert_scores(machines, machines.scores(gram, coefs), coefs, rbf(X, X))
     # kernel values within a class are shared by its pairs
     by_class = machines.by_class(coefs)
     own = [len(m) * c.any(axis=0).sum() for m, c in zip(machines.members, by_class, strict=True)]
@@ -353,16 +369,17 @@ def test_same_random_state_and_threads_same_model(small, n_jobs, monkeypatch):
     assert np.array_equal(one.n_iter_, other.n_iter_)
 
 
+@pytest.mark.usefixtures("by_rounds")
 def test_pairs_in_order_begin_with_rows_that_served_before(monkeypatch):
     begun = []
-    solve = one_vs_one.solve
+    solve = Solver.by_rounds
 
-    def watching(gram, problem, *rest, **options):
-        solution = solve(gram, problem, *rest, **options)
+    def watching(self, problem, observe):
+        solution = solve(self, problem, observe)
         begun.append((problem, solution))
         return solution
 
-    monkeypatch.setattr(one_vs_one, "solve", watching)
+    monkeypatch.setattr(Solver, "by_rounds", watching)
     monkeypatch.setattr(one_vs_one, "_EXPERIENCED", 7)
     X, y = clouds(4)
     machine(n_jobs=1).fit(X, y)

@@ -84,6 +84,7 @@ def test_max_iter_holds_for_each_pair():
     assert np.isfinite(ovo(model, X)).all()
 
 
+@pytest.mark.usefixtures("by_rounds")
 def test_working_sets_side_by_side_share_the_memory(monkeypatch):
     """Half of what a tile may take is the tile itself, in float64."""
     held, make = [], WorkingSet.__init__
@@ -104,6 +105,7 @@ def test_working_sets_side_by_side_share_the_memory(monkeypatch):
 # -- Ctrl-C ------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("by_rounds")
 @pytest.mark.parametrize("name", ["SVC", "NuSVC"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interrupt_in_one_pair_ends_them_all(name, n_jobs, monkeypatch):
@@ -207,18 +209,19 @@ def test_an_interrupt_is_raised_by_default(n_jobs, interrupt):
     assert np.isfinite(ovo(model, X)).all()
 
 
+@pytest.mark.usefixtures("by_rounds")
 @pytest.mark.parametrize(
-    ("owner", "name"),
-    [(training.Fleet, "of"), (WorkingSet, "__init__"), (one_vs_one, "examine")],
+    ("owner", "name", "at"),
+    [(training.Fleet, "of", 3), (WorkingSet, "__init__", 3), (one_vs_one, "examine_all", 1)],
     ids=["before a pair", "in the engine's making", "in the proof"],
 )
-def test_an_interrupt_between_two_pairs_leaves_a_model(owner, name, monkeypatch):
+def test_an_interrupt_between_two_pairs_leaves_a_model(owner, name, at, monkeypatch):
     """With many small pairs, a good part of the time is spent outside the engine."""
     function, calls = getattr(owner, name), []
 
     def interrupted(*arguments, **options):
         calls.append(None)
-        if len(calls) == 3:
+        if len(calls) == at:
             raise KeyboardInterrupt
         return function(*arguments, **options)
 
@@ -246,7 +249,7 @@ def test_after_an_interrupt_nobody_waits_for_a_long_proof(monkeypatch):
 def test_no_time_for_the_proof(monkeypatch):
     """What nobody examined is not optimal, whatever the engine says."""
 
-    def late(self, gram, coefs):
+    def late(self, gram, coefs, threads):
         raise OutOfBudget("time_limit")
 
     monkeypatch.setattr(one_vs_one.OneVsOne, "scores", late)

@@ -16,7 +16,7 @@ from widestreet.budget import Budget
 from widestreet.certificate import Certificate, examine
 from widestreet.estimators import one_vs_one, training
 from widestreet.estimators.one_vs_one import pairs
-from widestreet.estimators.training import Problem
+from widestreet.estimators.training import Problem, Solver
 from widestreet.gram import Gram
 from widestreet.rows import as_rows
 
@@ -48,21 +48,22 @@ def test_one_examination_certifies_every_pair(model, tol, n_jobs):
         np.testing.assert_allclose(one.bias, found.bias, atol=slack)
 
 
+@pytest.mark.usefixtures("by_rounds")
 def test_the_certificate_is_the_worst_of_all(monkeypatch):
     X, y = clouds()
     model = machine(tol=1e-2).fit(X, y)
     worst = max(c.kkt_violation for c in model.certificates_)
     assert model.certificate_.kkt_violation == worst
     assert model.certificate_ in model.certificates_
-    solve = one_vs_one.solve
+    solve = Solver.by_rounds
 
-    def limited(gram, problem, settings, budget, *rest, **options):
-        few = Budget(None, 3) if problem.dual.rows == sizes[4] else budget
-        return solve(gram, problem, settings, few, *rest, **options)
+    def limited(self, problem, observe):
+        few = Budget(None, 3) if problem.dual.rows == sizes[4] else self.budget
+        return solve(replace(self, budget=few), problem, observe)
 
     sizes = [((y == i) | (y == j)).sum() for i, j in pairs(4)]
     assert sizes.count(sizes[4]) == 1
-    monkeypatch.setattr(one_vs_one, "solve", limited)
+    monkeypatch.setattr(Solver, "by_rounds", limited)
     with pytest.warns(ConvergenceWarning, match=r"iteration_limit.* in 1 of 6 pairs of classes"):
         model = machine().fit(X, y)
     assert [c.status for c in model.certificates_] == [
@@ -98,19 +99,20 @@ def test_what_a_user_is_told(given, worst, advice):
 
 def lying(monkeypatch, lie, at: int = 2) -> list[Problem]:
     """Let the engine of one pair return something else, once; what it is asked afterwards."""
-    solve, asked = one_vs_one.solve, []
+    solve, asked = Solver.by_rounds, []
 
-    def liar(gram, problem, *rest, **options):
-        solution = solve(gram, problem, *rest, **options)
+    def liar(self, problem, observe):
+        solution = solve(self, problem, observe)
         asked.append(problem)
         if len(asked) - 1 == at:
             solution = replace(solution, beta=lie(solution.beta), status="optimal")
         return solution
 
-    monkeypatch.setattr(one_vs_one, "solve", liar)
+    monkeypatch.setattr(Solver, "by_rounds", liar)
     return asked
 
 
+@pytest.mark.usefixtures("by_rounds")
 @pytest.mark.parametrize("model", ["c_svc", "nu_svc"])
 def test_an_engine_that_lies_is_caught_and_goes_on(model, monkeypatch):
     X, y = clouds()
@@ -142,6 +144,7 @@ def test_an_engine_that_lies_is_caught_and_goes_on(model, monkeypatch):
     assert again.trace[-1].pair_steps == again.pair_steps
 
 
+@pytest.mark.usefixtures("by_rounds")
 def test_going_on_takes_no_more_steps_than_are_left(monkeypatch):
     X, y = clouds()
     limit = int(machine().fit(X, y).n_iter_[2])
@@ -151,16 +154,17 @@ def test_going_on_takes_no_more_steps_than_are_left(monkeypatch):
     assert model.certificates_[2].status == "iteration_limit"
 
 
+@pytest.mark.usefixtures("by_rounds")
 def test_an_engine_that_always_lies_is_not_believed(monkeypatch):
     """Nothing is called optimal that is not, whoever says so how often."""
     X, y = clouds(3)
-    solve = one_vs_one.solve
+    solve = Solver.by_rounds
 
-    def liar(gram, problem, *rest, **options):
-        solution = solve(gram, problem, *rest, **options)
+    def liar(self, problem, observe):
+        solution = solve(self, problem, observe)
         return replace(solution, beta=0.5 * solution.beta, status="optimal")
 
-    monkeypatch.setattr(one_vs_one, "solve", liar)
+    monkeypatch.setattr(Solver, "by_rounds", liar)
     with pytest.warns(ConvergenceWarning, match="'stalled' in 3 of 3 pairs"):
         model = machine().fit(X, y)
     assert [c.status for c in model.certificates_] == ["stalled"] * 3

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from widestreet import _core, threads
-from widestreet.threads import resolve_threads
+from widestreet.threads import limited_blas, resolve_threads
 
 VARIABLES = ("WIDESTREET_NUM_THREADS", "OMP_NUM_THREADS")
 
@@ -149,3 +149,30 @@ def test_threads_that_share_the_core(rng):
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(scan, coefs))
     assert np.array_equal(together, [scan(coef) for coef in coefs])
+
+
+# -- linear algebra ----------------------------------------------------------------------------
+
+
+class Library:
+    """Stands for one that knows how many threads it may use."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.changes = count, 0
+
+    def get_num_threads(self) -> int:
+        return self.count
+
+    def set_num_threads(self, count: int) -> None:
+        self.count = count
+        self.changes += 1
+
+
+def test_linear_algebra_is_limited_for_a_while(monkeypatch):
+    """Whoever uses no more than that anyway is left alone."""
+    busy, modest = Library(8), Library(1)
+    monkeypatch.setattr(threads, "_blas", lambda: [busy, modest])
+    with limited_blas(2):
+        assert (busy.count, modest.count) == (2, 1)
+    assert (busy.count, modest.count) == (8, 1)
+    assert modest.changes == 0

@@ -68,6 +68,15 @@ def scan(
     in_double: bool,
     threads: int,
 ) -> None: ...
+def scan_parts(
+    kernel: Kernel,
+    rows: Rows,
+    place: Ints,
+    end: Ints,
+    coef: Floats,
+    out: Floats,
+    threads: int,
+) -> int: ...
 def tile(
     kernel: Kernel,
     left: Rows,
@@ -100,6 +109,33 @@ def add_scores(
     tile: Real, size: int, slots: Ints, change: Floats, score: Floats, threads: int
 ) -> None: ...
 def gather(out: Real, tile: Real, size: int, slots: Ints, threads: int) -> None: ...
+def solve_whole(
+    kernel: Kernel,
+    rows: Rows,
+    place: Ints,
+    end: Ints,
+    max_steps: Ints,
+    target: Floats,
+    lower: Floats,
+    upper: Floats,
+    group: Bytes,
+    beta: Floats,
+    score: Floats,
+    groups: int,
+    tol: float,
+    threads: int,
+) -> tuple[Floats, Floats]: ...
+def use_posv(given: object) -> None: ...
+def examine(
+    end: Ints,
+    target: Floats,
+    lower: Floats,
+    upper: Floats,
+    group: Bytes,
+    total: Floats,
+    beta: Floats,
+    score: Floats,
+) -> tuple[Floats, Floats]: ...
 def relocate(tile: Real, size: int, from_slots: Ints, to_slots: Ints, threads: int) -> None: ...
 def copy_rows(to: Real, source: Real, begin: int, end: int, size: int, threads: int) -> None: ...
 def mirror(tile: Real, size: int, slots: Ints, threads: int) -> None: ...

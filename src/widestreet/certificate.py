@@ -19,12 +19,14 @@ convex and piecewise linear in b with its kinks at the F_v.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from widestreet import _core
 from widestreet.arrays import Bools, Floats, Ints
-from widestreet.duals import Dual
+from widestreet.duals import Dual, join, select
 from widestreet.gram import Gram
 
 STATUSES = ("optimal", "time_limit", "iteration_limit", "interrupted", "approximate", "stalled")
@@ -264,55 +266,42 @@ def examine(
     if score is None:
         score = scores(gram, beta, place)
     if exact is None:
-        exact = np.ones(len(score), dtype=bool)
-    bias = np.zeros(dual.groups)
-    if not np.isfinite(score).all():  # comparisons with what is no number prove nothing
-        inf = float("inf")
-        return Examination(score, exact, bias, inf, -inf, inf, infeasibility(dual, beta), convex)
-    norm = float(beta.sum(axis=0) @ score)
-    f = dual.target - score
-    loss = violation = 0.0
-    for g, total in enumerate(dual.total):
-        mine = (dual.group == g) & exact
-        values, lower, upper = f[mine], dual.lower[mine], dual.upper[mine]
-        bias[g] = best_bias(values, lower, upper, float(total))
-        excess = values - bias[g]
-        loss += float(bias[g] * total) + float(np.maximum(upper * excess, lower * excess).sum())
-        highest = np.max(values, where=beta[mine] < upper, initial=-np.inf)
-        lowest = np.min(values, where=beta[mine] > lower, initial=np.inf)
-        violation = max(violation, float(highest - lowest))
-    return Examination(
-        score=score,
-        exact=exact,
-        bias=bias,
-        primal=0.5 * norm + loss,
-        dual=float((dual.target * beta).sum()) - 0.5 * norm,
-        violation=violation,
-        infeasibility=infeasibility(dual, beta),
-        convex=convex,
-    )
+        return examine_all([dual], [beta], [score], convex=convex)[0]
+    matter = np.flatnonzero(exact)
+    found = examine_all([select(dual, matter)], [beta[:, matter]], [score[matter]], convex=convex)
+    return replace(found[0], score=score, exact=exact)
 
 
-def infeasibility(dual: Dual, beta: Floats) -> float:
-    """Largest breach of a constraint, relative to the boxes."""
-    width = dual.upper - dual.lower
-    outside = np.maximum(beta - dual.upper, dual.lower - beta)
-    box = float(np.max(outside / np.where(width > 0, width, 1.0), initial=0.0))
-    sums = [
-        abs(float(beta[dual.group == g].sum()) - total)
-        / max(float(width[dual.group == g].sum()), 1e-300)
-        for g, total in enumerate(dual.total)
-    ]
-    return max(box, *map(float, sums))
+def examine_all(
+    duals: Sequence[Dual], betas: Sequence[Floats], scores: Sequence[Floats], *, convex: bool
+) -> list[Examination]:
+    """Examine points of several duals of the same kind, whose exact scores are known.
 
-
-def best_bias(f: Floats, lower: Floats, upper: Floats, total: float) -> float:
-    """Minimise b total + sum max(upper (f - b), lower (f - b)) over b.
-
-    The middle is returned where the minimiser is an interval.
+    Parameters
+    ----------
+    duals, betas, scores : sequences
+        As many of each.
+    convex : bool
+        Whether the kernel is known to be positive semidefinite.
     """
-    left, right = flat_part(f, lower, upper, total)
-    return left if left == right else 0.5 * (left + right)
+    one = len(duals) == 1
+    every = duals[0] if one else join(duals)
+    found, biases = _core.examine(
+        np.cumsum([dual.rows for dual in duals]),
+        every.target,
+        every.lower,
+        every.upper,
+        every.group,
+        np.array([dual.total for dual in duals]),
+        np.ascontiguousarray(betas[0]) if one else np.concatenate(betas, axis=1),
+        scores[0] if one else np.concatenate(scores),
+    )
+    return [
+        Examination(score, np.ones(len(score), bool), bias, primal, dual, worst, outside, convex)
+        for score, bias, (primal, dual, worst, outside) in zip(
+            scores, biases, found.tolist(), strict=True
+        )
+    ]
 
 
 def flat_part(f: Floats, lower: Floats, upper: Floats, total: float) -> tuple[float, float]:

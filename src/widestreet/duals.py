@@ -179,6 +179,23 @@ def select(dual: Dual, rows: Ints) -> Dual:
     )
 
 
+def split(dual: Dual, sizes: Sequence[int], totals: Sequence[Floats]) -> list[Dual]:
+    """The variables of consecutive blocks of rows, each with sums of its own."""
+    found, end = [], 0
+    for size, total in zip(sizes, totals, strict=True):
+        begin, end = end, end + size
+        found.append(
+            Dual(
+                dual.target[:, begin:end],
+                dual.lower[:, begin:end],
+                dual.upper[:, begin:end],
+                dual.group[:, begin:end],
+                total,
+            )
+        )
+    return found
+
+
 def join(parts: Sequence[Dual]) -> Dual:
     """The variables of several blocks of rows, one after the other."""
     return Dual(

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from widestreet import _core
 from widestreet.arrays import Floats, Ints, Real
 from widestreet.backends.blocks import BlockBackend
 from widestreet.backends.native import NativeBackend
@@ -25,6 +26,7 @@ from widestreet.rows import KernelRows, Rows
 # One native call is kept below this many multiply-adds per thread, so that signals and clocks are
 # looked at between calls: some hundredths of a second with AVX2.
 _CALL_COST = 1e9
+_WORTH_SHARING = 2e7  # multiply-adds from which on it is worth waking another thread
 
 
 Action: TypeAlias = Function[[], None]
@@ -118,6 +120,11 @@ class Gram:
         return sums, 1.01 * part * sizes + tiny * float((np.abs(coef) + 1.0).sum())
 
     @property
+    def native(self) -> tuple[_core.Kernel, _core.Rows] | None:
+        """What the core needs to compute values between left rows by itself; None if it cannot."""
+        return self._backend.native
+
+    @property
     def seconds_per_value(self) -> float:
         """Seconds a kernel value took so far, or a guess before the first."""
         if self._pace.values == 0:
@@ -187,6 +194,30 @@ class Gram:
         if order is not None:
             out[..., order] = sums if out.ndim > 1 else sums[0]
         self._count(height * width, begun)
+        return out
+
+    def scan_parts(self, I: Ints, end: Ints, coef: Floats, threads: int) -> Floats:
+        """K[P, P] @ coef[P] in float64 for each part P of a list of left rows.
+
+        Parts are short, and each is the work of one thread; `end` is where they end.
+        """
+        assert self.native is not None
+        out = np.zeros(len(I))
+        begun = time.perf_counter()
+        used = np.add.reduceat(coef != 0, np.append(0, end[:-1]), dtype=np.int64)
+        cost = np.cumsum(self.cost * used * np.diff(end, prepend=0))
+        threads = min(threads, 1 + int(cost[-1] / _WORTH_SHARING))
+        a = b = 0
+        while b < len(end):
+            self.between()
+            spent, start = (cost[b - 1], end[b - 1]) if b else (0.0, 0)
+            a, b = b, max(b + 1, int(np.searchsorted(cost, spent + threads * _CALL_COST)))
+            part = slice(start, end[b - 1])
+            values = _core.scan_parts(
+                *self.native, I[part], end[a:b] - start, coef[part], out[part], threads
+            )
+            self._count(values, begun)
+            begun = time.perf_counter()
         return out
 
     def _count(self, values: int, begun: float) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from numbers import Integral
 from typing import Any
@@ -43,19 +44,27 @@ def resolve_threads(n_jobs: int | None) -> int:
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    """The thread pools of the process, looked for once."""
-    return ThreadpoolController()
+def _blas() -> list[Any]:
+    """The libraries of linear algebra in the process, looked for once."""
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
-def limited_blas(threads: int) -> AbstractContextManager[Any]:
+@contextmanager
+def limited_blas(threads: int) -> Iterator[None]:
     """Let linear algebra use no more than this many threads for a while.
 
     Its matrices are small here, and its threads wait for each other: on a busy machine several
     would take longer than one.
     """
-    limit: AbstractContextManager[Any] = _controller().limit(limits=threads, user_api="blas")
-    return limit
+    before = [(library, library.get_num_threads()) for library in _blas()]
+    more = [(library, count) for library, count in before if count > threads]
+    for library, _ in more:
+        library.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        for library, count in more:
+            library.set_num_threads(count)
 
 
 _forced = os.environ.get("WIDESTREET_INSTRUCTION_SET")

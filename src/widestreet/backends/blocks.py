@@ -26,6 +26,7 @@ class BlockBackend:
     cost: float = 64.0
     fits_float32: bool = False  # values come in float64 and may be of any size
     float32_error: None = None
+    native: None = None  # the core cannot compute values by itself
 
     def _block(self, I: Ints | slice, J: Ints | slice) -> Real:
         if isinstance(self.left, KernelRows):

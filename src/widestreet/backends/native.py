@@ -98,6 +98,11 @@ class NativeBackend:
         return np.argsort(self._rank if I is None else self._rank[I], kind="stable")
 
     @property
+    def native(self) -> tuple[_core.Kernel, _core.Rows]:
+        """The kernel and the left rows as the core knows them."""
+        return self._native, self.left.native
+
+    @property
     def fits_float32(self) -> bool:
         """Whether neither kernel values nor factors leave the range of float32."""
         match self.kernel:
@@ -175,7 +180,7 @@ class NativeBackend:
             case _:
                 return square
 
-    @property
+    @cached_property
     def cost(self) -> float:
         """Rough cost of one kernel value, in units of one fused multiply-add."""
         rows = self.right

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable as Function
-from copy import copy
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widestreet.arrays import Floats, Ints
@@ -127,7 +126,6 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         if self.cache_size is not None:
             cache = 1e6 * checks.require_real("cache_size", self.cache_size, above=0.0)
             memory = cache if memory is None else memory
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Settings(
             strategy=checks.resolve_strategy(self.strategy),
             tol=checks.require_real("tol", self.tol, above=0.0),
@@ -137,7 +135,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             threads=resolve_threads(self.n_jobs),
             verbose=checks.require_level("verbose", self.verbose),
             skip=checks.require_flag("shrinking", self.shrinking),
-            rng=np.random.default_rng(seed),
+            rng=checks.resolve_rng(self.random_state),
         )
 
     def _validated(
@@ -149,7 +147,8 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         """
         if self.kernel == "precomputed" and sparse.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported: pass X.toarray()")
-        scratch = copy(self)
+        scratch = object.__new__(type(self))
+        scratch.__dict__.update(self.__dict__)
         arrays = validate_data(
             scratch,
             X,
@@ -349,10 +348,8 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             right = as_rows(self.support_vectors_, centre=centre)
         gram = Gram(self._kernel, left, right, threads=threads)
         coef = _dense(self.dual_coef_)
-        return [
-            gram.scan(None, part, coef[:, part])
-            for part in np.split(support, [] if bounds is None else bounds)
-        ]
+        ends = [0, *([] if bounds is None else bounds.tolist()), len(support)]
+        return [gram.scan(None, support[a:b], coef[:, a:b]) for a, b in pairwise(ends)]
 
     @property
     def coef_(self) -> Any:

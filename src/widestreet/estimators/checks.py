@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 
 from widestreet import kernels
 from widestreet.arrays import Floats
@@ -77,6 +78,15 @@ def require_level(name: str, value: Any) -> int:
     if isinstance(value, bool | np.bool_):
         return int(value)
     return require_integer(name, value, least=0)
+
+
+def resolve_rng(random_state: Any) -> np.random.Generator:
+    """A generator from scikit-learn's `random_state`: a whole number is its seed."""
+    whole = isinstance(random_state, Integral) and not isinstance(random_state, bool | np.bool_)
+    if whole and 0 <= random_state < 2**32:
+        return np.random.default_rng(int(random_state))
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    return np.random.default_rng(seed)
 
 
 def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -239,6 +249,8 @@ def check_magnitude(X: Any) -> None:
 def warn_of_scales(X: Any, names: Any = None) -> None:
     """Warn once if some columns are so wide that the kernel sees nothing else."""
     spread = _spread(X)
+    if np.max(spread, initial=0.0) <= _SCALE_RATIO * np.min(spread, initial=0.0):
+        return
     varying = spread[spread > 0]
     if len(varying) < 2:
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,14 @@ from widestreet.duals import Dual
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine, Prepared
 from widestreet.estimators.callbacks import FRAMES, RoundReporter, with_callbacks
-from widestreet.estimators.one_vs_one import OneVsOne, most_votes, one_vs_rest, pairs, train_pairs
+from widestreet.estimators.one_vs_one import (
+    OneVsOne,
+    both_of_pairs,
+    most_votes,
+    one_vs_rest,
+    pairs,
+    train_pairs,
+)
 from widestreet.estimators.training import SUCCESS, Problem, Settings, Trained, train
 from widestreet.estimators.watch import Watch
 
@@ -56,6 +64,12 @@ class Classifier(ClassifierMixin, KernelMachine):
     @abstractmethod
     def _dual(self, sign: Floats, box: Floats) -> Dual:
         """The dual between two classes."""
+
+    def _duals(self, sign: Floats, box: Floats, sizes: list[int]) -> list[Dual]:
+        """The duals between several pairs of classes, whose rows stand one after the other."""
+        ends = np.cumsum(sizes)[:-1]
+        signs, boxes = np.split(sign, ends), np.split(box, ends)
+        return [self._dual(*pair) for pair in zip(signs, boxes, strict=True)]
 
     @abstractmethod
     def _read(self, bias: Floats) -> tuple[float, float | None]:
@@ -124,7 +138,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         box, scale = self._boxes(weighted, totals, classes)
         prepared = self._prepare(X, seen, code, weight, box, settings.threads)
         k = len(classes)
-        names = [f"{classes[i]} against {classes[j]}" for i, j in pairs(k)]
+        names = [f"{one} against {other}" for one, other in combinations(classes.tolist(), 2)]
         report = RoundReporter(self, *given, problems=len(names))
         before = self._warm(k - 1, X.shape[0], scale)
         start = None if before is None else prepared.merged.gather(before)
@@ -200,16 +214,17 @@ class Classifier(ClassifierMixin, KernelMachine):
         """
         kept, box = prepared.merged.kept, prepared.merged.box
         members = [np.flatnonzero(code == c) for c in range(int(np.max(code)) + 1)]
-        problems = []
-        for p, (i, j) in enumerate(pairs(len(members))):
-            first, second = members[i], members[j]
-            both = np.concatenate([first, second])
-            sign = np.repeat([1.0, -1.0], [len(first), len(second)])
-            problem = Problem(self._dual(sign, box[both]), kept[both])
-            if start is not None:
-                line = np.concatenate([start[j - 1, first], start[i, second]])
-                problem = problem.starting_at(line[None] * self._rho[p])
-            problems.append(problem)
+        both = [(members[i], members[j]) for i, j in pairs(len(members))]
+        sizes = [len(first) + len(second) for first, second in both]
+        rows = np.concatenate([part for pair in both for part in pair])
+        sign = np.repeat([1.0, -1.0] * len(both), [len(part) for pair in both for part in pair])
+        places = np.split(kept[rows], np.cumsum(sizes)[:-1])
+        duals = self._duals(sign, box[rows], sizes)
+        problems = [Problem(dual, place) for dual, place in zip(duals, places, strict=True)]
+        if start is not None:
+            for p, (i, j) in enumerate(pairs(len(members))):
+                line = np.concatenate([start[j - 1, members[i]], start[i, members[j]]])
+                problems[p] = problems[p].starting_at(line[None] * self._rho[p])
         machines = OneVsOne([kept[rows] for rows in members], problems)
         trained = train_pairs(prepared.kernel, prepared.rows, machines, settings, watch)
         coefs = [one.solution.beta[0] / self._measured(one.bias)[1] for one in trained]
@@ -273,7 +288,7 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     def _blocks(self, X: Any) -> Iterator[slice]:
         """Parts of the rows whose decision values, and the sums they come from, may be held."""
-        step = max(_BLOCK_ROWS, _BLOCK_VALUES // (3 * len(self.intercept_)))
+        step = max(_BLOCK_ROWS, _BLOCK_VALUES // (8 * len(self.intercept_)))
         for a in range(0, X.shape[0], step):
             yield slice(a, min(a + step, X.shape[0]))
 
@@ -283,9 +298,9 @@ class Classifier(ClassifierMixin, KernelMachine):
             two: Floats = self._scores(X)[0].T + self.intercept_
             return two
         parts = self._scores(X, np.cumsum(self.n_support_[:-1]))
-        decision = np.empty((X.shape[0], len(self.intercept_)))
-        for p, (i, j) in enumerate(pairs(len(self.classes_))):
-            decision[:, p] = parts[i][j - 1] + parts[j][i] + self.intercept_[p]
+        sums = np.array(parts)  # class, line, row
+        i, j = both_of_pairs(len(self.classes_))
+        decision: Floats = (sums[i, j - 1] + sums[j, i]).T + self.intercept_
         return decision
 
     def _linear_coef(self) -> Any:
@@ -304,7 +319,7 @@ class Classifier(ClassifierMixin, KernelMachine):
 def _encode(y: Any, weight: Floats) -> tuple[Any, Ints]:
     """The classes that have a row of positive weight, and the number of each row's class."""
     classes, code = np.unique(y, return_inverse=True)
-    present = np.unique(code[weight > 0])
+    present = np.flatnonzero(np.bincount(code, weight > 0))
     if len(present) < 2:
         raise ValueError(
             "y: Invalid input - all samples with positive weights belong to the same class: got "

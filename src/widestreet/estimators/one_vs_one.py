@@ -5,41 +5,51 @@ What the pairs share:
 - a pair begins with the rows that were support vectors in earlier pairs of its two classes,
 - one examination certifies all pairs: a row of class c needs the kernel values of the support
   vectors of its own class once, however many of the pairs (c, j) they serve,
-- small pairs, but for tiny ones, are trained side by side.
+- small pairs are solved whole, many in one native call, and others of moderate size side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
 from widestreet.arrays import Bools, Floats, Ints
 from widestreet.budget import Budget, OutOfBudget
-from widestreet.certificate import examine
+from widestreet.certificate import examine_all
+from widestreet.engines import whole
 from widestreet.estimators.training import (
     ANSWER_WITHIN,
     Examiner,
     Problem,
     Settings,
+    Solver,
     Trained,
+    continued,
     least_memory,
-    solve,
+    solve_whole,
+    solved_whole,
+    stopped_by,
     threads_for,
     uncertified,
+    untouched,
 )
 from widestreet.estimators.watch import Watch
 from widestreet.gram import Gram
 from widestreet.kernels import Callable, Kernel
 from widestreet.rows import Rows
 from widestreet.runners import LocalRunner
-from widestreet.solution import Solution, Trace
+from widestreet.solution import Observer, Solution, Trace
 from widestreet.threads import limited_blas
 
+_WORTH_SHARING = 1e8  # multiply-adds, of which few are taken, that another thread is woken for
+_SHARING_PAYS = 1e6  # multiply-adds for a pair from which on it is worth more calls of the core
 _EXPERIENCED = 1024  # rows of a class that a pair begins with, beside random ones
 _LEAST_SECONDS = 0.01  # for a pair, as long as there is time at all
 _TINY = 500  # rows of a pair up to which threads only wait for the interpreter
@@ -49,6 +59,14 @@ _SMALL = 4000  # rows of a pair up to which pairs are trained side by side, a th
 def pairs(classes: int) -> list[tuple[int, int]]:
     """All pairs of classes in the order of scikit-learn: (0, 1), (0, 2), ..., (1, 2), ..."""
     return list(combinations(range(classes), 2))
+
+
+@cache
+def both_of_pairs(classes: int) -> tuple[Ints, Ints]:
+    """The first and the second class of all pairs."""
+    first, second = np.triu_indices(classes, 1)
+    first.flags.writeable = second.flags.writeable = False  # they are everybody's
+    return first, second
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +112,30 @@ class OneVsOne:
             found[i][j - 1], found[j][i] = self.halves(p, coefs[p])
         return found
 
-    def scores(self, gram: Gram, coefs: Sequence[Floats]) -> list[Floats]:
-        """Scores K c of the rows of every pair in float64."""
+    def scores(self, gram: Gram, coefs: Sequence[Floats], threads: int = 1) -> list[Floats]:
+        """Scores K c of the rows of every pair in float64.
+
+        Parameters
+        ----------
+        gram : Gram
+        coefs : sequence of ndarray
+            Coefficients of the rows of each pair.
+        threads : int
+            For pairs that are done side by side.
+        """
+        values = sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
+        if gram.native is None or values * gram.cost > _SHARING_PAYS * len(coefs):
+            return self._shared_scores(gram, self.by_class(coefs))
+        rows = [np.concatenate([self.members[i], self.members[j]]) for i, j in self.pairs]
+        end = np.cumsum([len(both) for both in rows])
+        score = gram.scan_parts(np.concatenate(rows), end, np.concatenate(coefs), threads)
+        return np.split(score, end[:-1])
+
+    def _shared_scores(self, gram: Gram, matrix: list[Floats]) -> list[Floats]:
+        """Sum the support vectors of each class over its own rows, and over those of each other."""
         k = len(self.members)
-        matrix = self.by_class(coefs)
-        found = [np.zeros(len(c)) for c in coefs]
+        sizes = [len(rows) for rows in self.members]
+        found = [np.zeros(sizes[i] + sizes[j]) for i, j in self.pairs]
         for c, rows in enumerate(self.members):
             support = matrix[c].any(axis=0)
             own = gram.scan(rows, rows[support], matrix[c][:, support])
@@ -117,15 +154,15 @@ def train_pairs(
 ) -> list[Trained]:
     """Solve and certify the problems of all pairs, in their order."""
     sizes = [problem.dual.rows for problem in machines.problems]
-    side_by_side = _TINY < max(sizes) <= _SMALL and settings.threads > 1 and not watch.in_order
-    side_by_side = side_by_side and not isinstance(kernel, Callable)  # may not expect company
-    workers = min(settings.threads, len(sizes)) if side_by_side else 1
-    threads = 1 if side_by_side else threads_for(max(sizes), settings)
     largest = machines.problems[int(np.argmax(sizes))].dual
-    workers = min(workers, max(1, settings.max_memory // least_memory(largest, rows.shape[1])))
-    settings = replace(settings, max_memory=settings.max_memory // workers)
+    helpers = max(1, settings.max_memory // least_memory(largest, rows.shape[1]))
+    helpers = min(settings.threads, helpers)
+    side_by_side = _TINY < max(sizes) <= _SMALL and not watch.in_order
+    side_by_side = side_by_side and not isinstance(kernel, Callable)  # may not expect company
+    workers = min(helpers, len(sizes)) if side_by_side else 1
+    threads = 1 if workers > 1 else threads_for(max(sizes), settings)
     with limited_blas(1):
-        fit = _Fit(kernel, rows, machines, settings, watch, threads, workers)
+        fit = _Fit(kernel, rows, machines, settings, watch, threads, workers, helpers)
         return fit.certified(fit.solve_all())
 
 
@@ -141,68 +178,136 @@ class _Fit:
         watch: Watch,
         threads: int,
         workers: int,
+        helpers: int = 1,
     ) -> None:
-        self.machines, self.settings, self.watch = machines, settings, watch
-        self.threads, self.workers = threads, workers
+        self.machines, self.watch = machines, watch
+        self.threads, self.workers, self.helpers = threads, workers, helpers
+        self.settings = replace(settings, max_memory=settings.max_memory // workers)
+        self.helper_settings = replace(settings, max_memory=settings.max_memory // helpers)
         self.gram = Gram(kernel, rows, threads=threads)
         self.budget = Budget(settings.max_time)  # of everything
         self._budgets: list[Budget] = []  # of the pairs begun
-        self._rngs = settings.rng.spawn(len(machines.problems))
+        self._begun = 0  # pairs
         self._rows_left = sum(problem.dual.rows for problem in machines.problems)
         self._served = [np.zeros(len(rows), dtype=np.int64) for rows in machines.members]
         self._proof = 0.0  # seconds that examining the pairs solved so far will take
         self._lock = Lock()
 
+    @cached_property
+    def _rngs(self) -> list[np.random.Generator]:
+        """One for each pair, made when the first of them is needed."""
+        return self.settings.rng.spawn(len(self.machines.problems))
+
     # -- solving -----------------------------------------------------------------------------------
 
     def solve_all(self) -> list[Solution]:
-        every = range(len(self.machines.problems))
-        return LocalRunner(self.workers).map(self._solve, every, on_interrupt=self._stop)
+        """Solve small pairs whole, many in a call, and the others by rounds."""
+        problems = self.machines.problems
+        found: dict[int, Solution] = {}
+        for group, threads in self._groups():
+            found |= zip(group, self._solve_group(group, threads), strict=True)
+        large = [p for p in range(len(problems)) if p not in found]
+        runner = LocalRunner(self.workers)
+        found |= zip(large, runner.map(self._solve, large, on_interrupt=self._stop), strict=True)
+        return [found[p] for p in range(len(problems))]
+
+    def _groups(self) -> Iterator[tuple[list[int], int]]:
+        """Small pairs to be solved in one call, which must not take long, and by how many threads.
+
+        Callbacks see one pair at a time.
+        """
+        limit = self.helpers * whole.CALL_COST
+        costs: dict[int, float] = {}  # by number of rows; infinite for large pairs
+        group: list[int] = []
+        cost = 0.0
+        for p, problem in enumerate(self.machines.problems):
+            rows = problem.dual.rows
+            if rows not in costs:
+                small = solved_whole(self.gram, problem.dual, self.helper_settings)
+                costs[rows] = whole.cost(self.gram, rows) if small else np.inf
+            more = costs[rows]
+            if more == np.inf:
+                continue
+            if group and (cost + more > limit or self.watch.in_order):
+                yield group, self._threads_worth(cost)
+                group, cost = [], 0.0
+            group.append(p)
+            cost += more
+        if group:
+            yield group, self._threads_worth(cost)
+
+    def _threads_worth(self, cost: float) -> int:
+        """Threads for pairs that cost so many multiply-adds at the most."""
+        return min(self.helpers, 1 + int(cost / _WORTH_SHARING))
+
+    def _solve_group(self, group: list[int], threads: int) -> list[Solution]:
+        """Solve pairs whole in one call; those that are not done then go on by rounds."""
+        problems = [self.machines.problems[p] for p in group]
+        budget = self._share(sum(problem.dual.rows for problem in problems), len(group))
+        if budget is None:
+            return [untouched(problem, self._why()) for problem in problems]
+        try:
+            solutions = solve_whole(
+                self.gram, problems, self.settings, budget, threads, numbers=group
+            )
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            if isinstance(stop, KeyboardInterrupt):
+                self._stop()
+            return [untouched(problem, stopped_by(stop)) for problem in problems]
+        return [self._finish(*one, budget) for one in zip(group, problems, solutions, strict=True)]
+
+    def _finish(self, p: int, problem: Problem, solution: Solution, budget: Budget) -> Solution:
+        """See to a pair that was solved whole."""
+        self._proof += self._cost_of_proof(solution.trace[0].n_sv, problem.dual.rows)
+        try:
+            if solution.status == "optimal":
+                self.watch.tell(solution.trace[-1])
+                return solution
+            with self.watch.problem(p) as observe:
+                solution = self._solver(p, observe, copy(budget)).finish(problem, solution)
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            solution = replace(solution, status=stopped_by(stop))
+        if solution.status == "interrupted":
+            self._stop()
+        return _labelled(solution, p)
+
+    def _solver(self, p: int, observe: Observer, budget: Budget) -> Solver:
+        """What a pair is solved with."""
+        return Solver(
+            self.gram,
+            self.settings,
+            budget,
+            observe,
+            self.threads,
+            rng=lambda: self._rngs[p],
+            check=None,
+        )
 
     def _solve(self, p: int) -> Solution:
-        """Solve a pair, beginning with rows that served its classes before."""
+        """Solve a pair by rounds, beginning with rows that served its classes before."""
         problem = self.machines.problems[p]
         try:
             budget = self._share(problem.dual.rows)
             if budget is None:
-                return self._untouched(problem)
+                return untouched(problem, self._why())
             if self.workers == 1 and problem.start is None:  # else it would depend on who was first
                 problem = replace(problem, first=self._experienced(p))
             with self.watch.problem(p) as observe:
-                solution = solve(
-                    self.gram,
-                    problem,
-                    self.settings,
-                    budget,
-                    observe,
-                    threads=self.threads,
-                    rng=self._rngs[p],
-                    check=None,
-                )
+                solution = self._solver(p, observe, budget).by_rounds(problem, observe)
             self._learn(p, solution)
             if solution.status == "interrupted":
                 self._stop()
             return _labelled(solution, p)
         except KeyboardInterrupt:  # just beside the engine
             self._stop()
-            return self._untouched(problem)
+            return untouched(problem, self._why())
 
-    def _untouched(self, problem: Problem) -> Solution:
-        """Where a pair begins, for one that there is no time for."""
-        dual = problem.dual
-        beta = dual.feasible_point() if problem.start is None else problem.start
-        return Solution(
-            beta=beta,
-            bias=np.zeros(dual.groups),
-            dual_objective=-np.inf if beta.any() else 0.0,  # which bounds it from below
-            status="interrupted" if self.budget.stopped else "time_limit",
-            trace=Trace(),
-            pair_steps=0,
-            kernel_values=0,
-        )
+    def _why(self) -> str:
+        """Why there is no time for a pair."""
+        return "interrupted" if self.budget.stopped else "time_limit"
 
-    def _share(self, rows: int) -> Budget | None:
-        """Time for a pair of so many rows: its part of what is left, less that for the proof.
+    def _share(self, rows: int, pairs: int = 1) -> Budget | None:
+        """Time for pairs of so many rows: a part of what is left, less that for the proof.
 
         None when there is none left.
         """
@@ -211,8 +316,7 @@ class _Fit:
             if self.budget.stopped:
                 return None
             if seconds is not None:
-                done = max(1, len(self._budgets))
-                proof = self._proof * len(self.machines.problems) / done
+                proof = self._proof * len(self.machines.problems) / max(1, self._begun)
                 proof = min(max(proof, 0.1 * seconds), 0.6 * seconds)
                 left = max(0.0, seconds - self.budget.elapsed - proof)
                 if left == 0:
@@ -220,6 +324,7 @@ class _Fit:
                 share = min(1.0, self.workers * rows / max(rows, self._rows_left))
                 seconds = max(1e-9, min(left, max(_LEAST_SECONDS, left * share)))
             self._rows_left -= rows
+            self._begun += pairs
             self._budgets.append(Budget(seconds, self.settings.max_steps))
             return self._budgets[-1]
 
@@ -238,12 +343,16 @@ class _Fit:
         found[1] += len(self.machines.members[self.machines.pairs[p][0]])
         return np.concatenate(found)
 
+    def _cost_of_proof(self, support: int, rows: int) -> float:
+        """Seconds that examining a pair will take."""
+        return 2.0 * self.gram.seconds_per_value * support * rows
+
     def _learn(self, p: int, solution: Solution) -> None:
         """Note who was a support vector, and what the proof will cost."""
         i, j = self.machines.pairs[p]
         first, second = self.machines.halves(p, solution.beta[0])
-        support = np.count_nonzero(first) + np.count_nonzero(second)
-        cost = 2.0 * self.gram.seconds_per_value * support * solution.beta.shape[1]
+        support = int(np.count_nonzero(solution.beta[0]))
+        cost = self._cost_of_proof(support, solution.beta.shape[1])
         with self._lock:
             self._proof += cost
             self._served[i] += first != 0
@@ -267,12 +376,14 @@ class _Fit:
     def _examined(self, solutions: list[Solution]) -> list[Trained]:
         tol, machines = self.settings.tol, self.machines
         gram = self.gram.twin(self.budget.look_at_end)
-        scores = machines.scores(gram, [s.beta.sum(axis=0) for s in solutions])
-        found = []
-        for p, (problem, solution) in enumerate(zip(machines.problems, solutions, strict=True)):
-            seen = examine(gram, problem.dual, solution.beta, score=scores[p])
-            certificate = seen.certificate(solution.status, tol)
-            found.append(Trained(solution, seen.bias, certificate))
+        betas = [solution.beta for solution in solutions]
+        scores = machines.scores(gram, [beta[0] for beta in betas], self.helpers)
+        duals = [problem.dual for problem in machines.problems]
+        seen = examine_all(duals, betas, scores, convex=gram.kernel.positive)
+        found = [
+            Trained(solution, one.bias, one.certificate(solution.status, tol))
+            for solution, one in zip(solutions, seen, strict=True)
+        ]
         unfinished = [p for p, one in enumerate(found) if _may_go_on(one)]
         for k, p in enumerate(unfinished):
             found[p] = self._again(p, found[p], len(unfinished) - k)
@@ -293,17 +404,9 @@ class _Fit:
         budget = Budget(seconds, steps if steps < 0 else max(0, steps - solution.pair_steps))
         problem = self.machines.problems[p].starting_at(solution.beta)
         examiner = Examiner(self.gram, problem, budget)
-        more = solve(
-            self.gram,
-            problem,
-            self.settings,
-            budget,
-            lambda record: None,
-            threads=self.threads,
-            rng=self._rngs[p],
-            check=examiner.check,
-        )
-        return examiner.certified(_continued(solution, _labelled(more, p)), self.settings.tol)
+        solver = replace(self._solver(p, lambda record: None, budget), check=examiner.check)
+        more = _labelled(solver.by_rounds(problem, solver.observe), p)
+        return examiner.certified(continued(solution, more), self.settings.tol)
 
 
 def _may_go_on(trained: Trained) -> bool:
@@ -314,27 +417,10 @@ def _may_go_on(trained: Trained) -> bool:
 
 def _labelled(solution: Solution, problem: int) -> Solution:
     """A solution whose records say to which problem they belong."""
+    if all(record.problem == problem for record in solution.trace):
+        return solution
     trace = Trace(replace(record, problem=problem) for record in solution.trace)
     return replace(solution, trace=trace)
-
-
-def _continued(solution: Solution, more: Solution) -> Solution:
-    """A solution reached from another one, with the accounts of both."""
-    trace = [
-        replace(
-            record,
-            round=record.round + len(solution.trace),
-            pair_steps=record.pair_steps + solution.pair_steps,
-            kernel_values=record.kernel_values + solution.kernel_values,
-        )
-        for record in more.trace
-    ]
-    return replace(
-        more,
-        trace=Trace([*solution.trace, *trace]),
-        pair_steps=solution.pair_steps + more.pair_steps,
-        kernel_values=solution.kernel_values + more.kernel_values,
-    )
 
 
 # -- votes -----------------------------------------------------------------------------------------
@@ -349,11 +435,16 @@ def count_votes(won: Bools, classes: int) -> Ints:
         Whether the first class of a pair has the vote.
     classes : int
     """
-    votes = np.zeros((len(won), classes), dtype=np.int64)
-    for p, (i, j) in enumerate(pairs(classes)):
-        votes[:, i] += won[:, p]
-        votes[:, j] += ~won[:, p]
+    votes: Ints = _against_each(won, ~won, classes).sum(axis=2, dtype=np.int64)
     return votes
+
+
+def _against_each(first: Any, second: Any, classes: int) -> Any:
+    """What the first and the second class of each pair get, as [row, class, other class]."""
+    i, j = both_of_pairs(classes)
+    table = np.zeros((len(first), classes, classes), dtype=first.dtype)
+    table[:, i, j], table[:, j, i] = first, second
+    return table
 
 
 def most_votes(decision: Floats, classes: int) -> Ints:
@@ -378,9 +469,6 @@ def one_vs_rest(decision: Floats, classes: int) -> Floats:
     decision : ndarray of shape (n, pairs)
     classes : int
     """
-    trust = np.zeros((len(decision), classes))
-    for p, (i, j) in enumerate(pairs(classes)):
-        trust[:, i] += decision[:, p]
-        trust[:, j] -= decision[:, p]
+    trust = _against_each(decision, -decision, classes).sum(axis=2)
     value: Floats = count_votes(decision >= 0, classes) + trust / (3 * (np.abs(trust) + 1))
     return value

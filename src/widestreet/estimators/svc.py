@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from widestreet.arrays import Floats
-from widestreet.duals import Dual, c_svc
+from widestreet.duals import Dual, c_svc, split
 from widestreet.estimators import checks
 from widestreet.estimators.classifier import Classifier
 
@@ -167,6 +167,10 @@ default="rbf"
 
     def _dual(self, sign: Floats, box: Floats) -> Dual:
         return c_svc(sign, box)
+
+    def _duals(self, sign: Floats, box: Floats, sizes: list[int]) -> list[Dual]:
+        every = c_svc(sign, box)
+        return split(every, sizes, [every.total] * len(sizes))
 
     def _read(self, bias: Floats) -> tuple[float, float | None]:
         return float(bias[0]), 1.0

@@ -18,12 +18,13 @@ from widestreet.certificate import (
     unexamined,
 )
 from widestreet.duals import Dual
+from widestreet.engines import whole
 from widestreet.engines.working_set import Check, WorkingSetEngine
 from widestreet.fleet import Fleet
 from widestreet.gram import Gram
 from widestreet.kernels import Kernel
 from widestreet.rows import Rows
-from widestreet.solution import Observer, Solution
+from widestreet.solution import Observer, Solution, Trace, TraceRecord
 from widestreet.strategies import Strategy
 from widestreet.threads import limited_blas
 
@@ -90,32 +91,133 @@ def threads_for(rows: int, settings: Settings) -> int:
     return min(settings.threads, 1 + rows // _ROWS_PER_THREAD)
 
 
-def solve(
+@dataclass(frozen=True, eq=False)
+class Solver:
+    """What a problem is solved with. `check` has the last word; None leaves it to the caller."""
+
+    gram: Gram
+    settings: Settings
+    budget: Budget
+    observe: Observer
+    threads: int
+    rng: Callable[[], np.random.Generator]
+    check: Callable[[Floats], Check] | None
+
+    def solve(self, problem: Problem) -> Solution:
+        """Solve a problem: whole if it is small, by rounds if it is large."""
+        if not solved_whole(self.gram, problem.dual, self.settings):
+            return self.by_rounds(problem, self.observe)
+        try:
+            [solution] = solve_whole(self.gram, [problem], self.settings, self.budget, self.threads)
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            return untouched(problem, stopped_by(stop))
+        return self.finish(problem, solution)
+
+    def finish(self, problem: Problem, solution: Solution) -> Solution:
+        """See to a problem that was solved whole: it goes on by rounds if there is more to do."""
+        try:
+            self.observe(solution.trace[-1])
+            done = solution.status == "optimal"
+            self.budget.spend(solution.pair_steps, finished=done)
+            if done and self.check is not None:
+                done = self.check(solution.beta).violation <= self.settings.tol
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            return replace(solution, status=stopped_by(stop))
+        if done:
+            return solution
+        problem = replace(problem, start=solution.beta)
+        more = self.by_rounds(problem, lambda record: self.observe(after(solution, record)))
+        return continued(solution, more)
+
+    def by_rounds(self, problem: Problem, observe: Observer) -> Solution:
+        """Run the working-set engine."""
+        settings, dual = self.settings, problem.dual
+        gram = self.gram.twin(self.budget.look_at_clock)
+        return WorkingSetEngine(
+            Fleet.of(gram, dual, problem.place, threads=self.threads),
+            settings.strategy,
+            tol=settings.tol,
+            check=self.check,
+            budget=self.budget,
+            capacity=working_set_capacity(settings.max_memory, dual, gram.left.shape[1]),
+            observer=observe,
+            rng=self.rng(),
+            threads=self.threads,
+            skip=settings.skip,
+            start=problem.start,
+            first=problem.first,
+        ).solve()
+
+
+def solved_whole(gram: Gram, dual: Dual, settings: Settings) -> bool:
+    """Whether a problem is small enough to be solved whole."""
+    capacity = working_set_capacity(settings.max_memory, dual, gram.left.shape[1])
+    return whole.suits(gram, dual.rows, settings.strategy, capacity)
+
+
+def solve_whole(
     gram: Gram,
-    problem: Problem,
+    problems: Sequence[Problem],
     settings: Settings,
     budget: Budget,
-    observe: Observer,
-    *,
     threads: int,
-    rng: np.random.Generator,
-    check: Callable[[Floats], Check] | None,
-) -> Solution:
-    """Run the engine on one problem."""
-    return WorkingSetEngine(
-        Fleet.of(gram.twin(budget.look_at_clock), problem.dual, problem.place, threads=threads),
-        settings.strategy,
+    numbers: Sequence[int] = (0,),
+) -> list[Solution]:
+    """Solve small problems in one call; what becomes of them is for `Solver.finish` to say.
+
+    `numbers` are what they are called in their records.
+    """
+    budget.look_at_clock()
+    return whole.solve(
+        gram,
+        [problem.dual for problem in problems],
+        [problem.place for problem in problems],
+        [problem.start for problem in problems],
         tol=settings.tol,
-        check=check,
         budget=budget,
-        capacity=working_set_capacity(settings.max_memory, problem.dual, gram.left.shape[1]),
-        observer=observe,
-        rng=rng,
         threads=threads,
-        skip=settings.skip,
-        start=problem.start,
-        first=problem.first,
-    ).solve()
+        numbers=numbers,
+    )
+
+
+def stopped_by(stop: OutOfBudget | KeyboardInterrupt) -> str:
+    """The status of a solution that was not finished."""
+    return stop.status if isinstance(stop, OutOfBudget) else "interrupted"
+
+
+def untouched(problem: Problem, status: str) -> Solution:
+    """Where a problem begins, for one that there is no time for."""
+    dual = problem.dual
+    beta = dual.feasible_point() if problem.start is None else problem.start
+    return Solution(
+        beta=beta,
+        bias=np.zeros(dual.groups),
+        dual_objective=-np.inf if beta.any() else 0.0,  # which bounds it from below
+        status=status,
+        trace=Trace(),
+        pair_steps=0,
+        kernel_values=0,
+    )
+
+
+def after(solution: Solution, record: TraceRecord) -> TraceRecord:
+    """A record of what came after a solution, with the accounts of both."""
+    return replace(
+        record,
+        round=record.round + len(solution.trace),
+        pair_steps=record.pair_steps + solution.pair_steps,
+        kernel_values=record.kernel_values + solution.kernel_values,
+    )
+
+
+def continued(solution: Solution, more: Solution) -> Solution:
+    """A solution reached from another one, with the accounts of both."""
+    return replace(
+        more,
+        trace=Trace([*solution.trace, *(after(solution, record) for record in more.trace)]),
+        pair_steps=solution.pair_steps + more.pair_steps,
+        kernel_values=solution.kernel_values + more.kernel_values,
+    )
 
 
 def train(
@@ -126,18 +228,10 @@ def train(
     budget = Budget(settings.max_time, settings.max_steps)
     gram = Gram(kernel, rows, threads=threads)
     examiner = Examiner(gram, problem, budget)
+    rng = settings.rng
+    solver = Solver(gram, settings, budget, observe, threads, lambda: rng, examiner.check)
     with limited_blas(1):
-        solution = solve(
-            gram,
-            problem,
-            settings,
-            budget,
-            observe,
-            threads=threads,
-            rng=settings.rng,
-            check=examiner.check,
-        )
-        return examiner.certified(solution, settings.tol)
+        return examiner.certified(solver.solve(problem), settings.tol)
 
 
 class Examiner:

@@ -46,6 +46,15 @@ class Watch:
     ) -> None:
         self._observer.__exit__(kind, error, traceback)
 
+    def tell(self, record: TraceRecord) -> None:
+        """Hand on the only record of a problem that was solved beforehand."""
+        if not self.in_order:  # nobody wants to know where a problem begins and ends
+            with self._lock:
+                self._observer(record)
+            return
+        with self.problem(record.problem) as observe:
+            observe(record)
+
     @contextmanager
     def problem(self, number: int = 0) -> Iterator[Observer]:
         """Within the block, one problem is solved; what it gives is called with each record.
@@ -54,8 +63,9 @@ class Watch:
         """
 
         def look(record: TraceRecord) -> None:
+            mine = record if record.problem == number else replace(record, problem=number)
             with self._lock:
-                self._observer(replace(record, problem=number))
+                self._observer(mine)
             if self._reporter(record):
                 raise OutOfBudget("approximate")
 

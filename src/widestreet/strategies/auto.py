@@ -24,6 +24,8 @@ from widestreet.arrays import Bools
 from widestreet.shard import SurveyOrder
 from widestreet.strategies.base import MARGIN, Proposal, Situation
 
+_ALL_AT_ONCE = 1.5  # times `start_size`: no more rows than this are the first set together
+
 
 @dataclass(frozen=True)
 class Auto:
@@ -32,7 +34,7 @@ class Auto:
     Parameters
     ----------
     start_size : int, default=1024
-        Rows in the first working set.
+        Rows in the first working set, which is everything if there are few more.
     max_size : int, default=8192
         Rows beyond which the working set keeps only what it must: free support vectors, for which
         it may grow to twice their number, and violators. Other support vectors stay in the model
@@ -57,7 +59,8 @@ class Auto:
 
     def start(self, rows: int, capacity: int) -> int:
         """Return how many rows the first working set has."""
-        return min(rows, capacity, self.start_size)
+        few = rows <= _ALL_AT_ONCE * self.start_size
+        return min(rows if few else self.start_size, capacity)
 
     def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
         """Return what the next round does."""

@@ -1,0 +1,37 @@
+// What points of duals are worth, given exact scores; shares nothing with the solver.
+//
+// The formulas are those of certificate.py. Sums are compensated, so that their error does not
+// depend on the number of rows.
+#pragma once
+
+#include <cstdint>
+
+namespace widestreet {
+
+// The rows of all points stand one after the other; point p has those in [end[p-1], end[p]).
+struct ExamineTask {
+  int64_t points = 0;
+  const int64_t* end = nullptr;
+  int layers = 1;
+  int groups = 1;
+  int64_t layer_stride = 0;  // from layer to layer in the arrays of variables
+  const double* target = nullptr;
+  const double* lower = nullptr;
+  const double* upper = nullptr;
+  const uint8_t* group = nullptr;
+  const double* total = nullptr;  // points x groups
+  const double* beta = nullptr;
+  const double* score = nullptr;  // one per row
+};
+
+struct Examination {
+  double primal = 0;
+  double dual = 0;
+  double violation = 0;
+  double infeasibility = 0;
+};
+
+// Sets: one examination per point and its best biases, `groups` of them.
+void examine(const ExamineTask& task, Examination* found, double* bias);
+
+}  // namespace widestreet
