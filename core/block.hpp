@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <new>
@@ -67,8 +68,8 @@ struct Extreme {
 // and the search for the next first line are one pass over (up, down, K_i, K_j), and the search for
 // the second is one over (down, K_i).
 //
-// T is the type of the tile inside the block, G that of F. A float F halves the work. It is kept
-// relative to the middle of its group's interval, so that its rounding is a small part of the
+// T is the type of the tile inside the block, G that of F. A float F halves the work. It (alone) is
+// kept relative to the middle of its group's interval, so that its rounding is a small part of the
 // violation; scores are then computed anew from what the coefficients became.
 template <class T, class G>
 class Block {
@@ -180,7 +181,7 @@ void Block<T, G>::copy_tile() {
 template <class T, class G>
 template <class Source>
 void Block<T, G>::load_rows(const std::vector<int64_t>& rows, const std::vector<double>& middle) {
-  middle_ = middle;
+  if (sizeof(G) < sizeof(double)) middle_ = middle;
   lay_out(rows);
   copy_tile<Source>();
   load_lines();
@@ -190,7 +191,7 @@ void Block<T, G>::load_rows(const std::vector<int64_t>& rows, const std::vector<
 // but comparisons with it never succeed.
 template <class T, class G>
 void Block<T, G>::load_all(const std::vector<double>& middle) {
-  middle_ = middle;
+  if (sizeof(G) < sizeof(double)) middle_ = middle;
   std::vector<int64_t> rows(p_.rows);
   std::iota(rows.begin(), rows.end(), 0);
   lay_out(rows);
@@ -291,14 +292,15 @@ Extreme Block<T, G>::update(const Segment& s, const T* ki, const T* kj, double s
 }
 
 // Largest (f_i - F_j)^2 / eta_ij over lines j that may shrink and lie below f_i; quotients are
-// compared by cross-multiplication, differences in parts of the violation lest squares underflow.
+// compared by cross-multiplication, differences in units of about the violation, a power of two,
+// lest squares underflow.
 template <class T, class G>
 void Block<T, G>::best_partner(const Segment& s, const T* ki, const Extreme& first, double lowest,
                                double& gain, int64_t& partner) const {
   typedef typename Simd<G>::Int Int;
   constexpr int lanes = Simd<G>::lanes;
-  const double violation = first.value - lowest;
-  const Vec<G> scale = splat(G(1.0 / violation)), fi = splat(G(first.value));
+  const double unit = std::ldexp(1.0, std::ilogb(first.value - lowest));
+  const Vec<G> scale = splat(G(1.0 / unit)), fi = splat(G(first.value));
   const Vec<G> kii = splat(diag_[first.line]), least = splat(G(kTau));
   Vec<G> top = {}, bottom = splat(G(1));
   Int at = {}, index;
@@ -318,7 +320,7 @@ void Block<T, G>::best_partner(const Segment& s, const T* ki, const Extreme& fir
     index += lanes;
   }
   for (int l = 0; l < lanes; ++l) {
-    const double g = double(top[l]) / double(bottom[l]) * violation * violation;
+    const double g = double(top[l]) / double(bottom[l]) * unit * unit;
     if (g > gain || (g == gain && g > 0 && partner > s.line + at[l])) {
       gain = g;
       partner = s.line + at[l];

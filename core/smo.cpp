@@ -251,7 +251,7 @@ SubproblemReport solve_tile(const Subproblem& p) {
         noise = kInf;
       }
     } else {
-      inner = solve_block<T>(p, fine, found, rows, loose, budget);
+      inner = solve_block<T>(p, fine, found, rows, size < p.rows ? loose : p.tol, budget);
       if (inner.steps == 0) return report;  // rounding: the pair found has no gain
     }
     report.steps += inner.steps;
