@@ -144,7 +144,25 @@ def test_what_a_working_set_says_of_itself(model):
     assert np.array_equal(work.coef(), beta.sum(axis=0))
     assert np.array_equal(np.array(work.extremes()), shard.extremes(score, beta, part).T)
     bias = bench.rng.normal(size=len(dual.totals))
-    assert np.array_equal(work.slack(bias), -shard.excess(score, beta, part, bias))
+    highest, lowest = work.extremes()
+    if (highest >= lowest).all():
+        assert np.array_equal(work.slack(bias), -shard.excess(score, beta, part, bias))
+
+
+def test_rows_that_set_the_interval_of_the_bias_are_near_violating():
+    """Whatever bias in the interval is taken: else two rows may take turns in a full set."""
+    bench = Bench("c_svc", 40, 3)
+    bench.admit(np.arange(40))
+    bench.work.upper *= 1e-3  # so that all that count are at a bound
+    bench.work.lower *= 1e-3
+    while bench.work.solve(TOL.smo_tol, 10_000, 1024)[0] > TOL.smo_tol:
+        pass
+    highest, lowest = bench.work.extremes()
+    assert not bench.work.free().any()
+    assert highest < lowest
+    slack = bench.work.slack(0.5 * (highest + lowest))
+    assert slack.min() == 0
+    assert np.count_nonzero(slack == 0) >= 2
 
 
 def test_an_empty_working_set():

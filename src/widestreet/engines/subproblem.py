@@ -243,11 +243,18 @@ class WorkingSet:
         return highest, lowest
 
     def slack(self, bias: Floats) -> Floats:
-        """Of each row, how far its variables are from violating; negative for violators."""
-        excess = self.indicator() - bias[self.group[:, self.present]]
+        """Of each row, how far its variables are from violating; negative for violators.
+
+        Where no variable of a group is free, its bias may lie anywhere in an interval: then the
+        distance is that from the nearer end, which is zero for the rows that set it.
+        """
+        highest, lowest = self.extremes()
+        open_ = np.isfinite(highest) & np.isfinite(lowest) & (highest < lowest)
+        least, most = np.where(open_, highest, bias), np.where(open_, lowest, bias)
+        f, group = self.indicator(), self.group[:, self.present]
         worst = np.maximum(
-            np.where(self.may_grow(), excess, -np.inf),
-            np.where(self.may_shrink(), -excess, -np.inf),
+            np.where(self.may_grow(), f - least[group], -np.inf),
+            np.where(self.may_shrink(), most[group] - f, -np.inf),
         )
         slack: Floats = -worst.max(axis=0)
         return slack
