@@ -122,7 +122,8 @@ def test_merging_keeps_the_optimum(convex_problems):
         found = solve_qp(small.Q, small.p, small.A, small.d, small.upper)
         best = reference_optimum(problem).objective
         assert found.objective == pytest.approx(best, rel=2 * TOL.qp_gap)
-        beta = merge.expand(small.beta(found.a), merged.inverse, problem.sample_weight)
+        weight = np.ones(len(problem.y)) if problem.sample_weight is None else problem.sample_weight
+        beta = merge.expand(small.beta(found.a), merged.inverse, problem.C * weight)
         dual = duals.in_beta_space(full)
         assert kkt.feasibility(dual, beta) <= TOL.feasibility
         assert kkt.gap(kernel_matrix(problem), dual, beta) <= TOL.strong_duality * abs(best)

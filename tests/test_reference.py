@@ -324,8 +324,8 @@ def test_merge_by_hand():
     assert merged.weight.tolist() == [4.0, 2.0, 4.0]
     assert merged.y.tolist() == [1, 1, -1]
     assert not np.signbit(merged.X).any()
-    shares = merge.expand(np.array([[8.0, 1.0, -2.0]]), merged.inverse, [1.0, 2.0, 3.0, 4.0, 0.0])
-    assert shares.tolist() == [[2.0, 1.0, 6.0, -2.0, 0.0]]
+    shares = merge.expand(np.array([[3.0, 1.0, -2.0]]), merged.inverse, [1.0, 2.0, 3.0, 4.0, 0.0])
+    assert shares.tolist() == [[1.0, 1.0, 2.0, -2.0, 0.0]]
 
 
 # -- shards ------------------------------------------------------------------------------------

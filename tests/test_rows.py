@@ -174,7 +174,8 @@ def test_a_member_with_an_empty_box_gets_nothing():
     assert merged.kept.tolist() == [0]
     assert merged.member_of.tolist() == [-1, 0, -1, 0, -1]
     assert merged.box.tolist() == [4.0]
-    assert merged.spread(np.array([[2.0]]), box).tolist() == [[0.0, 0.5, 0.0, 1.5, 0.0]]
+    assert merged.spread(np.array([[2.0]]), box).tolist() == [[0.0, 1.0, 0.0, 1.0, 0.0]]
+    assert merged.spread(np.array([[-0.5]]), box).tolist() == [[0.0, -0.5, 0.0, 0.0, 0.0]]
 
 
 @given(
@@ -197,7 +198,7 @@ def test_merging_any_rows(seed, n, storage):
     every = np.zeros((2, len(present)))
     every[:, present] = beta
     shares = expand(every, expected.inverse, box)
-    np.testing.assert_allclose(spread, shares, rtol=TOL.exact, atol=0)
+    np.testing.assert_allclose(spread, shares, rtol=TOL.exact, atol=TOL.exact)
     assert (spread <= box).all()
     assert (spread >= 0).all()
     member_of = np.arange(n) if merged.member_of is None else merged.member_of
@@ -215,7 +216,7 @@ def test_gathering_adds_up_over_members(seed, n, lines):
     X = rng.integers(0, 3, size=(n, 2)) / 2
     box = rng.choice([0.0, 0.5, 1.0, 3.0], n)
     merged = merge_duplicates(as_rows(X), rng.choice([-1.0, 1.0], n), box, 1)
-    beta = rng.normal(size=(lines, len(merged.kept)))
+    beta = rng.uniform(-1, 1, size=(lines, len(merged.kept))) * merged.box
     again = merged.gather(merged.spread(beta, box))
     np.testing.assert_allclose(again, beta, rtol=TOL.exact * n, atol=0)
     coef = rng.normal(size=(lines, n))

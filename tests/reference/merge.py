@@ -37,13 +37,16 @@ def merge(X, y, weight=None) -> Merged:
     return Merged(X[first] + 0.0, y[first], total, first, inverse)
 
 
-def expand(beta, inverse, weight=None) -> np.ndarray:
-    """Give each original row its share of the merged coefficient, in proportion to its weight."""
-    inverse = np.asarray(inverse)
-    weight = np.ones(len(inverse)) if weight is None else np.asarray(weight, dtype=np.float64)
-    total = np.bincount(inverse, weights=weight)
-    share = np.divide(weight, total[inverse], out=np.zeros_like(weight), where=weight > 0)
-    return np.asarray(beta)[..., inverse] * share
+def expand(beta, inverse, box) -> np.ndarray:
+    """Give each original row its share of the merged coefficient: boxes are filled in turn."""
+    beta = np.asarray(beta)
+    shares = np.zeros((*beta.shape[:-1], len(inverse)))
+    left = np.abs(beta)
+    for i, k in enumerate(inverse):
+        taken = np.minimum(left[..., k], box[i])
+        shares[..., i] = np.copysign(taken, beta[..., k])
+        left[..., k] -= taken
+    return shares
 
 
 def largest_square(X, centre=None) -> float:

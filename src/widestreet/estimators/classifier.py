@@ -145,21 +145,22 @@ class Classifier(ClassifierMixin, KernelMachine):
         solve = self._fit_two if k == 2 else self._fit_pairs
         with Watch(settings.verbose, settings.tol, report, names) as watch:
             lines, trained = solve(prepared, code[prepared.merged.kept], start, settings, watch)
-        coef = prepared.merged.spread(lines, box)
+        read = [self._measured(one.bias) for one in trained]
+        rho = np.array([width for _, width in read])
+        coef = prepared.merged.spread(lines, box) / _by_class(rho, k)[:, code]
         support = np.flatnonzero(coef.any(axis=0))
         support = support[np.argsort(code[support], kind="stable")]
-        read = [self._measured(one.bias) for one in trained]
         self._adopt(
             prepared,
             coef,
             support,
             trained,
             scale,
-            _rho=np.array([rho for _, rho in read]),
+            _rho=rho,
             classes_=classes,
             class_weight_=class_weight,
             n_support_=np.bincount(code[support], minlength=k).astype(np.int32),
-            intercept_=np.array([bias / rho for bias, rho in read]),
+            intercept_=np.array([bias for bias, _ in read]) / rho,
             n_iter_=np.array([one.solution.pair_steps for one in trained], dtype=np.int64),
         )
         self._mind_the_gap(names, trained)
@@ -189,7 +190,8 @@ class Classifier(ClassifierMixin, KernelMachine):
         Returns
         -------
         lines : ndarray
-            Lines of `dual_coef_`, with a column for each row of the dual.
+            Lines of `dual_coef_`, before they are divided by the width of the street, with a
+            column for each row of the dual.
         trained : list of Trained
         """
         dual = self._dual(np.where(code == 1, 1.0, -1.0), prepared.merged.box)
@@ -198,7 +200,7 @@ class Classifier(ClassifierMixin, KernelMachine):
             problem = problem.starting_at(start * self._rho)
         with watch.problem() as observe:
             trained = train(prepared.kernel, prepared.rows, problem, settings, observe)
-        return trained.solution.beta / self._measured(trained.bias)[1], [trained]
+        return trained.solution.beta, [trained]
 
     def _fit_pairs(
         self,
@@ -227,7 +229,7 @@ class Classifier(ClassifierMixin, KernelMachine):
                 problems[p] = problems[p].starting_at(line[None] * self._rho[p])
         machines = OneVsOne([kept[rows] for rows in members], problems)
         trained = train_pairs(prepared.kernel, prepared.rows, machines, settings, watch)
-        coefs = [one.solution.beta[0] / self._measured(one.bias)[1] for one in trained]
+        coefs = [one.solution.beta[0] for one in trained]
         lines = np.zeros((len(members) - 1, len(code)))
         for rows, part in zip(members, machines.by_class(coefs), strict=True):
             lines[:, rows] = part
@@ -314,6 +316,14 @@ class Classifier(ClassifierMixin, KernelMachine):
             for i, j in pairs(len(parts))
         ]
         return sparse.vstack(found).tocsr() if sparse.issparse(coef) else np.concatenate(found)
+
+
+def _by_class(values: Floats, k: int) -> Floats:
+    """A value per pair of classes where `dual_coef_` has that pair: by line and class."""
+    i, j = both_of_pairs(k)
+    found = np.ones((k - 1, k))
+    found[j - 1, i] = found[i, j] = values
+    return found
 
 
 def _encode(y: Any, weight: Floats) -> tuple[Any, Ints]:

@@ -35,9 +35,10 @@ class Merged:
     box: Floats
 
     def spread(self, beta: Floats, own_box: Floats) -> Floats:
-        """Divide coefficients of merged rows among their members in proportion to their boxes.
+        """Divide coefficients of merged rows among their members.
 
-        What is exactly at a bound stays there for every member.
+        Members fill their boxes one after the other, so that as few as possible become support
+        vectors.
 
         Parameters
         ----------
@@ -51,15 +52,22 @@ class Merged:
         """
         if self.member_of is None:
             return beta
-        present = self.member_of >= 0
-        member = self.member_of[present]
+        rows = np.flatnonzero(self.member_of >= 0)
+        rows = rows[np.argsort(self.member_of[rows], kind="stable")]
+        member, box = self.member_of[rows], own_box[rows]
+        first = np.flatnonzero(np.diff(member, prepend=-1))
+        filled = np.cumsum(box, dtype=np.longdouble)  # up to and with each row
+        before = (filled - box)[first][member]
         spread: Floats = np.zeros((len(beta), len(own_box)))
-        fraction = beta / self.box
-        spread[:, present] = np.where(
-            self.box[member] == own_box[present],
-            beta[:, member],
-            fraction[:, member] * own_box[present],
-        )
+        for layer, line in zip(spread, beta, strict=True):
+            amount = np.abs(line)[member]
+            full = (filled - before <= amount) | (amount >= self.box[member])
+            share = np.where(full, box, 0.0)
+            rest = amount - np.bincount(member, share, len(line))[member]
+            partly = np.flatnonzero(~full)
+            partly = partly[np.diff(member[partly], prepend=-1) > 0]  # the first that is not full
+            share[partly] = np.clip(rest[partly], 0.0, box[partly])
+            layer[rows] = np.copysign(share, line[member])
         return spread
 
     def gather(self, coef: Floats) -> Floats:
