@@ -366,3 +366,30 @@ def test_rounding_within_blocks_does_no_harm(instruction_set, model, dtype, powe
         terms = np.abs(dual.target * beta).sum() + float(abs(kkt.quadratic(tile, beta)))
         assert gained >= value - TOL.monotone * terms
         value = gained
+
+
+@pytest.mark.parametrize("block", [WHOLE, 1000])
+def test_a_call_can_be_stopped_and_leaves_the_point_in_order(block, rng):
+    """What is asked between steps may raise: scores and sums hold all the same."""
+    n = 1500
+    K = np.eye(n) + 0.5
+    dual = duals.in_beta_space(duals.eps_svr(K, 100.0 * rng.normal(size=n), 1e3, 0.1))
+    tile, room = K.astype(np.float64), -n % 16
+    arrays = [
+        np.pad(a, ((0, 0), (0, room)))
+        for a in (dual.target, dual.lower, dual.upper, dual.group.astype(np.uint8))
+    ]
+    beta, score = np.zeros((2, n + room)), np.zeros(n + room)
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    tile = np.pad(tile, (0, room))
+    with pytest.raises(KeyboardInterrupt):
+        _core.solve(tile, n, *arrays, beta, score, 1, 0.0, 1 << 20, block, 0, 1, None, stop)
+    assert beta.any()
+    assert kkt.feasibility(dual, beta[:, :n]) <= TOL.feasibility
+    scale = np.abs(beta).sum()
+    np.testing.assert_allclose(
+        score[:n], K @ beta[:, :n].sum(axis=0), rtol=0, atol=TOL.twin * scale
+    )
