@@ -99,6 +99,7 @@ def solve_dual(
     max_time: float = 60.0,
     parts: int = 1,
     runner: Runner | None = None,
+    checked: bool = True,
 ) -> Solved:
     """Run the working-set engine, without an estimator around it."""
     kernel = kernels.RBF(gamma) if kernel is None else kernel
@@ -113,7 +114,7 @@ def solve_dual(
         Fleet.of(gram, dual, threads=threads, parts=parts, runner=runner),
         strategy,
         tol=tol,
-        check=check,
+        check=check if checked else None,
         budget=Budget(max_time),
         capacity=capacity,
         observer=lambda record: None,

@@ -28,6 +28,7 @@ from reference.qp import solve_qp
 from widestreet import kernels
 from widestreet.datasets import checkerboard, friedman, twonorm
 from widestreet.duals import Dual
+from widestreet.engines import working_set
 from widestreet.shard import Shard, SurveyOrder
 from widestreet.strategies import SMO, Auto, Proposal, Situation, Strategy
 
@@ -386,3 +387,51 @@ def test_situations_say_what_they_promise():
         if count:
             assert (situation.excess > 0).all()
             assert (situation.slack[situation.free] <= 0).all()  # both directions are open
+
+
+# -- bold surveys ------------------------------------------------------------------------------
+
+
+def cautions(monkeypatch) -> list[float]:
+    """What every survey takes for the part that scores have moved by."""
+    seen: list[float] = []
+    survey = Shard.survey
+
+    def watched(self, model, order, rng):
+        seen.append(order.caution)
+        return survey(self, model, order, rng)
+
+    monkeypatch.setattr(Shard, "survey", watched)
+    return seen
+
+
+def test_surveys_are_bold_until_a_check_fails(monkeypatch):
+    seen = cautions(monkeypatch)
+    solution, found, _ = CASES["twonorm float32"].solve(SMALL, tol=1e-3)
+    assert solution.status == "optimal"
+    assert found.violation <= 1e-3
+    assert seen[0] < 1
+    assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_survey_that_sees_nothing_is_found_out(name, monkeypatch, best):
+    """Rows once evaluated never come back until a check fails, and safely from then on."""
+    monkeypatch.setattr(working_set, "_BOLD", 0.0)
+    seen = cautions(monkeypatch)
+    solution, found, _ = CASES[name].solve(SMALL)
+    assert solution.status == "optimal"
+    assert found.violation <= 1e-4
+    assert found.dual == pytest.approx(best[name], rel=TOL.certified_gap_rel)
+    assert seen[-1] == 1
+
+
+@pytest.mark.parametrize("bold", [0.0, 0.1])
+@pytest.mark.parametrize("name", CASES)
+def test_without_a_check_the_last_survey_is_safe(name, bold, monkeypatch):
+    monkeypatch.setattr(working_set, "_BOLD", bold)
+    seen = cautions(monkeypatch)
+    solution, found, _ = CASES[name].solve(SMALL, tol=1e-3, checked=False)
+    assert solution.status == "optimal"
+    assert found.violation <= 1.5e-3  # what the surveys see is float32
+    assert seen[-1] == 1

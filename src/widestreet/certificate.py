@@ -1,6 +1,6 @@
 """How exact a solution is: a function of the problem and the point, and of nothing else.
 
-Everything is recomputed in float64 over all rows from the coefficients alone:
+Everything is recomputed over all rows from the coefficients alone, in float64:
 
     score        u = K c
     violation    max over groups of  max_{beta < upper} F - min_{beta > lower} F,   F = t - u

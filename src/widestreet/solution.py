@@ -28,8 +28,8 @@ class TraceRecord:
         extrapolated where not every row was visited. It may be below zero; the certificate has
         the proven one.
     rows_scanned, rows_skipped : int
-        Rows outside the working set whose score was computed, and those for which it was proved
-        that it need not be.
+        Rows outside the working set whose score was computed, and those too far from violating to
+        be worth it; the certificate looks at these too.
     kernel_values : int
         Kernel values computed since the start.
     pair_steps : int

@@ -7,7 +7,7 @@ nothing as long as the data. A round is
     2) solve      the dual restricted to the working set
     3) publish    the new model
     4) survey     the shards look for rows that violate its optimality conditions
-    5) finish?    when the surveys find nothing, the certificate checks every row in float64;
+    5) finish?    when the surveys find nothing, the certificate looks at every row;
                   if it disagrees, its scores are taken over and, where float32 kernel values are
                   the reason, the precision is raised
 

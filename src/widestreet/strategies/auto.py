@@ -1,4 +1,4 @@
-"""The default strategy: random violators, a doubling working set, exact skipping.
+"""The default strategy: random violators, a doubling working set, skipped rows.
 
 Problem and stopping criterion: the dual of duals.py, until a survey that visits every row finds
 none that violates by more than MARGIN tol against the middle of the bias interval and the working
@@ -11,7 +11,8 @@ Each round
        the set (RandSVM's sampling),
     3) solves the set loosely while the violations outside are still large,
     4) surveys rows in random order only until enough violators are found (iSVM's first stage in
-       blocks), and all rows, with safe skipping, once such a survey had to visit them all.
+       blocks), and all rows, but for those that are skipped, once such a survey had to visit them
+       all.
 """
 
 from __future__ import annotations
