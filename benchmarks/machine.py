@@ -53,7 +53,8 @@ def _processor() -> str:
 
 def _system() -> str:
     name = _field(Path("/etc/os-release"), "PRETTY_NAME", "=")
-    return f"{name}, {platform.system()} {platform.release()}" if name else platform.platform()
+    release = ".".join(platform.release().split(".")[:2])
+    return ", ".join(filter(None, [name, f"{platform.system()} {release}"]))
 
 
 def _memory() -> str:

@@ -39,6 +39,15 @@ def draw(records: list[Record], folder: Path) -> dict[str, str]:
     return found
 
 
+def _label_times(panel: Any) -> None:
+    """Ticks that can be read, also where the times span less than a decade."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    panel.xaxis.set_major_formatter("{x:g}")
+    panel.xaxis.set_minor_formatter(NullFormatter())
+
+
 def _style(solver: str) -> dict[str, Any]:
     """Colour, marker and label of a solver."""
     place = list(solvers()).index(solver)
@@ -83,6 +92,7 @@ def _gaps(records: list[Record]) -> Any:
                 times = [r["seconds"] for r in runs]
                 gaps = [max(r["relative_gap"], SMALLEST_GAP) for r in runs]
                 handles[name] = panel.loglog(times, gaps, **_style(name))[0]
+        _label_times(panel)
         panel.set_title(f"{data}, {rows:,} rows", fontsize=10)
         _tidy(panel)
     for panel in panels.flat[len(shown) :]:

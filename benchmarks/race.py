@@ -49,9 +49,9 @@ def main(options: argparse.Namespace) -> int:
             run(plan, names, store, threads, options, console)
         except KeyboardInterrupt:
             console.print("Interrupted; the same command goes on from here.")
-            finish(store, out, options.report, console)
+            finish(store, out, options, console)
             raise
-    finish(store, out, options.report, console)
+    finish(store, out, options, console)
     return 0
 
 
@@ -117,9 +117,12 @@ def measure_small(store: Store, names: list[str], threads: int, fresh: bool, imp
         store.put("imports", {"measures": "imports"} | small.imports(threads, imports))
 
 
-def finish(store: Store, out: Path, page: Path | None, console: Console) -> None:
+def finish(store: Store, out: Path, options: argparse.Namespace, console: Console) -> None:
     """Write the report, and the page if one was asked for; print the comparison."""
+    page: Path | None = options.report
     described = json.loads((out / MACHINE).read_text())
+    if options.note:
+        described["note"] = options.note
     records = [r for r in store.all() if str(r.get("threads", "")) in ("", described["threads"])]
     report.write(records, described, out / PAGE, out)
     report.write_json(records, described, out / "results.json")

@@ -32,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--limit", type=float, metavar="SECONDS", help="for one fit, if less than planned")
     add("--out", type=Path, metavar="DIR", help="records and report (widestreet-race)")
     add("--report", type=Path, metavar="FILE", help="write the report there too, plots beside it")
+    add("--note", metavar="TEXT", help="a remark about this run, for the report")
     add("--fresh", action="store_true", help="measure again what was measured before")
     add("--disturbed", action="store_true", help="measure again what other processes disturbed")
     add("--no-run", action="store_true", help="only report on what was measured before")
