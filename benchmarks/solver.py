@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -33,7 +34,7 @@ class Solution:
     classes: Any
 
 
-class Solver:
+class Solver(ABC):
     """A library in the race; `model` is whatever its `fit` returns."""
 
     name: str
@@ -61,15 +62,17 @@ class Solver:
         """Bring the data into the format of the library. Not timed."""
         return X, y
 
+    @abstractmethod
     def fit(self, task: Task, data: Any, tol: float, threads: int) -> Any:
         """Train. Timed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def solution(self, model: Any, data: Any) -> Solution:
-        raise NotImplementedError
+        """The dual coefficients."""
 
+    @abstractmethod
     def predict(self, model: Any, X: Any) -> Any:
-        raise NotImplementedError
+        """Labels or values. Timed."""
 
     def remarks(self, model: Any) -> dict[str, Any]:
         """What else is worth a place in the record."""
@@ -79,8 +82,9 @@ class Solver:
 class Estimator(Solver):
     """A library with the classes SVC and SVR and the attributes of scikit-learn."""
 
+    @abstractmethod
     def estimator(self, task: Task, tol: float, threads: int) -> Any:
-        raise NotImplementedError
+        """A new one, with the parameters of the task."""
 
     def parameters(self, task: Task, tol: float) -> dict[str, Any]:
         found = {"kernel": task.kernel, "gamma": task.gamma, "C": task.C, "tol": tol}

@@ -252,7 +252,9 @@ def test_what_was_measured_is_not_measured_again(tmp_path):
 
 
 def test_what_others_disturbed_is_measured_again_if_asked(tmp_path):
-    noisy = lambda job: {"others": 1.0 if job.tol == 1e-4 else 0.1}  # noqa: E731
+    def noisy(job):
+        return {"others": 1.0 if job.tol == 1e-4 else 0.1}
+
     raced(tmp_path, noisy)
     assert raced(tmp_path, noisy).tols == []
     assert raced(tmp_path, noisy, again=True).tols == [1e-4]
@@ -261,7 +263,10 @@ def test_what_others_disturbed_is_measured_again_if_asked(tmp_path):
 def test_failures_are_tried_again_and_timeouts_if_there_is_more_time(tmp_path):
     failing = raced(tmp_path, lambda job: {"status": "failed"})
     assert failing.tols == [1e-3, 1e-2, 1e-4, 1e-5]
-    slow = lambda job: {"status": "timeout"}  # noqa: E731
+
+    def slow(job):
+        return {"status": "timeout"}
+
     late = raced(tmp_path, lambda job: slow(job) | {"seconds": float("inf")})
     assert late.tols == [1e-3, 1e-2]  # nothing below one that took too long
     assert raced(tmp_path, slow, Leg("twonorm", 200, limit=10.0)).tols == []

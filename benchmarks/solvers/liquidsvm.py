@@ -8,7 +8,9 @@ own library when it is imported.
 
 from __future__ import annotations
 
-from ..solver import Solver
+from typing import Any
+
+from ..solver import Solution, Solver
 
 
 class LiquidSVM(Solver):
@@ -23,6 +25,15 @@ class LiquidSVM(Solver):
             "it trains without an offset, which is another problem with another optimum, and its "
             "Python interface gives no dual coefficients that could be certified"
         )
+
+    def fit(self, *_: Any) -> Any:
+        raise ValueError(self.absent())
+
+    def solution(self, *_: Any) -> Solution:
+        raise ValueError(self.absent())
+
+    def predict(self, *_: Any) -> Any:
+        raise ValueError(self.absent())
 
 
 SOLVERS = [LiquidSVM()]
