@@ -19,6 +19,7 @@ from widestreet.rows import (
     CsrRows,
     DenseRows,
     KernelRows,
+    Merged,
     as_rows,
     merge_duplicates,
     without_empty,
@@ -176,6 +177,13 @@ def test_a_member_with_an_empty_box_gets_nothing():
     assert merged.box.tolist() == [4.0]
     assert merged.spread(np.array([[2.0]]), box).tolist() == [[0.0, 1.0, 0.0, 1.0, 0.0]]
     assert merged.spread(np.array([[-0.5]]), box).tolist() == [[0.0, -0.5, 0.0, 0.0, 0.0]]
+
+
+def test_small_boxes_beside_large_ones():
+    merged = Merged(np.array([0, 2]), np.array([0, 0, 1, 1, 1]), np.array([2e12, 3e-8]))
+    own = np.array([1e12, 1e12, 1e-8, 1e-8, 1e-8])
+    spread = merged.spread(np.array([[1e12, -9e-9]]), own)
+    np.testing.assert_allclose(spread, [[1e12, 0, -9e-9, 0, 0]], rtol=1e-12)
 
 
 @given(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
@@ -16,7 +16,7 @@ from fitting import decision
 from machines import data, machine
 from pairs import clouds, ovo, quietly
 from pairs import machine as classifier
-from widestreet import kernels, progress
+from widestreet import _core, kernels, progress
 from widestreet.engines import whole
 from widestreet.engines.working_set import WorkingSetEngine
 from widestreet.gram import Gram
@@ -217,3 +217,38 @@ def test_small_data_and_little_memory():
         warnings.simplefilter("error")
         model = ws.SVC(max_memory="2MB", n_jobs=2).fit(X, y)
     assert model.certificate_.status == "optimal"
+
+
+# -- interrupts ----------------------------------------------------------------------------------
+
+
+class _Core:
+    """The core, with a Ctrl-C that is heard when the first whole problem is solved."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __getattr__(self, name):
+        return getattr(_core, name)
+
+    def solve_whole(self, *arguments):
+        found = _core.solve_whole(*arguments)
+        self.calls += 1
+        if self.calls == 1:
+            raise KeyboardInterrupt
+        return found
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_what_an_interrupted_call_reached_is_kept(classes, monkeypatch):
+    X, y = make_blobs(200, centers=classes, random_state=0)
+    whole_fit = ws.SVC(random_state=0).fit(X, y)
+    monkeypatch.setattr(whole, "_core", _Core())
+    model = ws.SVC(random_state=0, on_interrupt="keep")
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model.fit(X, y)
+    assert model.certificate_.status == "interrupted"
+    assert model.fit_status_ == 1
+    assert len(model.support_) > 0
+    assert (model.predict(X) == whole_fit.predict(X)).all()
+    assert model.certificate_.kkt_violation <= model.tol

@@ -29,6 +29,7 @@ CALL_COST = 1e9  # multiply-adds of a native call per thread: some hundredths of
 _MOST_ROWS = 2048  # kernel values are float64 throughout
 _STEPS_PER_ROW, _LEAST_STEPS = 20, 1000  # after which pair steps are not the way
 _STEP_COST = 10.0  # of a pair step per row, in multiply-adds
+_NEWTON_STEPS, _FREE = 30, 200  # that a problem may take, and variables they may have
 
 
 def most_steps(rows: int) -> int:
@@ -39,6 +40,11 @@ def most_steps(rows: int) -> int:
 def cost(gram: Gram, rows: int) -> float:
     """Multiply-adds that a problem of so many rows takes at the most."""
     return rows * (rows * gram.cost + _STEP_COST * most_steps(rows))
+
+
+def cost_of_many(gram: Gram, rows: int) -> float:
+    """The same, with Newton steps: what one of many problems in a call is counted as."""
+    return cost(gram, rows) + _NEWTON_STEPS * min(rows, _FREE) ** 3 / 3
 
 
 def suits(gram: Gram, rows: int, strategy: Strategy, capacity: int) -> bool:
@@ -65,7 +71,8 @@ def solve(
 ) -> list[Solution]:
     """Take pair steps on problems of the same kind, each from its start or a feasible point.
 
-    The status of a solution is "optimal" or, if there is more to do, "stalled".
+    The status of a solution is "optimal" or, if there is more to do, "stalled"; "interrupted" if
+    Ctrl-C was heard on the way.
 
     Parameters
     ----------
@@ -98,21 +105,31 @@ def solve(
     for dual, b, start in zip(duals, end.tolist(), starts, strict=True):
         if start is not None or away:
             beta[:, b - dual.rows : b] = dual.feasible_point() if start is None else start
-    reports, biases = _core.solve_whole(
-        *gram.native,
-        place,
-        end,
-        np.array([min(left, most_steps(n)) for n in sizes]),
-        whole.target,
-        whole.lower,
-        whole.upper,
-        whole.group,
-        beta,
-        np.empty(len(place)),
-        whole.groups,
-        MARGIN * tol,
-        threads,
-    )
+    native, score = gram.native, np.empty(len(place))
+
+    def call(steps: Ints) -> tuple[Floats, Floats]:
+        return _core.solve_whole(
+            *native,
+            place,
+            end,
+            steps,
+            whole.target,
+            whole.lower,
+            whole.upper,
+            whole.group,
+            beta,
+            score,
+            whole.groups,
+            MARGIN * tol,
+            threads,
+        )
+
+    interrupted = False
+    try:
+        reports, biases = call(np.array([min(left, most_steps(n)) for n in sizes]))
+    except KeyboardInterrupt:  # heard after the call: beta is where it ended
+        interrupted = True
+        reports, biases = call(np.zeros(len(sizes), dtype=np.int64))
     timings = {"solve": (time.perf_counter() - begun) / len(duals)}
     prices = (biases * totals).sum(axis=1).tolist()
     seconds = budget.elapsed
@@ -143,10 +160,16 @@ def solve(
                 beta=beta if one else np.ascontiguousarray(beta[:, b - size : b]),
                 bias=biases[p],
                 dual_objective=objective,
-                status="optimal" if violation <= MARGIN * tol else "stalled",
+                status=_status(violation <= MARGIN * tol, interrupted),
                 trace=Trace([record]),
                 pair_steps=int(steps),
                 kernel_values=int(values),
             )
         )
     return found
+
+
+def _status(solved: bool, interrupted: bool) -> str:
+    if interrupted:
+        return "interrupted"
+    return "optimal" if solved else "stalled"

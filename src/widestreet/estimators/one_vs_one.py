@@ -204,8 +204,11 @@ class _Fit:
         """Solve small pairs whole, many in a call, and the others by rounds."""
         problems = self.machines.problems
         found: dict[int, Solution] = {}
-        for group, threads in self._groups():
-            found |= zip(group, self._solve_group(group, threads), strict=True)
+        try:
+            for group, threads in self._groups():
+                found |= zip(group, self._solve_group(group, threads), strict=True)
+        except KeyboardInterrupt:  # just beside a call: nobody goes on
+            self._stop()
         large = [p for p in range(len(problems)) if p not in found]
         runner = LocalRunner(self.workers)
         found |= zip(large, runner.map(self._solve, large, on_interrupt=self._stop), strict=True)
@@ -224,7 +227,7 @@ class _Fit:
             rows = problem.dual.rows
             if rows not in costs:
                 small = solved_whole(self.gram, problem.dual, self.helper_settings)
-                costs[rows] = whole.cost(self.gram, rows) if small else np.inf
+                costs[rows] = whole.cost_of_many(self.gram, rows) if small else np.inf
             more = costs[rows]
             if more == np.inf:
                 continue

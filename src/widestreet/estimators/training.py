@@ -115,6 +115,8 @@ class Solver:
 
     def finish(self, problem: Problem, solution: Solution) -> Solution:
         """See to a problem that was solved whole: it goes on by rounds if there is more to do."""
+        if solution.status == "interrupted":
+            return solution
         try:
             self.observe(solution.trace[-1])
             done = solution.status == "optimal"

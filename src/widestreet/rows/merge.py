@@ -53,11 +53,14 @@ class Merged:
         if self.member_of is None:
             return beta
         rows = np.flatnonzero(self.member_of >= 0)
-        rows = rows[np.argsort(self.member_of[rows], kind="stable")]
-        member, box = self.member_of[rows], own_box[rows]
-        first = np.flatnonzero(np.diff(member, prepend=-1))
+        member = self.member_of[rows]
+        order = np.lexsort((member, self.box[member]))  # small boxes are not added to large ones
+        rows, member, box = rows[order], member[order], own_box[rows[order]]
         filled = np.cumsum(box, dtype=np.longdouble)  # up to and with each row
-        before = (filled - box)[first][member]
+        first = np.flatnonzero(np.diff(member, prepend=-1))
+        begin = np.empty(len(self.kept), dtype=np.longdouble)
+        begin[member[first]] = (filled - box)[first]
+        before = begin[member]
         spread: Floats = np.zeros((len(beta), len(own_box)))
         for layer, line in zip(spread, beta, strict=True):
             amount = np.abs(line)[member]
@@ -65,7 +68,7 @@ class Merged:
             share = np.where(full, box, 0.0)
             rest = amount - np.bincount(member, share, len(line))[member]
             partly = np.flatnonzero(~full)
-            partly = partly[np.diff(member[partly], prepend=-1) > 0]  # the first that is not full
+            partly = partly[np.diff(member[partly], prepend=-1) != 0]  # the first that is not full
             share[partly] = np.clip(rest[partly], 0.0, box[partly])
             layer[rows] = np.copysign(share, line[member])
         return spread
