@@ -110,7 +110,7 @@ def test_demo(tmp_path, capsys):
         "status optimal",
         "duality gap",
         "KKT violation",
-        "recomputed in float64 over all 2,000 rows",
+        "recomputed over all 2,000 rows",
         "support vectors",
         "test accuracy",
         "kernel values",

@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
 def _certificate(model: SVC) -> Table:
     """What is certified."""
     c = model.certificate_
-    table = _table("Certificate", f"recomputed in float64 over all {c.n_rows:,} rows")
+    table = _table("Certificate", f"recomputed over all {c.n_rows:,} rows")
     table.add_row("status", c.status, style="bold green" if c.status == "optimal" else "bold red")
     table.add_row("duality gap", f"{c.gap:.3e}")
     table.add_row("relative gap", f"{c.relative_gap:.3e}")
