@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,7 @@ COLUMNS = 4
 
 def draw(records: list[Record], folder: Path) -> dict[str, str]:
     """Write the plots; their file names and what they show. None without matplotlib."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
+    if find_spec("matplotlib") is None:
         return {}
     folder.mkdir(parents=True, exist_ok=True)
     found = {}

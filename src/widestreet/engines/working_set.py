@@ -174,13 +174,14 @@ class WorkingSetEngine:
             if not stuck and self._still_violates():
                 continue
             if self.check is None:
-                if self._caution < 1.0:  # nobody looks at every row: be safe
-                    self._caution = 1.0
-                    survey = self._survey(SurveyOrder(self.capacity, MARGIN * self.tol, whole=True))
+                if self._caution < 1.0:  # nobody else looks at every row
+                    survey = self._survey_safely()
                     violation = self._violation(survey)
-                    if violation > self.tol and not stuck:
-                        continue
-                return "stalled" if stuck and violation > self.tol else "optimal"
+                if violation <= self.tol:
+                    return "optimal"
+                if stuck:
+                    return "stalled"
+                continue
             verdict = self._consult(self.check)
             if verdict.violation <= self.tol:
                 return "optimal"
@@ -189,7 +190,7 @@ class WorkingSetEngine:
             best_check = min(best_check, verdict.violation)
             if failures >= (1 if self._tired else _PATIENCE):
                 return "stalled"
-            self._idle, self._caution = 0, 1.0
+            self._idle = 0
             survey = self._accept(verdict)
             violation = verdict.violation
 
@@ -336,6 +337,11 @@ class WorkingSetEngine:
         self._clock("survey", begun)
         return survey
 
+    def _survey_safely(self) -> Survey:
+        """All rows but those that cannot violate, now and from here on. Sets: caution."""
+        self._caution = 1.0
+        return self._survey(SurveyOrder(self.capacity, MARGIN * self.tol, whole=True))
+
     def _violation(self, survey: Survey) -> float:
         """Largest violation over the working set and the rows surveyed."""
         highest, lowest = self.work.extremes()
@@ -425,7 +431,7 @@ class WorkingSetEngine:
         fleet.refresh(verdict.score, verdict.exact, model.version)
         self._norm = float(model.coef @ verdict.score[model.ids])
         model.bias = self._bias()
-        return self._survey(SurveyOrder(self.capacity, MARGIN * self.tol, whole=True))
+        return self._survey_safely()
 
     # -- the record ------------------------------------------------------------------------------
 
