@@ -30,7 +30,7 @@ from widestreet.datasets import checkerboard, friedman, twonorm
 from widestreet.duals import Dual
 from widestreet.engines import working_set
 from widestreet.shard import Shard, SurveyOrder
-from widestreet.strategies import SMO, Auto, Proposal, Situation, Strategy
+from widestreet.strategies import SMO, Auto, Proposal, Situation, Stateless, Strategy
 
 SMALL = Auto(start_size=128, max_size=512)
 STRATEGIES = {
@@ -204,7 +204,7 @@ def test_skipping_rows_changes_the_work_and_not_the_result():
 
 
 @dataclass(frozen=True)
-class _NoSkip:
+class _NoSkip(Stateless):
     """Another strategy, with surveys that look at every row they come across."""
 
     inner: Strategy
@@ -304,7 +304,7 @@ def test_an_indefinite_kernel_ends_and_is_judged_honestly(model, strategy):
 
 
 @dataclass(frozen=True)
-class WorstFirst:
+class WorstFirst(Stateless):
     """The shortest useful strategy: never drop, always add the worst violators."""
 
     step: int = 100
@@ -324,7 +324,7 @@ class WorstFirst:
 
 
 @dataclass(frozen=True)
-class Idle:
+class Idle(Stateless):
     """Does one round of nearly nothing and says that all is done."""
 
     def start(self, rows: int, capacity: int) -> int:

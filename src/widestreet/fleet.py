@@ -8,6 +8,7 @@ What comes back from a survey is bounded by its quota, however many rows and sha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -96,6 +97,34 @@ class Fleet:
         ids: Ints = np.sort(np.concatenate(chosen))
         return ids
 
+    def pair(self) -> Ints:
+        """The first row that can move and the first it violates against, of each group.
+
+        Where scores are not known, as at the start of nu problems, the second is the first that
+        can move the other way.
+        """
+        zero = not self.dual.total.any()
+        chosen: list[int] = []
+        for g in range(self.dual.groups):
+            up, down = (
+                np.concatenate(part)
+                for part in zip(*(_reach(s, g) for s in self.shards), strict=True)
+            )
+            if not zero:
+                up, down = (
+                    np.where(up > -np.inf, 1.0, -np.inf),
+                    np.where(down < np.inf, -1.0, np.inf),
+                )
+            movers = np.flatnonzero((up > -np.inf) | (down < np.inf))
+            if len(movers) == 0:
+                continue
+            first = int(movers[0])
+            against = np.maximum(up[first] - down, up - down[first]) > 0
+            against[first] = False
+            others = np.flatnonzero(against) if against.any() else movers[1:]
+            chosen += [first, *others[:1]]
+        return np.unique(np.array(chosen, dtype=np.int64))
+
     # -- rows that come and go ---------------------------------------------------------------------
 
     def _owners(self, ids: Ints) -> Iterator[tuple[Shard, Ints, Ints]]:
@@ -155,6 +184,12 @@ class Fleet:
             return self.dual.feasible_point()
         return join([shard.dual for shard in self.shards]).feasible_point()
 
+    def count_free(self, beta: Floats) -> int:
+        """Variables of a point that are strictly inside their box."""
+        parts = np.split(beta, self._ends[:-1], axis=1)
+        shards = zip(self.shards, parts, strict=True)
+        return int(sum(((b > s.dual.lower) & (b < s.dual.upper)).sum() for s, b in shards))
+
     def linear(self, beta: Floats) -> float:
         """The part of the objective that is linear: sum of target times beta."""
         parts = np.split(beta, self._ends[:-1], axis=1)
@@ -181,34 +216,79 @@ class Fleet:
         for shard, part, which in zip(self.shards, scores, known, strict=True):
             shard.refresh(part, which, version)
 
-    def evaluate(self, ids: Ints, model: Model) -> Floats:
-        """Exact scores of rows."""
+    def evaluate(self, ids: Ints, model: Model, *, double: bool = True) -> Floats:
+        """Scores of rows, exact ones unless told otherwise."""
         score = np.empty(len(ids))
         for shard, at, own in self._owners(ids):
-            score[at] = shard.evaluate(own, model, double=True)
+            score[at] = shard.evaluate(own, model, double=double)
         return score
+
+    def judge(self, beta: Floats, model: Model, tol: float) -> Survey:
+        """All violators of another point than the present one."""
+        parts = np.split(beta, self._ends[:-1], axis=1)
+
+        def ask(k: int) -> Survey:
+            return self.shards[k].judge(parts[k], model, tol)
+
+        return _united(self.runner.map(ask, range(len(parts))), self._begins)
 
     def survey(self, model: Model, order: SurveyOrder, rng: np.random.Generator) -> Survey:
         """Ask every shard for violators; each is asked for its share of the quota."""
         if len(self.shards) == 1:
             return self.shards[0].survey(model, order, rng)
+        if order.rows is not None:
+            return self._survey_these(order.rows, model, order, rng)
         seeds = rng.integers(2**63, size=len(self.shards))
 
         def ask(k: int) -> Survey:
             shard = self.shards[k]
-            share = SurveyOrder(
-                -(-order.quota * shard.rows // self.rows), order.tol, order.whole, order.skip
-            )
+            share = replace(order, quota=-(-order.quota * shard.rows // self.rows))
             return shard.survey(model, share, np.random.default_rng(seeds[k]))
 
         found = self.runner.map(ask, range(len(self.shards)))
-        return Survey(
-            np.concatenate([s.ids + b for s, b in zip(found, self._begins, strict=True)]),
-            np.concatenate([s.violation for s in found]),
-            np.asarray(np.stack([s.highest for s in found]).max(axis=0)),
-            np.asarray(np.stack([s.lowest for s in found]).min(axis=0)),
-            sum(s.loss for s in found),
-            sum(s.scanned for s in found),
-            sum(s.skipped for s in found),
-            complete=all(s.complete for s in found),
-        )
+        return _united(found, self._begins)
+
+    def _survey_these(
+        self, rows: Ints, model: Model, order: SurveyOrder, rng: np.random.Generator
+    ) -> Survey:
+        """Ask for violators among some rows, from shard to shard in the order of the rows."""
+        owner = np.searchsorted(self._ends, rows, side="right")
+        if order.whole:  # then their order does not matter
+            by_owner = np.argsort(owner, kind="stable")
+            rows, owner = rows[by_owner], owner[by_owner]
+        begins = np.flatnonzero(np.diff(owner, prepend=-1))
+        found: list[Survey] = []
+        left = order.quota
+        for part in np.split(rows, begins[1:]):
+            k = int(np.searchsorted(self._ends, part[0], side="right")) if len(part) else 0
+            own = replace(order, rows=part - self._begins[k], quota=left)
+            survey = self.shards[k].survey(model, own, rng)
+            found.append(replace(survey, ids=survey.ids + self._begins[k]))
+            left -= 0 if order.whole else survey.found
+            if left == 0:
+                break
+        return _united(found, np.zeros(len(found), dtype=np.int64))
+
+
+def _reach(shard: Shard, g: int) -> tuple[Floats, Floats]:
+    """Of each row, the largest target that may grow and the smallest that may shrink."""
+    dual, mine = shard.dual, shard.dual.group == g
+    up = np.where(mine & (shard.beta < dual.upper), dual.target, -np.inf).max(axis=0)
+    down = np.where(mine & (shard.beta > dual.lower), dual.target, np.inf).min(axis=0)
+    return up, down
+
+
+def _united(found: Sequence[Survey], begins: Ints) -> Survey:
+    """One survey out of several; `begins` is what to add to the rows of each."""
+    return Survey(
+        np.concatenate([s.ids + b for s, b in zip(found, begins, strict=True)]),
+        np.concatenate([s.violation for s in found]),
+        np.asarray(np.stack([s.highest for s in found]).max(axis=0)),
+        np.asarray(np.stack([s.lowest for s in found]).min(axis=0)),
+        sum(s.loss for s in found),
+        sum(s.scanned for s in found),
+        sum(s.skipped for s in found),
+        complete=all(s.complete for s in found),
+        found=sum(s.found for s in found),
+        visited=sum(s.visited for s in found),
+    )

@@ -41,7 +41,7 @@ class Candidates:
         return len(self.ids)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SurveyOrder:
     """What a survey is asked for.
 
@@ -57,6 +57,9 @@ class SurveyOrder:
         Whether rows may be skipped.
     caution : float
         Part of the bound by which scores are taken to have moved: 1 makes skipping safe.
+    rows : ndarray, optional
+        Rows to visit, in this order and none else; nothing is skipped then. The survey ends right
+        behind the row that fills the quota.
     """
 
     quota: int
@@ -64,6 +67,7 @@ class SurveyOrder:
     whole: bool = False
     skip: bool = True
     caution: float = 1.0
+    rows: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +87,10 @@ class Survey:
     scanned, skipped : int
     complete : bool
         Whether every row was visited.
+    found : int
+        Violators met, drawn or not.
+    visited : int
+        Rows visited, those in the working set included.
     """
 
     ids: Ints
@@ -93,6 +101,8 @@ class Survey:
     scanned: int
     skipped: int
     complete: bool
+    found: int
+    visited: int
 
 
 class Shard:
@@ -190,6 +200,8 @@ class Shard:
 
         Sets: score and version of the rows evaluated.
         """
+        if order.rows is not None:
+            return self._survey_these(order.rows, model, order, rng)
         n = self.rows
         offset, stride, step = 0, 1, n  # every row: in order, for the sake of the caches
         if not order.whole:
@@ -230,7 +242,49 @@ class Shard:
             scanned,
             skipped,
             complete=begin >= n,
+            found=found,
+            visited=begin,
         )
+
+    def _survey_these(
+        self, rows: Ints, model: Model, order: SurveyOrder, rng: np.random.Generator
+    ) -> Survey:
+        """Look for violators among some rows, in their order.
+
+        Sets: score and version of the rows evaluated.
+        """
+        outside = np.flatnonzero(self.version[rows] != _core.IN_WORKING_SET)
+        stale = rows[outside]
+        self.bring_up_to_date(stale, model)
+        at, violation, highest, lowest, loss = self._native.judge(stale, model.bias, order.tol)
+        found, visited = len(at), len(rows)
+        if found > order.quota and order.whole:
+            chosen = np.sort(rng.choice(found, order.quota, replace=False))
+            at, violation = at[chosen], violation[chosen]
+        elif found >= order.quota and not order.whole:
+            found = order.quota
+            at, violation = at[:found], violation[:found]
+            visited = int(outside[at[-1]]) + 1 if found else 0
+        return Survey(
+            stale[at],
+            violation,
+            highest,
+            lowest,
+            loss * self.rows / max(1, len(rows)),
+            scanned=len(stale),
+            skipped=0,
+            complete=False,
+            found=found,
+            visited=visited,
+        )
+
+    def judge(self, beta: Floats, model: Model, tol: float) -> Survey:
+        """All violators of another point than the present one, which stays as it is."""
+        other = Shard(self.gram, self.dual, self.place, self.threads, self.model_place)
+        other.double = self.double
+        other.start_from(beta)
+        order = SurveyOrder(self.rows, tol, whole=True, skip=False)
+        return other.survey(model, order, np.random.default_rng(0))
 
     def bring_up_to_date(self, stale: Ints, model: Model) -> None:
         """Compute the scores of rows, from all support vectors or from what changed since.

@@ -40,6 +40,10 @@ class TraceRecord:
         Seconds spent in the parts of this round.
     problem : int
         Which of the problems between two classes, in the order of `intercept_`.
+    violators : int
+        Rows outside the working set that were found to violate the optimality conditions.
+    notes : dict
+        What the strategy says about the round; its docstring has the names.
     """
 
     round: int
@@ -56,6 +60,8 @@ class TraceRecord:
     seconds: float
     timings: dict[str, float] = field(default_factory=dict)
     problem: int = 0
+    violators: int = 0
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 Observer: TypeAlias = Callable[[TraceRecord], None]
@@ -67,13 +73,15 @@ class Trace(list[TraceRecord]):
     def to_frame(self) -> Any:
         """Return the records as a pandas DataFrame, one row per round.
 
-        The parts of `timings` become columns named `seconds_<part>`.
+        The parts of `timings` become columns named `seconds_<part>`, and so do the `notes` under
+        their own names.
         """
         import pandas as pd
 
         rows = []
         for record in self:
             row = asdict(record)
+            row |= row.pop("notes")
             row |= {f"seconds_{part}": value for part, value in row.pop("timings").items()}
             rows.append(row)
         return pd.DataFrame(rows)

@@ -32,7 +32,7 @@ from widestreet.fleet import Fleet
 from widestreet.model import Model
 from widestreet.shard import Survey, SurveyOrder
 from widestreet.solution import Observer, Solution, Trace, TraceRecord
-from widestreet.strategies.base import MARGIN, Proposal, Situation, Strategy
+from widestreet.strategies.base import MARGIN, Notes, Proposal, Situation, Strategy
 
 log = logging.getLogger("widestreet")
 
@@ -46,6 +46,7 @@ _IDLE_ROUNDS = 5  # rounds without progress after which the check is asked
 _NO_GAIN = 1e-14  # relative gain of the objective that is rounding
 _IDLE_CALLS = 8  # calls without progress after which a working set is as good as it gets
 _DOUBTED = 256  # rows of the working set whose scores are looked at in every round
+_WORTH_A_LOOK = 0.02  # of the working set: newcomers after which scores are looked at again
 _LOOK_AHEAD = 0.01  # of the violation: what float32 must resolve before the next look
 _COARSE = 0.1  # part of tol by which float32 scores may be off
 _BOLD = 0.1  # part of the most that scores can have moved, as long as a check is to come
@@ -106,7 +107,7 @@ class WorkingSetEngine:
         start: Floats | None = None,
         first: Ints | None = None,
     ) -> None:
-        self.fleet, self.strategy, self.tol = fleet, strategy, tol
+        self.fleet, self.search, self.tol = fleet, strategy.search(), tol
         self.check, self.budget, self.observer, self.rng = check, budget, observer, rng
         self.start, self.first = start, first
         self.skip = skip and fleet.gram.kernel.positive
@@ -118,6 +119,7 @@ class WorkingSetEngine:
         self.timings: dict[str, float] = {}
         self._steps_last_round = 0
         self._caution = _BOLD  # when surveys skip rows
+        self._undoubted = 0  # newcomers since scores were looked at
         self._tired = False  # whether the last solve was given up
         self._pacing = Pacing()
         self._best_objective, self._best_violation, self._idle = -np.inf, np.inf, 0
@@ -157,19 +159,23 @@ class WorkingSetEngine:
         while True:
             # 1) propose
             situation = self._situation(survey, violation)
-            proposal = self.strategy.propose(situation, self.rng)
+            proposal = self.search.propose(situation, self.rng)
             self._exchange(proposal)
             # 2) solve, 3) publish
             self._solve_working_set(proposal.inner_tol)
             self._publish()
-            self._doubt(violation)
+            self._doubt(violation, len(proposal.add))
             # 4) survey
             survey = self._survey(proposal.survey)
             violation = self._violation(survey)
-            self._record(survey, violation)
+            situation = self._situation(survey, violation)
+            self._record(survey, violation, self.search.observe(situation))
             # 5) finish?
-            stuck = self._tired or self._stuck(violation)
-            if not stuck and not self.strategy.finished(self._situation(survey, violation)):
+            if self.search.enough(situation):
+                return "approximate"
+            idle = len(proposal.add) > 0 or survey.scanned == 0
+            stuck = self._tired or self._stuck(violation, idle)
+            if not stuck and not self.search.finished(situation):
                 continue
             if not stuck and self._still_violates():
                 continue
@@ -211,16 +217,16 @@ class WorkingSetEngine:
             model.publish(ids, beta[:, ids].sum(axis=0), model.bias, np.inf)
             self._linear, self._norm = fleet.linear(beta), np.inf  # until it is known
             self._norm = float(model.coef @ fleet.evaluate(model.ids, model))
-        size = self.strategy.start(fleet.rows, self.capacity)
+        size = self.search.start(fleet.rows, self.capacity)
         if self.first is None or size >= fleet.rows:
-            ids = fleet.draw(size, self.rng)
+            ids = self.search.draw(fleet, size, self.rng)
         else:
             first = self.first[: self.capacity]
             strangers = min(size, _STRANGERS, self.capacity - len(first))
             size = strangers if self.start is not None else max(size - len(first), strangers)
-            ids = np.union1d(first, fleet.draw(size, self.rng))
-        empty = np.empty(0)
-        return Survey(ids, np.ones(len(ids)), empty, empty, 0.0, 0, 0, complete=False)
+            ids = np.union1d(first, self.search.draw(fleet, size, self.rng))
+        empty, n = np.empty(0), len(ids)
+        return Survey(ids, np.ones(n), empty, empty, 0.0, 0, 0, complete=False, found=n, visited=0)
 
     def _situation(self, survey: Survey, violation: float) -> Situation:
         work = self.work
@@ -230,12 +236,16 @@ class WorkingSetEngine:
             capacity=self.capacity,
             tol=self.tol,
             violation=violation,
+            n_sv=len(self.model.ids),
+            ids=work.ids[work.present],
             support=np.asarray(work.beta[:, work.present].any(axis=0)),
             free=np.asarray(work.free().any(axis=0)),
             newest=work.entered[work.present] == work.admissions,
             slack=work.slack(self.model.bias),
             violators=survey.ids,
             excess=survey.violation,
+            found=survey.found,
+            visited=survey.visited,
             complete=survey.complete,
         )
 
@@ -380,15 +390,18 @@ class WorkingSetEngine:
         if error > _COARSE * self.tol and not work.double:
             self._raise_precision(error)
 
-    def _doubt(self, violation: float) -> None:
+    def _doubt(self, violation: float, newcomers: int) -> None:
         """Compare some scores with exact ones; change to float64 where they are too coarse.
 
         Scores that are off by much less than the violations at stake do no harm, so that early
-        rounds are float32 whatever comes later.
+        rounds are float32 whatever comes later. Where a few rows come at a time, not every round
+        is worth a look.
         """
         work = self.work
-        if work.double:
+        self._undoubted += newcomers
+        if work.double or self._undoubted < _WORTH_A_LOOK * work.size:
             return
+        self._undoubted = 0
         sample = self.rng.choice(work.size, min(work.size, _DOUBTED), replace=False)
         exact = self.fleet.evaluate(work.ids[sample], self.model)
         error = float(np.abs(exact - work.score[sample]).max())
@@ -402,14 +415,17 @@ class WorkingSetEngine:
         self.fleet.use_double()
         self.work.use_double()
 
-    def _stuck(self, violation: float) -> bool:
-        """Whether neither the objective nor the violation has moved for some rounds."""
+    def _stuck(self, violation: float, idle: bool) -> bool:
+        """Whether neither the objective nor the violation has moved for some rounds.
+
+        A round that only looked at more rows is not idle.
+        """
         objective = self._linear - 0.5 * self._norm
         gained = objective - self._best_objective > _NO_GAIN * abs(objective)
         if gained or violation < 0.9 * self._best_violation:
             self._idle = 0
         else:
-            self._idle += 1
+            self._idle += idle
         self._best_objective = max(self._best_objective, objective)
         self._best_violation = min(self._best_violation, violation)
         return self._idle >= _IDLE_ROUNDS
@@ -438,7 +454,7 @@ class WorkingSetEngine:
     def _clock(self, part: str, begun: float) -> None:
         self.timings[part] = self.timings.get(part, 0.0) + time.perf_counter() - begun
 
-    def _record(self, survey: Survey, violation: float) -> None:
+    def _record(self, survey: Survey, violation: float, notes: Notes) -> None:
         work = self.work
         excess = work.indicator() - self.model.bias[work.group[:, work.present]]
         loss = survey.loss + float(
@@ -462,6 +478,8 @@ class WorkingSetEngine:
             pair_steps=self.pair_steps,
             seconds=self.budget.elapsed,
             timings=self.timings,
+            violators=survey.found,
+            notes=notes,
         )
         self.timings = {}
         self.trace.append(record)

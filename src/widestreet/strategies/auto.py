@@ -21,15 +21,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widestreet.arrays import Bools
 from widestreet.shard import SurveyOrder
-from widestreet.strategies.base import MARGIN, Proposal, Situation
+from widestreet.strategies.base import MARGIN, Proposal, Situation, Stateless, make_room
 
 _ALL_AT_ONCE = 1.5  # times `start_size`: no more rows than this are the first set together
 
 
 @dataclass(frozen=True)
-class Auto:
+class Auto(Stateless):
     """The default strategy.
 
     Parameters
@@ -67,7 +66,9 @@ class Auto:
         """Return what the next round does."""
         free = int(situation.free.sum())
         limit = min(situation.capacity, max(self.max_size, 2 * free))
-        drop = self._drop(situation, limit, rng)
+        near = situation.slack < self.keep_slack * situation.violation
+        idle = ~situation.support & ~near
+        drop = make_room(situation, idle, limit, len(situation.violators), rng)
         stay = len(drop) - int(drop.sum())
         add = situation.violators
         if len(add) > limit - stay:
@@ -78,28 +79,6 @@ class Auto:
         quota = max(self.start_size, min(limit, stay + len(add)))
         order = SurveyOrder(quota, final, whole=situation.complete)
         return Proposal(drop, add, inner, order)
-
-    def _drop(self, situation: Situation, limit: int, rng: np.random.Generator) -> Bools:
-        """Rows to drop: idle ones always, others when room is short.
-
-        Support vectors at a bound make way for up to half a set of newcomers, those farthest from
-        violating first, but those that came last go last: two rows that violate against each other
-        must meet. Free ones make way only for a quarter, at random, which happens when the memory
-        is too small for all of them.
-        """
-        near = situation.slack < self.keep_slack * situation.violation
-        drop = ~situation.support & ~near
-        newcomers = len(situation.violators)
-        for movable, share, urgency in (
-            (~situation.free, limit // 2, np.where(situation.newest, -np.inf, situation.slack)),
-            (situation.free, max(1, limit // 4), rng.random(len(drop))),
-        ):
-            excess = len(drop) - int(drop.sum()) + min(newcomers, share) - limit
-            candidates = np.flatnonzero(movable & ~drop)
-            if excess > 0 and len(candidates):
-                order = np.argsort(-urgency[candidates], kind="stable")
-                drop[candidates[order[:excess]]] = True
-        return drop
 
     def finished(self, situation: Situation) -> bool:
         """Return whether every row was visited and none violates."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from widestreet.shard import SurveyOrder
-from widestreet.strategies.base import MARGIN, Proposal, Situation
+from widestreet.strategies.base import MARGIN, Proposal, Situation, Stateless
 
 
 @dataclass(frozen=True)
-class SMO:
+class SMO(Stateless):
     """Plain sequential minimal optimisation.
 
     Parameters
