@@ -20,7 +20,7 @@ from widestreet.budget import Budget
 from widestreet.duals import Dual, join
 from widestreet.gram import Gram
 from widestreet.solution import Solution, Trace, TraceRecord
-from widestreet.strategies import SMO, Auto
+from widestreet.strategies import SMO, Auto, OnSites
 from widestreet.strategies.base import MARGIN, Strategy
 
 _core.use_posv(cython_lapack.__pyx_capi__["dposv"])
@@ -47,11 +47,12 @@ def cost_of_many(gram: Gram, rows: int) -> float:
     return cost(gram, rows) + _NEWTON_STEPS * min(rows, _FREE) ** 3 / 3
 
 
-def suits(gram: Gram, rows: int, strategy: Strategy, capacity: int) -> bool:
+def suits(gram: Gram, rows: int, strategy: Strategy | OnSites, capacity: int) -> bool:
     """Whether a problem of so many rows may be solved whole; `capacity` is what memory allows."""
     return (
         rows <= _MOST_ROWS
         and gram.native is not None
+        and isinstance(strategy, Auto | SMO)
         and type(strategy) in (Auto, SMO)  # who solve what is everything to the end, unasked
         and strategy.start(rows, capacity) == rows
         and cost(gram, rows) <= CALL_COST

@@ -18,10 +18,17 @@ from sklearn.utils import check_random_state
 from widestreet import kernels
 from widestreet.arrays import Floats
 from widestreet.estimators.callbacks import FRAMES
-from widestreet.strategies import SMO, Auto, Strategy
+from widestreet.strategies import ISVM, PRSVM, RSVM, SMO, Auto, OnSites, RandSVM, Strategy
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
-STRATEGIES: Mapping[str, type] = {"auto": Auto, "smo": SMO}
+STRATEGIES: Mapping[str, type] = {
+    "auto": Auto,
+    "smo": SMO,
+    "isvm": ISVM,
+    "randsvm": RandSVM,
+    "rsvm": RSVM,
+    "prsvm": PRSVM,
+}
 
 _BLOCK_ROWS = 1 << 14
 _SCALE_RATIO = 1e3  # columns this many times wider than another drown it
@@ -96,21 +103,21 @@ def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return str(value)
 
 
-def resolve_strategy(strategy: Any) -> Strategy:
+def resolve_strategy(strategy: Any) -> Strategy | OnSites:
     """A strategy from its name or from an object of its kind."""
     if isinstance(strategy, str):
         if strategy not in STRATEGIES:
             names = ", ".join(map(repr, STRATEGIES))
             raise ValueError(f"strategy must be one of {names} or a Strategy, got {strategy!r}")
-        chosen: Strategy = STRATEGIES[strategy]()
+        chosen: Strategy | OnSites = STRATEGIES[strategy]()
         return chosen
-    missing = [m for m in ("start", "propose", "finished") if not hasattr(strategy, m)]
+    missing = not (isinstance(strategy, OnSites) or hasattr(strategy, "search"))
     if missing or isinstance(strategy, type):
         raise TypeError(
-            f"strategy must be a name or an object with the methods start, propose and finished, "
+            f"strategy must be a name or an object whose method search begins a search, "
             f"got {strategy!r}"
         )
-    found: Strategy = strategy
+    found: Strategy | OnSites = strategy
     return found
 
 

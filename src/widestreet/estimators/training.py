@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable as Function
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 
@@ -17,15 +18,17 @@ from widestreet.certificate import (
     scores_that_matter,
     unexamined,
 )
-from widestreet.duals import Dual
+from widestreet.duals import Dual, select
 from widestreet.engines import whole
+from widestreet.engines.sites import SitesEngine
 from widestreet.engines.working_set import Check, WorkingSetEngine
 from widestreet.fleet import Fleet
 from widestreet.gram import Gram
-from widestreet.kernels import Kernel
+from widestreet.kernels import Callable, Kernel
 from widestreet.rows import Rows
+from widestreet.runners import LocalRunner
 from widestreet.solution import Observer, Solution, Trace, TraceRecord
-from widestreet.strategies import Strategy
+from widestreet.strategies import Auto, OnSites, Strategy
 from widestreet.threads import limited_blas
 
 SUCCESS = ("optimal", "approximate")  # statuses that are what was asked for
@@ -39,7 +42,7 @@ ANSWER_WITHIN = 0.15  # seconds a certificate may take after an interrupt
 class Settings:
     """Everything about a fit that is not the problem itself."""
 
-    strategy: Strategy
+    strategy: Strategy | OnSites
     tol: float
     max_steps: int
     max_time: float | None
@@ -100,8 +103,8 @@ class Solver:
     budget: Budget
     observe: Observer
     threads: int
-    rng: Callable[[], np.random.Generator]
-    check: Callable[[Floats], Check] | None
+    rng: Function[[], np.random.Generator]
+    check: Function[[Floats], Check] | None
 
     def solve(self, problem: Problem) -> Solution:
         """Solve a problem: whole if it is small, by rounds if it is large."""
@@ -132,8 +135,10 @@ class Solver:
         return continued(solution, more)
 
     def by_rounds(self, problem: Problem, observe: Observer) -> Solution:
-        """Run the working-set engine."""
+        """Run the working-set engine, after weighted samples if the strategy is to draw any."""
         settings, dual = self.settings, problem.dual
+        if isinstance(settings.strategy, OnSites):
+            return self._by_samples(problem, settings.strategy, observe)
         gram = self.gram.twin(self.budget.look_at_clock)
         return WorkingSetEngine(
             Fleet.of(gram, dual, problem.place, threads=self.threads),
@@ -149,6 +154,50 @@ class Solver:
             start=problem.start,
             first=problem.first,
         ).solve()
+
+    def _by_samples(self, problem: Problem, plan: OnSites, observe: Observer) -> Solution:
+        """Solve samples of the rows on sites; the working-set engine goes on from there."""
+        dual, columns = problem.dual, self.gram.left.shape[1]
+        room = self.settings.max_memory // least_memory(dual, columns)
+        workers = 1 if isinstance(self.gram.kernel, Callable) else min(self.threads, plan.sites)
+        workers = max(1, min(workers, room))
+        settings = replace(
+            self.settings, strategy=Auto(), max_memory=self.settings.max_memory // workers
+        )
+        threads = max(1, self.threads // workers)
+        place = np.arange(dual.rows) if problem.place is None else problem.place
+
+        def solve(
+            rows: Ints, start: Floats | None, budget: Budget, rng: np.random.Generator
+        ) -> Solution:
+            sample = Problem(select(dual, rows), place[rows])
+            if start is not None:
+                sample = sample.starting_at(start)
+            solver = Solver(
+                self.gram, settings, budget, lambda record: None, threads, lambda: rng, None
+            )
+            return solver.solve(sample)
+
+        gram = self.gram.twin(self.budget.look_at_clock)
+        found = SitesEngine(
+            Fleet.of(gram, dual, problem.place, threads=self.threads),
+            plan,
+            solve,
+            tol=settings.tol,
+            check=self.check,
+            budget=self.budget,
+            observer=observe,
+            rng=self.rng(),
+            runner=LocalRunner(workers),
+            start=problem.start,
+        ).solve()
+        if found.status != "approximate" or not plan.until_certified:
+            return found
+        rest = replace(self, settings=replace(self.settings, strategy=Auto()))
+        more = rest.by_rounds(
+            problem.starting_at(found.beta), lambda record: observe(after(found, record))
+        )
+        return continued(found, more)
 
 
 def solved_whole(gram: Gram, dual: Dual, settings: Settings) -> bool:
