@@ -11,7 +11,7 @@ from widestreet.cli.race import configure as configure_race
 
 from . import __doc__ as summary
 from . import grid, race, scan
-from .discovery import solvers, tasks
+from .discovery import invited, solvers, tasks
 from .plan import Leg
 from .records import Job, Record, Store
 from .runner import Runner
@@ -20,7 +20,7 @@ from .tables import brief, listing
 
 def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", action="append", required=True, metavar="NAME")
-    parser.add_argument("--solver", action="append", metavar="NAME", help="default: all installed")
+    parser.add_argument("--solver", action="append", metavar="NAME", help="default: those of the race")
     parser.add_argument("--tol", action="append", type=float, metavar="TOL", help="default: 1e-3")
     parser.add_argument("--rows", action="append", type=float, metavar="N", help="default: all")
     parser.add_argument("--limit", type=float, default=3600.0, metavar="SECONDS")
@@ -30,7 +30,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Chosen solvers on chosen data, anew."""
-    chosen = options.solver or [n for n, s in solvers().items() if s.absent() is None]
+    chosen = options.solver or [n for n in invited() if solvers()[n].absent() is None]
     unknown = [n for n in chosen if n not in solvers()] + [
         n for n in options.data if n not in tasks()
     ]

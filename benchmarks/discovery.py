@@ -34,3 +34,8 @@ def solvers() -> dict[str, Solver]:
     """All solvers by name, ours first: the lists SOLVERS of the files in solvers/."""
     found = [solver for module in _modules("solvers") for solver in module.SOLVERS]
     return _named(sorted(found, key=lambda solver: solver.rank))
+
+
+def invited() -> list[str]:
+    """Names of the solvers that take part unless others are named."""
+    return [name for name, solver in solvers().items() if solver.invited]

@@ -52,7 +52,7 @@ def _style(solver: str) -> dict[str, Any]:
     place = list(solvers()).index(solver)
     return {
         "color": COLOURS[place % len(COLOURS)],
-        "marker": MARKERS[place % len(MARKERS)],
+        "marker": MARKERS[(place + place // len(COLOURS)) % len(MARKERS)],
         "label": solvers()[solver].title,
         "linewidth": 1.6,
         "markersize": 4.5,

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from . import machine, report, small
-from .discovery import solvers, tasks
+from .discovery import invited, solvers, tasks
 from .files import DOWNLOAD
 from .plan import Plan, full, quick
 from .records import Job, Record, Store
@@ -33,7 +33,7 @@ def main(options: argparse.Namespace) -> int:
         console.print(listing(), markup=False, soft_wrap=True)
         return 0
     plan = narrowed(quick() if options.quick else full(), options)
-    names = options.solver or list(solvers())
+    names = options.solver or invited()
     out = options.out or Path("widestreet-race-quick" if options.quick else "widestreet-race")
     threads = machine.threads() if options.threads is None else options.threads
     if threads < 1:

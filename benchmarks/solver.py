@@ -45,6 +45,7 @@ class Solver(ABC):
     rank: int = 5  # place in tables
     takes_sparse: bool = True
     uses_tol: bool = True
+    invited: bool = True  # takes part unless others are named
 
     def absent(self) -> str | None:
         """Why it cannot take part, or None."""

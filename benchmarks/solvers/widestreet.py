@@ -21,6 +21,7 @@ class Widestreet(Estimator):
         memory = f"cache_size={CACHE_MB} bounds all its memory"
         self.note = f"strategy {strategy!r}; {{threads}} threads; {memory}; certificate included"
         self.rank = 0 if first else 1
+        self.invited = strategy in ("auto", "smo")  # the others have their reproductions
 
     def estimator(self, task: Task, tol: float, threads: int) -> Any:
         import widestreet
