@@ -20,7 +20,9 @@ from .tables import brief, listing
 
 def configure_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", action="append", required=True, metavar="NAME")
-    parser.add_argument("--solver", action="append", metavar="NAME", help="default: those of the race")
+    parser.add_argument(
+        "--solver", action="append", metavar="NAME", help="default: those of the race"
+    )
     parser.add_argument("--tol", action="append", type=float, metavar="TOL", help="default: 1e-3")
     parser.add_argument("--rows", action="append", type=float, metavar="N", help="default: all")
     parser.add_argument("--limit", type=float, default=3600.0, metavar="SECONDS")

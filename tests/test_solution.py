@@ -27,7 +27,7 @@ def test_a_trace_is_a_list():
 def test_to_frame():
     trace = Trace([record(round=1, timings={"solve": 2.0}), record(round=2)])
     frame = trace.to_frame()
-    names = [f.name for f in dataclasses.fields(TraceRecord) if f.name != "timings"]
+    names = [f.name for f in dataclasses.fields(TraceRecord) if f.name not in ("timings", "notes")]
     assert list(frame.columns[: len(names)]) == names
     assert set(frame.columns[len(names) :]) == {"seconds_solve", "seconds_survey"}
     assert frame["round"].tolist() == [1, 2]
@@ -35,6 +35,13 @@ def test_to_frame():
     assert frame["seconds_solve"].tolist() == [2.0, 1.5]
     assert np.isnan(frame["seconds_survey"][0])  # no survey in the first round
     assert frame["seconds_survey"][1] == 0.5
+
+
+def test_notes_become_columns():
+    frame = Trace([record(notes={"stage": 1}), record(notes={"stage": 2, "ended": "k"})]).to_frame()
+    assert frame["stage"].tolist() == [1, 2]
+    assert frame["ended"][1] == "k"
+    assert "notes" not in frame.columns
 
 
 def test_to_frame_of_nothing():

@@ -147,7 +147,9 @@ def _change(face: _Face, factor: Real) -> Floats | None:
     fixed, known = np.empty(0, dtype=np.int64), np.zeros(groups)
     for _ in range(_PASSES):
         right = (V.T @ base)[:, 0] - known
-        mu = linalg.solve(products, right, assume_a="pos", check_finite=False)
+        _, mu, info = linalg.lapack.dposv(products, right)  # any step that helps will do
+        if info != 0:
+            return None
         part = base - (V @ mu.astype(factor.dtype))[:, None]
         change = trsm(1.0, factor, part, lower=True, trans_a=True)[:, 0].astype(np.float64)
         change[fixed] = known[groups:]

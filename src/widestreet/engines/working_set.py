@@ -168,13 +168,13 @@ class WorkingSetEngine:
             # 4) survey
             survey = self._survey(proposal.survey)
             violation = self._violation(survey)
+            looked = len(situation.violators) == 0 and survey.scanned > 0  # and did nothing else
             situation = self._situation(survey, violation)
             self._record(survey, violation, self.search.observe(situation))
             # 5) finish?
             if self.search.enough(situation):
                 return "approximate"
-            idle = len(proposal.add) > 0 or survey.scanned == 0
-            stuck = self._tired or self._stuck(violation, idle)
+            stuck = self._tired or self._stuck(violation, looked)
             if not stuck and not self.search.finished(situation):
                 continue
             if not stuck and self._still_violates():
@@ -415,17 +415,17 @@ class WorkingSetEngine:
         self.fleet.use_double()
         self.work.use_double()
 
-    def _stuck(self, violation: float, idle: bool) -> bool:
+    def _stuck(self, violation: float, looked: bool) -> bool:
         """Whether neither the objective nor the violation has moved for some rounds.
 
-        A round that only looked at more rows is not idle.
+        A round that only looked at more rows has not failed to move them.
         """
         objective = self._linear - 0.5 * self._norm
         gained = objective - self._best_objective > _NO_GAIN * abs(objective)
         if gained or violation < 0.9 * self._best_violation:
             self._idle = 0
         else:
-            self._idle += idle
+            self._idle += not looked
         self._best_objective = max(self._best_objective, objective)
         self._best_violation = min(self._best_violation, violation)
         return self._idle >= _IDLE_ROUNDS
