@@ -293,17 +293,17 @@ class Shard:
         """
         versions = self.version[stale]
         dtype = np.float64 if self.double else np.float32
-        for version in np.unique(versions):
-            ids = stale[versions == version]
-            if version == model.version:
-                continue
+        anew = versions != model.version
+        for version in np.unique(versions[anew]):
             changed, change = model.change_since(int(version))
-            if version >= 0 and changed is not None and len(changed) < len(model.ids):
+            if changed is not None and len(changed) < len(model.ids):
+                mine = versions == version
+                ids, anew = stale[mine], anew & ~mine
                 out = self.score[ids]
                 self.gram.scan(self.at(ids), self.at_right(changed), change, dtype=dtype, out=out)
                 self.score[ids] = out
-            else:
-                self.score[ids] = self.evaluate(ids, model)
+        if anew.any():
+            self.score[stale[anew]] = self.evaluate(stale[anew], model)
         self.version[stale] = model.version
 
 

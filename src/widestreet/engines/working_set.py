@@ -46,7 +46,7 @@ _IDLE_ROUNDS = 5  # rounds without progress after which the check is asked
 _NO_GAIN = 1e-14  # relative gain of the objective that is rounding
 _IDLE_CALLS = 8  # calls without progress after which a working set is as good as it gets
 _DOUBTED = 256  # rows of the working set whose scores are looked at in every round
-_WORTH_A_LOOK = 0.02  # of the working set: newcomers after which scores are looked at again
+_FEW = 0.02  # of the working set: newcomers for whom it is not worth polishing, nor a look
 _LOOK_AHEAD = 0.01  # of the violation: what float32 must resolve before the next look
 _COARSE = 0.1  # part of tol by which float32 scores may be off
 _BOLD = 0.1  # part of the most that scores can have moved, as long as a check is to come
@@ -119,7 +119,7 @@ class WorkingSetEngine:
         self.timings: dict[str, float] = {}
         self._steps_last_round = 0
         self._caution = _BOLD  # when surveys skip rows
-        self._undoubted = 0  # newcomers since scores were looked at
+        self._newcomers = 0  # since scores were looked at
         self._tired = False  # whether the last solve was given up
         self._pacing = Pacing()
         self._best_objective, self._best_violation, self._idle = -np.inf, np.inf, 0
@@ -164,7 +164,7 @@ class WorkingSetEngine:
             # 2) solve, 3) publish
             self._solve_working_set(proposal.inner_tol)
             self._publish()
-            self._doubt(violation, len(proposal.add))
+            self._doubt(violation)
             # 4) survey
             survey = self._survey(proposal.survey)
             violation = self._violation(survey)
@@ -258,6 +258,7 @@ class WorkingSetEngine:
             fleet.release(
                 work.ids[leaving], work.beta[:, leaving], work.score[leaving], self.model.version
             )
+        self._newcomers += len(proposal.add)
         if len(proposal.add):
             work.exchange(proposal.drop, *fleet.take(np.sort(proposal.add), self.model))
         else:
@@ -297,9 +298,15 @@ class WorkingSetEngine:
                 self._pacing.newton(work, tol, violation)
                 direct = _AFTERWARDS
         self._steps_last_round = taken
-        if tol <= MARGIN * self.tol and work.free().sum() <= FEW_FREE:
+        exact = tol <= MARGIN * self.tol and not self._few_came
+        if exact and work.free().sum() <= FEW_FREE:
             polish(work)  # costs next to nothing and leaves the free variables exact
         self._clock("solve", begun)
+
+    @property
+    def _few_came(self) -> bool:
+        """Whether rows come a few at a time, and have not yet become many."""
+        return 0 < self._newcomers < _FEW * self.work.size
 
     def _keep_time(self) -> None:
         """Keep time back for a certificate of the model as it is now, if it is ours to ask for."""
@@ -390,18 +397,18 @@ class WorkingSetEngine:
         if error > _COARSE * self.tol and not work.double:
             self._raise_precision(error)
 
-    def _doubt(self, violation: float, newcomers: int) -> None:
+    def _doubt(self, violation: float) -> None:
         """Compare some scores with exact ones; change to float64 where they are too coarse.
 
         Scores that are off by much less than the violations at stake do no harm, so that early
-        rounds are float32 whatever comes later. Where a few rows come at a time, not every round
-        is worth a look.
+        rounds are float32 whatever comes later. Sets: newcomers.
         """
         work = self.work
-        self._undoubted += newcomers
-        if work.double or self._undoubted < _WORTH_A_LOOK * work.size:
+        if self._few_came:
             return
-        self._undoubted = 0
+        self._newcomers = 0
+        if work.double:
+            return
         sample = self.rng.choice(work.size, min(work.size, _DOUBTED), replace=False)
         exact = self.fleet.evaluate(work.ids[sample], self.model)
         error = float(np.abs(exact - work.score[sample]).max())
