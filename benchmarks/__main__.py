@@ -10,7 +10,7 @@ from pathlib import Path
 from widestreet.cli.race import configure as configure_race
 
 from . import __doc__ as summary
-from . import grid, race, scan
+from . import grid, race, scan, strategies
 from .discovery import invited, solvers, tasks
 from .plan import Leg
 from .records import Job, Record, Store
@@ -69,6 +69,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     configure_race(commands.add_parser("race"))
     configure_run(commands.add_parser("run"))
+    strategies.configure(commands.add_parser("strategies"))
     for name in ("list", "scan", "grid"):
         commands.add_parser(name)
     options = parser.parse_args()
@@ -76,6 +77,8 @@ def main() -> int:
         return race.main(options)
     if options.command == "run":
         return run(options)
+    if options.command == "strategies":
+        return strategies.main(options, tell)
     if options.command == "list":
         print(listing())
     else:

@@ -9,25 +9,41 @@ from ..task import Task
 
 
 class Widestreet(Estimator):
-    """This library."""
+    """This library.
+
+    Parameters
+    ----------
+    strategy : str
+        What `strategy=` takes by name.
+    **options
+        Parameters of the strategy that are not the default.
+    """
 
     package = module = "widestreet"
 
-    def __init__(self, strategy: str) -> None:
-        self.strategy = strategy
-        first = strategy == "auto"
-        self.name = "widestreet" if first else f"widestreet-{strategy}"
-        self.title = "widestreet" if first else f"widestreet ({strategy})"
+    def __init__(self, strategy: str, **options: Any) -> None:
+        self.strategy, self.options = strategy, options
+        words = "".join(f"-{key}-{value}" for key, value in options.items())
+        first = strategy == "auto" and not options
+        self.name = "widestreet" if first else f"widestreet-{strategy}{words}"
+        self.title = "widestreet" if first else f"widestreet ({self.plan})"
         memory = f"cache_size={CACHE_MB} bounds all its memory"
-        self.note = f"strategy {strategy!r}; {{threads}} threads; {memory}; certificate included"
+        self.note = f"strategy {self.plan!r}; {{threads}} threads; {memory}; certificate included"
         self.rank = 0 if first else 1
-        self.invited = strategy in ("auto", "smo")  # the others have their reproductions
+        self.invited = strategy in ("auto", "smo")  # the others have a page of their own
+
+    @property
+    def plan(self) -> str:
+        """The strategy in words."""
+        return ", ".join([self.strategy, *(f"{k}={v}" for k, v in self.options.items())])
 
     def estimator(self, task: Task, tol: float, threads: int) -> Any:
         import widestreet
+        from widestreet.estimators.checks import STRATEGIES
 
         kind: Any = widestreet.SVC if task.kind == "svc" else widestreet.SVR
-        ours = {"strategy": self.strategy, "n_jobs": threads, "random_state": 0}
+        strategy = STRATEGIES[self.strategy](**self.options) if self.options else self.strategy
+        ours = {"strategy": strategy, "n_jobs": threads, "random_state": 0}
         ours["cache_size"] = CACHE_MB
         return kind(**self.parameters(task, tol), **ours)
 
@@ -46,4 +62,4 @@ def strategies() -> list[str]:
     return list(STRATEGIES)
 
 
-SOLVERS = [Widestreet(strategy) for strategy in strategies()]
+SOLVERS = [Widestreet(strategy) for strategy in strategies()] + [Widestreet("isvm", block=256)]
