@@ -14,6 +14,7 @@
 
 #include "dispatch.hpp"
 #include "examine.hpp"
+#include "factor.hpp"
 #include "merge.hpp"
 #include "newton.hpp"
 #include "parts.hpp"
@@ -493,6 +494,61 @@ NB_MODULE(_core, m) {
       .def("triage", &HeldShard::triage, "offset"_a, "stride"_a, "begin"_a, "end"_a,
            "bias"_a.noconvert(), "drift"_a.noconvert(), "slack"_a, "threads"_a)
       .def("judge", &HeldShard::judge, "rows"_a.noconvert(), "bias"_a.noconvert(), "tol"_a);
+
+  nb::class_<Factor>(m, "Factor")
+      .def(nb::init<>())
+      .def("copy", [](const Factor& self) { return Factor(self); })
+      .def_prop_ro("size", &Factor::size)
+      .def(
+          "forward",
+          [](const Factor& self, Array2<double> B) {
+            require(int64_t(B.shape(1)) == self.size(), "one value per row is needed");
+            nb::gil_scoped_release release;
+            self.forward(B.data(), int64_t(B.shape(0)));
+          },
+          "B"_a.noconvert())
+      .def(
+          "backward",
+          [](const Factor& self, Array2<double> B) {
+            require(int64_t(B.shape(1)) == self.size(), "one value per row is needed");
+            nb::gil_scoped_release release;
+            self.backward(B.data(), int64_t(B.shape(0)));
+          },
+          "B"_a.noconvert())
+      .def(
+          "append",
+          [](Factor& self, Array1<const double> row, double own, double least) {
+            require(int64_t(row.shape(0)) == self.size(), "one value per row is needed");
+            nb::gil_scoped_release release;
+            return self.append(row.data(), own, least);
+          },
+          "row"_a.noconvert(), "own"_a, "least"_a)
+      .def(
+          "remove",
+          [](Factor& self, int64_t i) {
+            require(i >= 0 && i < self.size(), "row out of range");
+            nb::gil_scoped_release release;
+            self.remove(i);
+          },
+          "i"_a)
+      .def(
+          "load",
+          [](Factor& self, Array2<const double> L) {
+            require(L.shape(0) == L.shape(1), "a factor is square");
+            self.load(L.data(), int64_t(L.shape(0)));
+          },
+          "L"_a.noconvert())
+      .def(
+          "store",
+          [](const Factor& self, Array2<double> L) {
+            require(int64_t(L.shape(0)) == self.size() && L.shape(0) == L.shape(1),
+                    "a factor is square");
+            self.store(L.data());
+          },
+          "L"_a.noconvert());
+  m.def(
+      "use_trsv", [](nb::capsule given) { trsv() = reinterpret_cast<Trsv>(given.data()); },
+      "given"_a);
 
   m.def("scan", &bind_scan, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
         "right_index"_a.noconvert().none(), "coef"_a.noconvert(), "out"_a.noconvert(),

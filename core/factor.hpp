@@ -1,0 +1,49 @@
+// The Cholesky factor of a symmetric positive definite matrix that gains and loses rows.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace widestreet {
+
+// BLAS' dtrsv: solves op(A) x = b for a triangular A, in place.
+using Trsv = void (*)(char* uplo, char* transposed, char* diagonal, int* size, double* A, int* lda,
+                      double* x, int* stride);
+
+// The dtrsv to use, which whoever loads the core provides.
+Trsv& trsv();
+
+// L with L L' = A, kept in the order in which rows came.
+class Factor {
+ public:
+  int64_t size() const { return size_; }
+
+  // B <- L^-1 B and B <- L'^-1 B; B has `columns` columns of size() values, one after the other.
+  void forward(double* B, int64_t columns) const { solve('N', B, columns); }
+  void backward(double* B, int64_t columns) const { solve('T', B, columns); }
+
+  // Adds a row to A, given its values against the rows there are and its own. Its pivot is what is
+  // left of its own value when all that those rows explain is taken away; below `least` times that
+  // value nothing is added. Returns the pivot.
+  double append(const double* row, double own, double least);
+
+  // Takes row i out of A. O((size - i)^2).
+  void remove(int64_t i);
+
+  // Replaces everything by a lower triangle, column by column.
+  void load(const double* L, int64_t size);
+
+  // Copies L out, column by column; zeros above.
+  void store(double* L) const;
+
+ private:
+  double* column(int64_t j) { return values_.data() + j * room_; }
+  const double* column(int64_t j) const { return values_.data() + j * room_; }
+  void reserve(int64_t room);
+  void solve(char transposed, double* B, int64_t columns) const;
+
+  std::vector<double> values_;  // room_ x room_, column by column
+  int64_t size_ = 0, room_ = 0;
+};
+
+}  // namespace widestreet
