@@ -208,7 +208,7 @@ class Path:
             self.enter(variable)
 
     def _middle(self) -> Floats:
-        """Of each group, the mean of F over its free variables, or a value that suits the others."""
+        """Of each group, the mean of F over its free variables, or what suits the others."""
         f = self.target - np.repeat(self.score, self.layers)
         bias = np.zeros(self.groups)
         for g in range(self.groups):
@@ -605,7 +605,7 @@ class _Walk:
     def _nearest(
         self, free: Ints, change: Floats, moved: Floats, bias: Floats
     ) -> tuple[float, int, int]:
-        """The nearest breakpoint: how far, whose it is (-1 for the end), and where that one goes."""
+        """The nearest breakpoint: how far, whose it is (-1: the end), and where that one goes."""
         path = self.path
         d_slack = self.d_target - np.repeat(moved, path.layers) - bias[path.group]
         h, able = path.slack(), self._movable()

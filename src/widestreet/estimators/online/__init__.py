@@ -1,0 +1,1 @@
+"""Machines whose rows come and go."""

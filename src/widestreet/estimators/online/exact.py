@@ -1,0 +1,134 @@
+"""One dual over rows that come and go, always at its exact optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from widestreet.arrays import Floats, Ints
+from widestreet.certificate import Certificate, examine
+from widestreet.duals import Dual
+from widestreet.engines.path import Ends, Path
+from widestreet.estimators.online.store import Store
+from widestreet.estimators.training import Problem, Settings, train
+from widestreet.gram import Gram
+from widestreet.rows import as_rows
+
+_BATCH_TOL = 1e-5  # violation that the batch engine leaves to the path
+_MANY = 0.25  # of the rows there are: more newcomers than this are for the batch engine
+
+MakeDual = Callable[[Floats, Floats], Dual]  # from targets and weights
+
+
+class Exact:
+    """The optimum of a dual over some rows of a store.
+
+    Parameters
+    ----------
+    store : Store
+    members : ndarray
+        Where the rows stand in the store.
+    make : callable
+        Makes the dual from targets and weights of rows.
+    settings : Settings
+        For the batch engine, which finds the first optimum.
+    """
+
+    def __init__(self, store: Store, members: Ints, make: MakeDual, settings: Settings) -> None:
+        self.store, self.members, self.make = store, members, make
+        self.settings = replace(settings, tol=_BATCH_TOL)
+        self.path = self._solved(None)
+
+    @property
+    def dual(self) -> Dual:
+        """The dual of the rows as they are."""
+        return self.make(self.store.target[self.members], self.store.weight[self.members])
+
+    def _block(self, I: Ints, J: Ints | None) -> Floats:
+        return self.store.block(self.members[I], self.members if J is None else self.members[J])
+
+    def _solved(self, beta: Floats | None) -> Path:
+        """The optimum by the batch engine, from a point near it, and the path from there."""
+        dual = self.dual
+        gram = self.store.gram
+        problem = Problem(dual, self.members)
+        if beta is not None:
+            problem = problem.starting_at(beta)
+        trained = train(self.store.kernel, gram.left, problem, self.settings, lambda record: None)
+        self.store.kernel_values += trained.solution.kernel_values
+        return Path(self._block, gram.diag(self.members), dual, trained.solution.beta)
+
+    # -- changes -----------------------------------------------------------------------------------
+
+    def add(self, rows: Ints) -> None:
+        """Take in rows of the store, and whatever weights and parameters have become.
+
+        Sets: path, members.
+        """
+        before = len(self.members)
+        self.members = np.concatenate([self.members, rows])
+        dual = self.dual
+        if len(rows) > max(1.0, _MANY * before):
+            beta = np.zeros_like(dual.target)
+            beta[:, :before] = self.path.layered(self.path.beta)
+            self.path = self._solved(beta)
+            return
+        new = slice(before, None)
+        self.path.extend(dual.target[:, new], dual.group[:, new], self.store.gram.diag(rows))
+        self._follow(dual)
+
+    def update(self) -> None:
+        """Go where weights and parameters have gone. Sets: path."""
+        self._follow(self.dual)
+
+    def _follow(self, dual: Dual) -> None:
+        self.path.follow(ends_of(dual))
+
+    def drop(self, gone: Ints) -> None:
+        """Remove rows of no weight, by their place in the store. Sets: path, members."""
+        mine = np.flatnonzero(np.isin(self.members, gone))
+        if len(mine):
+            self.members = self.members[self.path.drop(mine)]
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
+        """Each row with its score and the biases at the optimum without it.
+
+        None if nothing is left then. Rows whose absence changes nothing are passed over.
+        """
+        target, weight = self.store.target[self.members], self.store.weight[self.members]
+        idle = (self.path.coef == 0) & (not self.path.total.any())
+        for at in np.flatnonzero(~idle & (weight > 0)):
+            left = weight.copy()
+            left[at] = 0.0
+            if self._is_void(target, left):
+                yield int(self.members[at]), None
+                continue
+            path = self.path.clone()
+            path.follow(ends_of(self.make(target, left)))
+            yield int(self.members[at]), (float(path.score[at]), path.bias)
+
+    def _is_void(self, target: Floats, weight: Floats) -> bool:
+        """Whether rows of these weights make no problem: none is left, or those of one class."""
+        kinds = np.unique(target) if self.path.layers == 1 else target[:1]
+        if self.path.layers == 1 and len(kinds) == 2:
+            return any(weight[target == kind].sum() == 0 for kind in kinds)
+        return not weight.any()
+
+    def certificate(self, tol: float) -> Certificate:
+        """What an independent look at all rows proves."""
+        rows = as_rows(self.store.X, centre=self.store.centre)
+        gram = Gram(self.store.kernel, rows, threads=self.store.threads)
+        beta = self.path.layered(self.path.beta)
+        return examine(gram, self.dual, beta, self.members).certificate("optimal", tol)
+
+
+def ends_of(dual: Dual) -> Ends:
+    """Where a path must lead to solve a dual."""
+    target, lower, upper = (
+        np.ascontiguousarray(a.T).ravel() for a in (dual.target, dual.lower, dual.upper)
+    )
+    return Ends(target, lower, upper, dual.total)

@@ -1,0 +1,379 @@
+"""What all online machines share: rows in and out, and the model at its optimum after each call."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from widestreet.arrays import Floats, Ints
+from widestreet.certificate import Certificate
+from widestreet.estimators import checks
+from widestreet.estimators.base import KernelMachine
+from widestreet.estimators.online.exact import Exact, MakeDual
+from widestreet.estimators.online.store import Store
+from widestreet.estimators.training import worst
+from widestreet.kernels import Precomputed
+from widestreet.solution import Trace
+from widestreet.threads import limited_blas, resolve_threads
+
+
+class OnlineMachine(KernelMachine):
+    """Base of the online machines.
+
+    The subclasses say which problems there are, what their duals are, and what to make of their
+    solutions.
+    """
+
+    max_rows: int | None
+
+    # What is no parameter here has one value.
+    shrinking = True
+    cache_size = None
+    verbose = False
+    max_iter = -1
+    strategy = "auto"
+    max_time = None
+    device = "cpu"
+    on_interrupt = "raise"
+    warm_start = False
+
+    _store: Store
+    _problems: dict[Any, Exact]
+    _proof: list[Certificate] | None
+
+    # -- what the subclasses say -----------------------------------------------------------------
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse what cannot be used."""
+
+    @abstractmethod
+    def _targets(self, X: Any, y: Any, weight: Floats, first: bool) -> tuple[Floats, Floats]:
+        """Targets of rows as numbers, and their weights. Sets: what is known of the targets."""
+
+    @abstractmethod
+    def _layout(self) -> dict[Any, Ints]:
+        """The problems that the present rows make, each with where its rows stand."""
+
+    @abstractmethod
+    def _make(self, key: Any) -> MakeDual:
+        """What makes the dual of a problem."""
+
+    @abstractmethod
+    def _publish(self) -> None:
+        """Make the solutions the model. Sets: all that ends in an underscore."""
+
+    @abstractmethod
+    def _left_out(self) -> Floats:
+        """What the models without each row say of it, as the rows stand in the store."""
+
+    # -- rows in -----------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Train on rows, and forget all others."""
+        for name in ("_store", "_problems", "_proof"):
+            self.__dict__.pop(name, None)
+        return self._partial_fit(X, y, sample_weight)
+
+    def _partial_fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Add rows."""
+        settings = self._settings()
+        self._check_parameters()
+        if self.max_rows is not None:
+            checks.require_integer("max_rows", self.max_rows, least=1)
+        first = not hasattr(self, "_store")
+        X, y, seen = self._checked(X, y, first)
+        weight = checks.check_weight(sample_weight, X.shape[0])
+        target, weight = self._targets(X, y, weight, first)
+        if first:
+            self._begin(X, weight, seen)
+        store = self._store
+        with self._change() as touched:
+            new = store.add(X, target, weight)
+            touched.added = new
+            gone = self._oldest(store.n - self.max_rows) if self.max_rows is not None else new[:0]
+            self._let_go(gone, touched)
+            with limited_blas(settings.threads):
+                self._arrange(new, settings)
+        self._close(gone)
+        return self
+
+    def _checked(self, X: Any, y: Any, first: bool) -> tuple[Any, Any, dict[str, Any]]:
+        """Validated rows and targets, and what is to be known of them."""
+        if self.kernel == "precomputed" or isinstance(self.kernel, Precomputed):
+            raise ValueError(
+                "kernel='precomputed' has no rows to come and go; pass the rows and a kernel"
+            )
+        arrays, seen = self._validated(X, y, reset=first, **self._y_options())
+        X, y = arrays if isinstance(arrays, tuple) else (arrays, None)
+        if not callable(self.kernel):
+            checks.check_magnitude(X)
+        if not first and sparse.issparse(X) != sparse.issparse(self._store.X):
+            X = X.toarray() if sparse.issparse(X) else sparse.csr_matrix(X)
+        return X, y, seen
+
+    def _y_options(self) -> dict[str, Any]:
+        return {}
+
+    def _begin(self, X: Any, weight: Floats, seen: dict[str, Any]) -> None:
+        """The kernel is that of the first rows, for good. Sets: store."""
+        uses_gamma = self.kernel in ("rbf", "poly", "sigmoid", "laplacian")
+        gamma = checks.resolve_gamma(self.gamma, X, weight) if uses_gamma else 0.0
+        kernel = checks.resolve_kernel(
+            self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree
+        )
+        if not kernel.positive and not callable(self.kernel):
+            raise ValueError(
+                f"kernel={self.kernel!r} need not be positive semidefinite, and then there is no "
+                "path to follow: use 'rbf', 'linear', 'poly' with coef0 >= 0 or 'laplacian'"
+            )
+        centre = None
+        if kernel.translation_invariant and not sparse.issparse(X):
+            centre = np.asarray(X.mean(axis=0, dtype=np.float64))
+        threads = resolve_threads(self.n_jobs)
+        self._store = Store(kernel, X, centre, threads)
+        self._problems, self._proof = {}, None
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(seen)
+
+    # -- rows out ----------------------------------------------------------------------------------
+
+    def forget(self, ids: Any) -> Self:
+        """Remove rows: the model becomes what it would be without ever having seen them.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            Numbers of rows, counted from 0 in order of arrival; `ids_` has those that are there.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        gone = self._find(ids)
+        settings = self._settings()
+        with self._change() as touched, limited_blas(settings.threads):
+            self._let_go(gone, touched)
+            self._arrange(gone[:0], settings)
+        self._close(gone)
+        return self
+
+    def change_weight(self, ids: Any, sample_weight: Any) -> Self:
+        """Give rows another weight.
+
+        Parameters
+        ----------
+        ids : int or array-like of int
+            Numbers of rows, counted from 0 in order of arrival.
+        sample_weight : float or array-like
+            Their new weights.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        rows = self._find(ids)
+        weight = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), rows.shape)
+        weight = checks.check_weight(np.ascontiguousarray(weight), len(rows))
+        settings = self._settings()
+        with self._change() as touched, limited_blas(settings.threads):
+            touched.reweigh(self._store, rows)
+            self._store.weight[rows] = weight * self._factor_of(rows)
+            self._arrange(rows[:0], settings)
+        self._close(rows[:0])
+        return self
+
+    def _factor_of(self, rows: Ints) -> Floats:
+        """What sample weights are multiplied by."""
+        return np.ones(len(rows))
+
+    def _find(self, ids: Any) -> Ints:
+        """Where rows stand."""
+        check_is_fitted(self, "_store")
+        given = np.atleast_1d(np.asarray(ids))
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+            raise ValueError(f"ids must be a whole number or a list of them, got {ids!r}")
+        unique = np.unique(given.astype(np.int64))
+        return self._store.find(unique)
+
+    def _oldest(self, count: int) -> Ints:
+        """Where the rows stand that arrived first."""
+        order = np.argsort(self._store.ids, kind="stable")
+        return order[: max(0, count)]
+
+    def _let_go(self, gone: Ints, touched: _Touched) -> None:
+        touched.reweigh(self._store, gone)
+        self._store.weight[gone] = 0.0
+
+    # -- a change, whole or not at all -------------------------------------------------------------
+
+    @contextmanager
+    def _change(self) -> Iterator[_Touched]:
+        """If anything goes wrong the rows are those of before, and the model is found anew."""
+        touched = _Touched()
+        try:
+            yield touched
+        except BaseException:
+            store = self._store
+            store.weight[touched.rows] = touched.weight
+            if len(touched.added):
+                store.drop(touched.added)
+                store.arrived -= len(touched.added)
+            self._problems = {}
+            if store.n == 0:
+                del self._store
+            raise
+
+    def _arrange(self, new: Ints, settings: Any) -> None:
+        """Bring every problem to its optimum. Sets: problems."""
+        layout = self._layout()
+        self._problems = {key: self._problems[key] for key in layout if key in self._problems}
+        for key, members in layout.items():
+            exact = self._problems.get(key)
+            if exact is None:
+                self._problems[key] = Exact(self._store, members, self._make(key), settings)
+                continue
+            exact.make = self._make(key)
+            mine = new[np.isin(new, members)]
+            if len(mine):
+                exact.add(mine)
+            else:
+                exact.update()
+        self._proof = None
+
+    def _close(self, gone: Ints) -> None:
+        """Remove rows of no weight for good, and publish. Sets: store, problems."""
+        if len(gone):
+            for exact in self._problems.values():
+                exact.drop(gone)
+            order = self._store.drop(gone)
+            now = np.full(len(order) + len(gone), -1, dtype=np.int64)
+            now[order] = np.arange(len(order))
+            for exact in self._problems.values():
+                exact.members = now[exact.members]
+        self._publish()
+
+    # -- what is there -----------------------------------------------------------------------------
+
+    @property
+    def ids_(self) -> Ints:
+        """Numbers of the rows that are there, in order of arrival."""
+        check_is_fitted(self, "_store")
+        return np.sort(self._store.ids)
+
+    @property
+    def n_rows_(self) -> int:
+        """How many rows there are."""
+        check_is_fitted(self, "_store")
+        return self._store.n
+
+    @property
+    def certificates_(self) -> list[Certificate]:  # type: ignore[override]
+        """What is proved of each problem; computed when it is asked for."""
+        check_is_fitted(self, "_store")
+        if self._proof is None:
+            self.verify()
+        assert self._proof is not None
+        return self._proof
+
+    @property
+    def certificate_(self) -> Certificate:  # type: ignore[override]
+        """The one of `certificates_` that proves least; computed when it is asked for."""
+        return worst(self.certificates_)
+
+    def verify(self) -> Certificate:
+        """Recompute everything from the rows and the coefficients, and prove how exact they are.
+
+        Returns
+        -------
+        Certificate
+            Its status is "optimal" if the optimality conditions hold for all rows to `tol` times
+            the largest target (or 1).
+        """
+        check_is_fitted(self, "_store")
+        tol = checks.require_real("tol", self.tol, above=0.0)
+        tol *= max(1.0, float(np.abs(self._store.target).max(initial=0.0)))
+        self._proof = [exact.certificate(tol) for exact in self._present()]
+        return worst(self._proof)
+
+    def leave_one_out(self) -> Floats:
+        """What the model would say of each row if it had never seen that row.
+
+        Exact: each row is taken out of a copy of the optimum, which costs a few steps instead of
+        a refit, and nothing at all where the row has no influence.
+
+        Returns
+        -------
+        ndarray of shape (n_rows_,) or (n_rows_, n_classes) or (n_rows_, n_pairs)
+            Decision values of classifiers and one-class machines, predictions of regressions, in
+            order of arrival.
+        """
+        settings = self._settings()
+        check_is_fitted(self, "_store")
+        self._present()
+        with limited_blas(settings.threads):
+            values = self._left_out()
+        return values[np.argsort(self._store.ids, kind="stable")]
+
+    def _present(self) -> Iterable[Exact]:
+        """All problems, found anew if a change went wrong. Sets: problems."""
+        if not self._problems:
+            settings = self._settings()
+            with limited_blas(settings.threads):
+                self._arrange(np.zeros(0, dtype=np.int64), settings)
+            self._publish()
+        return self._problems.values()
+
+    def _adopt_rows(self, coef: Floats, support: Ints, intercept: Floats, **more: Any) -> None:
+        """Sets: the fitted attributes that all machines have.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (lines, n)
+            Of the rows as they stand in the store.
+        support : ndarray
+            Where the support vectors stand, in the order in which they are wanted.
+        intercept : ndarray
+        """
+        store = self._store
+        arrival = np.argsort(np.argsort(store.ids, kind="stable"), kind="stable")
+        lines: Any = np.ascontiguousarray(coef[:, support])
+        if sparse.issparse(store.X) and not callable(self.kernel):
+            lines = sparse.csr_matrix(lines)
+        fitted = {
+            "_kernel": store.kernel,
+            "_gamma": getattr(store.kernel, "gamma", 0.0),
+            "_centre": store.centre,
+            "_scale": 1.0,
+            "support_": arrival[support].astype(np.int32),
+            "support_vectors_": store.X[support],
+            "dual_coef_": lines,
+            "intercept_": intercept,
+            "trace_": Trace(),
+            "n_kernel_values_": store.kernel_values,
+            "fit_status_": 0,
+            "shape_fit_": store.X.shape,
+            "n_iter_": sum(exact.path.counts.steps for exact in self._problems.values()),
+        }
+        self.__dict__.update(fitted | more)
+
+
+class _Touched:
+    """What a change has touched so far."""
+
+    def __init__(self) -> None:
+        self.added: Ints = np.zeros(0, dtype=np.int64)
+        self.rows: Ints = np.zeros(0, dtype=np.int64)
+        self.weight: Floats = np.zeros(0)
+
+    def reweigh(self, store: Store, rows: Ints) -> None:
+        """Note weights before they change."""
+        self.rows, self.weight = rows, store.weight[rows].copy()

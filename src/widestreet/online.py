@@ -1,0 +1,21 @@
+"""Machines whose rows come and go, exact after every call.
+
+>>> from widestreet.datasets import friedman
+>>> from widestreet.online import OnlineSVR
+>>> X, y = friedman(200, random_state=0)
+>>> model = OnlineSVR(C=10.0, epsilon=1.0).fit(X[:150], y[:150])
+>>> for x, value in zip(X[150:], y[150:]):
+...     model = model.partial_fit([x], [value]).forget(model.ids_[0])
+>>> model.n_rows_, model.verify().status
+(150, 'optimal')
+"""
+
+from widestreet.estimators.online.machines import (
+    OnlineNuSVC,
+    OnlineNuSVR,
+    OnlineOneClassSVM,
+    OnlineSVC,
+    OnlineSVR,
+)
+
+__all__ = ["OnlineNuSVC", "OnlineNuSVR", "OnlineOneClassSVM", "OnlineSVC", "OnlineSVR"]
