@@ -9,6 +9,16 @@
 """
 
 from widestreet.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from widestreet.paths import leave_one_out, regularization_path
 
 __version__ = "0.1.0"
-__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "__version__"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "__version__",
+    "leave_one_out",
+    "regularization_path",
+]

@@ -86,6 +86,37 @@ class Ends:
     total: Floats | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A part of a path on which nothing but straight lines happens.
+
+    Attributes
+    ----------
+    theta, length : float
+        Where it begins, and how long it is.
+    free : ndarray
+        Variables that are free on it.
+    beta, change : ndarray
+        Their values at the beginning, and what these change by per unit of theta.
+    bias, turn : ndarray
+        The same of the biases.
+    at_upper : ndarray of uint8
+        Bits: which variables sit at their upper bounds.
+    """
+
+    theta: float
+    length: float
+    free: Ints
+    beta: Floats
+    change: Floats
+    bias: Floats
+    turn: Floats
+    at_upper: Bytes
+
+
+Surveyor: TypeAlias = Callable[[Segment], None]
+
+
 @dataclass
 class Counts:
     """What happened on paths."""
@@ -438,13 +469,26 @@ class Path:
 
     # -- following a path ------------------------------------------------------------------------
 
-    def follow(self, ends: Ends, rng: np.random.Generator | None = None) -> None:
+    def follow(
+        self,
+        ends: Ends,
+        rng: np.random.Generator | None = None,
+        observe: Surveyor | None = None,
+    ) -> None:
         """Let the data move to other values, and the optimum with them.
+
+        Parameters
+        ----------
+        ends : Ends
+        rng : numpy.random.Generator, optional
+            For ties that nothing else resolves.
+        observe : callable, optional
+            Is told of every segment.
 
         Sets: everything.
         """
         rng = np.random.default_rng(0) if rng is None else rng
-        walk = _Walk(self, ends)
+        walk = _Walk(self, ends, observe)
         while not walk.arrived:
             if walk.tangled:
                 self.counts.untangled += 1
@@ -484,8 +528,8 @@ class Path:
 class _Walk:
     """One path, on the way."""
 
-    def __init__(self, path: Path, ends: Ends) -> None:
-        self.path, self.ends = path, ends
+    def __init__(self, path: Path, ends: Ends, observe: Surveyor | None) -> None:
+        self.path, self.ends, self.observe = path, ends, observe
         self.theta = 0.0
         self.apart: Floats | None = None  # what was added to the targets against ties
         self._zero = 0  # steps of length zero, in a row
@@ -551,6 +595,14 @@ class _Walk:
         change, bias = path.solve(self.d_target[free] - self.moved[path.row_of(free)], second)
         moved = self.moved + path.spread(change)
         length, variable, to = self._nearest(free, change, moved, bias)
+        if self.observe is not None and length > 0:
+            at_upper = np.packbits(path.place == UPPER)
+            self.observe(
+                Segment(
+                    self.theta, length, free, path.beta[free], change, path.bias.copy(), bias,
+                    at_upper,
+                )
+            )  # fmt: skip
         self._go(length, free, change, moved, bias)
         if variable < 0:
             return
