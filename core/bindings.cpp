@@ -20,6 +20,7 @@
 #include "parts.hpp"
 #include "slots.hpp"
 #include "survey.hpp"
+#include "walk.hpp"
 #include "whole.hpp"
 
 namespace nb = nanobind;
@@ -440,6 +441,38 @@ struct HeldShard {
   }
 };
 
+// What a step of a path looks at, with the arrays it came from.
+struct HeldWalk {
+  WalkView view;
+
+  HeldWalk(int layers, Array1<double> target, Array1<double> lower, Array1<double> upper,
+           Array1<double> beta, Array1<const uint8_t> group, Array1<const int8_t> place,
+           Array1<double> score, Array1<const double> bias, Array1<const double> d_target,
+           Array1<const double> d_lower, Array1<const double> d_upper, Array1<const double> d_beta,
+           Array1<const double> d_score, Array1<const double> d_bias) {
+    const size_t n = target.shape(0);
+    require(layers >= 1 && score.shape(0) * size_t(layers) == n && d_score.shape(0) * layers == n,
+            "one score per row is needed");
+    for (size_t size :
+         {lower.shape(0), upper.shape(0), beta.shape(0), group.shape(0), place.shape(0),
+          d_target.shape(0), d_lower.shape(0), d_upper.shape(0), d_beta.shape(0)})
+      require(size == n, "one value per variable is needed");
+    require(bias.shape(0) == d_bias.shape(0), "one bias per group is needed");
+    for (size_t v = 0; v < n; ++v)
+      require(group.data()[v] < bias.shape(0), "there is no such group");
+    view = {int64_t(n),     layers,        target.data(),   lower.data(),
+            upper.data(),   beta.data(),   group.data(),    place.data(),
+            score.data(),   bias.data(),   d_target.data(), d_lower.data(),
+            d_upper.data(), d_beta.data(), d_score.data(),  d_bias.data()};
+  }
+
+  nb::tuple nearest(double still, double no_way, bool first, Index passed_over) const {
+    const Breakpoint found = widestreet::nearest(view, still, no_way, first, passed_over.data(),
+                                                 int64_t(passed_over.shape(0)));
+    return nb::make_tuple(found.length, found.variable, int(found.to), found.slope, found.rest);
+  }
+};
+
 template <class F>
 void with_type(const Any& tile, F&& f) {
   require(tile.ndim() == 2 && tile.stride(1) == 1, "tile must be row major");
@@ -546,6 +579,26 @@ NB_MODULE(_core, m) {
             self.store(L.data());
           },
           "L"_a.noconvert());
+  nb::class_<HeldWalk>(m, "Walk")
+      .def(nb::init<int, Array1<double>, Array1<double>, Array1<double>, Array1<double>,
+                    Array1<const uint8_t>, Array1<const int8_t>, Array1<double>,
+                    Array1<const double>, Array1<const double>, Array1<const double>,
+                    Array1<const double>, Array1<const double>, Array1<const double>,
+                    Array1<const double>>(),
+           "layers"_a, "target"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
+           "beta"_a.noconvert(), "group"_a.noconvert(), "place"_a.noconvert(),
+           "score"_a.noconvert(), "bias"_a.noconvert(), "d_target"_a.noconvert(),
+           "d_lower"_a.noconvert(), "d_upper"_a.noconvert(), "d_beta"_a.noconvert(),
+           "d_score"_a.noconvert(), "d_bias"_a.noconvert(), nb::keep_alive<1, 3>(),
+           nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
+           nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>(),
+           nb::keep_alive<1, 10>(), nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(),
+           nb::keep_alive<1, 13>(), nb::keep_alive<1, 14>(), nb::keep_alive<1, 15>(),
+           nb::keep_alive<1, 16>())
+      .def("nearest", &HeldWalk::nearest, "still"_a, "no_way"_a, "first"_a,
+           "passed_over"_a.noconvert())
+      .def(
+          "advance", [](HeldWalk& self, double length) { advance(self.view, length); }, "length"_a);
   m.def(
       "use_trsv", [](nb::capsule given) { trsv() = reinterpret_cast<Trsv>(given.data()); },
       "given"_a);

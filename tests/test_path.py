@@ -51,10 +51,13 @@ class World:
     def block(self, I: np.ndarray, J: np.ndarray | None) -> np.ndarray:
         return self.K[I] if J is None else self.K[np.ix_(I, J)]
 
+    def scan(self, J: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        return self.K[:, J] @ coef
+
     def path(self, beta: np.ndarray | None = None) -> Path:
         dual = self.dual(self.weight)
         beta = dual.feasible_point() if beta is None else beta
-        return Path(self.block, np.diag(self.K).copy(), dual, beta)
+        return Path(self, np.diag(self.K).copy(), dual, beta)
 
     def ends(self, weight: np.ndarray) -> Ends:
         dual = self.dual(weight)

@@ -71,6 +71,30 @@ class Factor:
     def load(self, L: Floats) -> None: ...
     def store(self, L: Floats) -> None: ...
 
+class Walk:
+    def __init__(
+        self,
+        layers: int,
+        target: Floats,
+        lower: Floats,
+        upper: Floats,
+        beta: Floats,
+        group: Bytes,
+        place: NDArray[np.int8],
+        score: Floats,
+        bias: Floats,
+        d_target: Floats,
+        d_lower: Floats,
+        d_upper: Floats,
+        d_beta: Floats,
+        d_score: Floats,
+        d_bias: Floats,
+    ) -> None: ...
+    def nearest(
+        self, still: float, no_way: float, first: bool, passed_over: Ints
+    ) -> tuple[float, int, int, float, float]: ...
+    def advance(self, length: float) -> None: ...
+
 def use_trsv(given: object) -> None: ...
 def scan(
     kernel: Kernel,

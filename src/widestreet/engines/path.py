@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -64,7 +64,6 @@ _NOISE = 1e-13  # of the terms of a slope: what may be rounding
 _END = 1e-14  # what is left of the way when it is over
 _REFRESH = 500  # events after which all scores are computed anew
 _SNAP = 1e-12  # of a box: how near a bound is at it
-_TOGETHER = 256  # rows whose kernel values with all others are computed at a time
 _AHEAD = 1.5  # times what is needed: room that arrays get when they grow
 
 
@@ -130,8 +129,16 @@ class Counts:
     untangled: int = 0
 
 
-# Takes rows and other rows, None for all, and returns their kernel values.
-Block: TypeAlias = Callable[[Ints, Ints | None], Floats]
+class KernelValues(Protocol):
+    """Kernel values between rows."""
+
+    def block(self, I: Ints, J: Ints | None) -> Floats:
+        """Those of rows with others, None for all."""
+        ...
+
+    def scan(self, J: Ints, coef: Floats) -> Floats:
+        """Return K[:, J] @ coef."""
+        ...
 
 
 class Path:
@@ -141,8 +148,7 @@ class Path:
 
     Parameters
     ----------
-    block : callable
-        Takes rows and other rows, None for all, and returns their kernel values.
+    kernel : KernelValues
     diagonal : ndarray of shape (n,)
         K(x, x).
     dual : Dual
@@ -162,8 +168,8 @@ class Path:
     counts : Counts
     """
 
-    def __init__(self, block: Block, diagonal: Floats, dual: Dual, beta: Floats) -> None:
-        self.block = block
+    def __init__(self, kernel: KernelValues, diagonal: Floats, dual: Dual, beta: Floats) -> None:
+        self.kernel = kernel
         self.layers, self.groups = dual.layers, dual.groups
         self.diagonal = diagonal.copy()
         self.target, self.lower, self.upper = (
@@ -177,6 +183,7 @@ class Path:
         self.score = np.zeros(dual.rows)
         self.free: list[int] = []  # S, in the order of the factor
         self.counts = Counts()
+        self._array: Ints | None = None  # the same
         self._slot: list[int] = []  # where the kernel column of each of them is held
         self._held: Floats = np.zeros((0, dual.rows))
         self._factor = _core.Factor()
@@ -224,15 +231,16 @@ class Path:
     def _enter_all(self, variables: Ints) -> None:
         """Let variables inside their boxes be free, all at once if they may be. Sets: free."""
         rows = self.row_of(variables)
-        K = self.block(rows, rows) if len(rows) else np.zeros((0, 0))
+        K = self.kernel.block(rows, rows) if len(rows) else np.zeros((0, 0))
         same = self.group[variables][:, None] == self.group[variables]
         L, info = linalg.lapack.dpotrf(K + self._sigma * same, lower=True, clean=True)
         own = self.diagonal[rows] + self._sigma
         if info == 0 and (np.diag(L) ** 2 > _FLAT * own).all():
             self._factor.load(np.ascontiguousarray(L.T))
             self.free, self._slot = variables.tolist(), list(range(len(variables)))
+            self._array = None
             if len(rows):
-                self._held = np.ascontiguousarray(self.block(rows, None))
+                self._held = np.ascontiguousarray(self.kernel.block(rows, None))
             self.place[variables] = FREE
             return
         for variable in variables.tolist():
@@ -254,7 +262,7 @@ class Path:
     # -- rows that come and go -------------------------------------------------------------------
 
     def extend(self, target: Floats, group: Bytes, diagonal: Floats) -> None:
-        """Append rows whose boxes have no width yet: `block` knows them already.
+        """Append rows whose boxes have no width yet: `kernel` knows them already.
 
         Parameters
         ----------
@@ -269,13 +277,13 @@ class Path:
         support = np.flatnonzero(coef)
         score: Floats = np.zeros(m)
         if len(support):
-            score = self.block(new, support) @ coef[support]
+            score = self.kernel.block(new, support) @ coef[support]
         self._make_room(n + m)
         k = len(self.free)
         if k:
             rows = np.empty(k, dtype=np.int64)
-            rows[self._slot] = self.row_of(np.array(self.free))
-            self._held[:k, n : n + m] = self.block(rows, new)
+            rows[self._slot] = self.row_of(self.free_variables)
+            self._held[:k, n : n + m] = self.kernel.block(rows, new)
         zero = np.zeros(m * self.layers)
         self.target = np.concatenate([self.target, np.ascontiguousarray(target.T).ravel()])
         self.group = np.concatenate([self.group, np.ascontiguousarray(group.T).ravel()])
@@ -310,6 +318,7 @@ class Path:
         self._held[:k, moved] = self._held[:k, order[moved]]
         names = dict(zip(order.tolist(), range(len(order)), strict=True))
         self.free = [names[v // self.layers] * self.layers + v % self.layers for v in self.free]
+        self._array = None
         every = (order[:, None] * self.layers + np.arange(self.layers)).ravel()
         for name in ("target", "lower", "upper", "group", "beta", "place"):
             setattr(self, name, getattr(self, name)[every])
@@ -332,6 +341,13 @@ class Path:
         """Rows of variables."""
         return variables // self.layers
 
+    @property
+    def free_variables(self) -> Ints:
+        """The free variables, as an array."""
+        if self._array is None:
+            self._array = np.array(self.free, dtype=np.int64)
+        return self._array
+
     def slack(self) -> Floats:
         """H of every variable."""
         h: Floats = self.target - np.repeat(self.score, self.layers) - self.bias[self.group]
@@ -344,17 +360,20 @@ class Path:
 
         With M = K_SS + sigma A'A: M x + A'm = first + sigma A' second, and A x = second.
         """
-        group = self.group[self.free]
-        right = np.zeros((1 + self.groups, len(self.free)))
+        group = self.group[self.free_variables]
+        right = np.empty((1 + self.groups, len(group)))
         right[0] = first + self._sigma * second[group]
         right[1:] = group == np.arange(self.groups)[:, None]
-        present = right[1:].any(axis=1)
+        present = right[1:].any(axis=1) if len(group) else np.zeros(self.groups, dtype=bool)
         self._factor.forward(right)
-        base, Y = right[0], right[1:][present]
+        base, Y = right[0], right[1:]
         m = np.zeros(self.groups)
-        if present.any():
-            m[present] = np.linalg.solve(Y @ Y.T, Y @ base - second[present])
-        x = np.ascontiguousarray((base - m[present] @ Y)[None])
+        if present.all():
+            m[:] = _solve_small(Y @ Y.T, Y @ base - second)
+        elif present.any():
+            [g] = np.flatnonzero(present)
+            m[g] = (Y[g] @ base - second[g]) / (Y[g] @ Y[g])
+        x = np.ascontiguousarray((base - m @ Y)[None])
         self._factor.backward(x)
         return x[0], m
 
@@ -384,13 +403,13 @@ class Path:
         if self.place[variable] == FREE:
             at = self._slot[self.free.index(variable)]
             return self._held[at, : self.rows].copy()
-        column: Floats = self.block(np.array([variable // self.layers]), None)[0]
+        column: Floats = self.kernel.block(np.array([variable // self.layers]), None)[0]
         return column
 
     def _append(self, variable: int, column: Floats) -> bool:
         """Let a variable enter S, unless it adds no curvature. Sets: free, place."""
-        rows = self.row_of(np.array(self.free, dtype=np.int64))
-        same = self.group[self.free] == self.group[variable]
+        rows = self.row_of(self.free_variables)
+        same = self.group[self.free_variables] == self.group[variable]
         own = float(self.diagonal[variable // self.layers]) + self._sigma
         if not self._factor.append(column[rows] + self._sigma * same, own, _FLAT) > _FLAT * own:
             return False
@@ -402,6 +421,7 @@ class Path:
             self._held = held
         self._held[slot, : self.rows] = column
         self.free.append(variable)
+        self._array = None
         self._slot.append(slot)
         self.place[variable] = FREE
         return True
@@ -409,6 +429,7 @@ class Path:
     def _remove(self, at: int, to: int) -> None:
         """Let the variable at a place of S go to a bound. Sets: free, place, beta."""
         variable, slot = self.free.pop(at), self._slot.pop(at)
+        self._array = None
         self._factor.remove(at)
         last = len(self.free)
         if slot != last:
@@ -428,7 +449,7 @@ class Path:
         went: list[tuple[int, int]] = []
         while not self._append(variable, column):
             self.counts.exchanges += 1
-            rows = self.row_of(np.array(self.free, dtype=np.int64))
+            rows = self.row_of(self.free_variables)
             sums = np.zeros(self.groups)
             sums[self.group[variable]] = -1.0
             along, bias = self.solve(-column[rows], sums)
@@ -500,7 +521,7 @@ class Path:
 
     def correct(self) -> None:
         """Take what rounding has added up out of the free variables. Sets: beta, score, bias."""
-        free = np.array(self.free, dtype=np.int64)
+        free = self.free_variables
         change, bias = self.solve(self.slack()[free], self.total - self._sums())
         moved = self.beta[free] + change
         inside = (moved >= self.lower[free]) & (moved <= self.upper[free])
@@ -510,6 +531,12 @@ class Path:
         self.score += self.spread(change)
         self.bias += bias
 
+    def count_step(self) -> None:
+        """Compute all scores anew every so often. Sets: score."""
+        self._since_refresh += 1
+        if self._since_refresh >= _REFRESH:
+            self.refresh()
+
     def refresh(self) -> None:
         """Compute all scores anew. Sets: score."""
         self.score = self.product(self.coef)
@@ -518,11 +545,7 @@ class Path:
     def product(self, coef: Floats) -> Floats:
         """K c, for a coefficient of each row."""
         used = np.flatnonzero(coef)
-        total = np.zeros(self.rows)
-        for part in np.array_split(used, max(1, len(used) // _TOGETHER)):
-            if len(part):
-                total += coef[part] @ self.block(part, None)
-        return total
+        return self.kernel.scan(used, coef[used])
 
 
 class _Walk:
@@ -591,19 +614,27 @@ class _Walk:
         if group is not None:
             self._ray(group, float(second[group]))
             return
-        free = np.array(path.free, dtype=np.int64)
-        change, bias = path.solve(self.d_target[free] - self.moved[path.row_of(free)], second)
-        moved = self.moved + path.spread(change)
-        length, variable, to = self._nearest(free, change, moved, bias)
+        free = path.free_variables
+        change, turn = path.solve(self.d_target[free] - self.moved[path.row_of(free)], second)
+        d_beta = self.carried.copy()
+        d_beta[free] = change
+        native = _core.Walk(
+            path.layers, path.target, path.lower, path.upper, path.beta, path.group, path.place,
+            path.score, path.bias, self.d_target, self.d_lower, self.d_upper, d_beta,
+            self.moved + path.spread(change), turn,
+        )  # fmt: skip
+        length, variable, to = self._nearest(native, change)
         if self.observe is not None and length > 0:
-            at_upper = np.packbits(path.place == UPPER)
+            upper = np.packbits(path.place == UPPER)
+            bias = path.bias.copy()
             self.observe(
-                Segment(
-                    self.theta, length, free, path.beta[free], change, path.bias.copy(), bias,
-                    at_upper,
-                )
-            )  # fmt: skip
-        self._go(length, free, change, moved, bias)
+                Segment(self.theta, length, free, path.beta[free], change, bias, turn, upper)
+            )
+        native.advance(length)
+        path.bias += length * turn
+        path.total += length * self.d_total
+        self.theta += length
+        path.count_step()
         if variable < 0:
             return
         self._zero = self._zero + 1 if length <= _NO_WAY else 0
@@ -616,11 +647,31 @@ class _Walk:
             path._remove(path.free.index(variable), to)
             self._reseat(variable, column)
 
+    def _nearest(self, native: _core.Walk, change: Floats) -> tuple[float, int, int]:
+        """The nearest breakpoint: how far, whose it is (-1: the end), and where that one goes.
+
+        Variables that seem to violate at once, by a slope that is rounding, stay where they are.
+        """
+        path, left = self.path, 1.0 - self.theta
+        passed_over: list[int] = []
+        while True:
+            length, variable, to, slope, rest = native.nearest(
+                _STILL, _NO_WAY, self._zero >= _ZERO_STEPS, np.array(passed_over, dtype=np.int64)
+            )
+            if length >= left:
+                return left, -1, FREE
+            if to != FREE or length > _NO_WAY:
+                return length, variable, to
+            terms = path.size_of(variable, change) + abs(self.moved[variable // path.layers])
+            if abs(slope) > 10.0 * rest + _NOISE * terms:
+                return length, variable, to
+            passed_over.append(variable)
+
     def _without_free(self, second: Floats) -> int | None:
         """A group whose total must change without a free variable to do it."""
         path = self.path
         present = np.zeros(path.groups, dtype=bool)
-        present[path.group[path.free]] = True
+        present[path.group[path.free_variables]] = True
         scale = max(1.0, float(np.abs(self.d_upper).max(initial=0.0)))
         for g in range(path.groups):
             if not present[g] and abs(second[g]) > 1e-12 * scale:
@@ -654,61 +705,6 @@ class _Walk:
         for other, _ in [*self.path.enter(variable), (variable, FREE)]:
             self._reseat(other)
 
-    def _nearest(
-        self, free: Ints, change: Floats, moved: Floats, bias: Floats
-    ) -> tuple[float, int, int]:
-        """The nearest breakpoint: how far, whose it is (-1: the end), and where that one goes."""
-        path = self.path
-        d_slack = self.d_target - np.repeat(moved, path.layers) - bias[path.group]
-        h, able = path.slack(), self._movable()
-        small = _STILL * max(1.0, float(np.abs(d_slack).max(initial=0.0)))
-        far = np.full(len(h), np.inf)
-        low = (path.place == LOWER) & able & (d_slack > small)
-        high = (path.place == UPPER) & able & (d_slack < -small)
-        far[low] = np.maximum(-h[low], 0.0) / d_slack[low]
-        far[high] = np.maximum(h[high], 0.0) / -d_slack[high]
-        tiny = _STILL * max(1.0, float(np.abs(change).max(initial=0.0)))
-        below, above = change - self.d_lower[free], change - self.d_upper[free]
-        to_low, to_up = np.full(len(free), np.inf), np.full(len(free), np.inf)
-        down, up = below < -tiny, above > tiny
-        beta = path.beta[free]
-        to_low[down] = np.maximum(beta - path.lower[free], 0.0)[down] / -below[down]
-        to_up[up] = np.maximum(path.upper[free] - beta, 0.0)[up] / above[up]
-        far[free] = np.minimum(to_low, to_up)
-        left = 1.0 - self.theta
-        rest = float(np.abs(d_slack[free]).max(initial=0.0))  # should be zero
-        while True:
-            nearest = float(far.min(initial=np.inf))
-            if nearest >= left:
-                return left, -1, FREE
-            if self._zero >= _ZERO_STEPS:
-                variable = int(np.flatnonzero(far <= nearest + _NO_WAY)[0])
-            else:
-                variable = int(np.argmin(far))
-            if path.place[variable] == FREE:
-                at = path.free.index(variable)
-                return nearest, variable, LOWER if to_low[at] <= to_up[at] else UPPER
-            terms = path.size_of(variable, change) + abs(self.moved[variable // path.layers])
-            if nearest > _NO_WAY or abs(d_slack[variable]) > 10.0 * rest + _NOISE * terms:
-                return nearest, variable, FREE
-            far[variable] = np.inf  # it stays where it is: its slope is rounding
-
-    def _go(self, length: float, free: Ints, change: Floats, moved: Floats, bias: Floats) -> None:
-        """Sets: theta, and all that moves with it."""
-        path = self.path
-        path.beta += length * self.carried
-        path.beta[free] += length * change
-        path.score += length * moved
-        path.bias += length * bias
-        path.target += length * self.d_target
-        path.lower += length * self.d_lower
-        path.upper += length * self.d_upper
-        path.total += length * self.d_total
-        self.theta += length
-        path._since_refresh += 1
-        if path._since_refresh >= _REFRESH:
-            path.refresh()
-
     def pull_apart(self, rng: np.random.Generator) -> None:
         """Move h of bound variables away from zero by random amounts. Sets: apart, target."""
         path = self.path
@@ -736,6 +732,14 @@ class _Walk:
             path._remove(path.free.index(variable), LOWER)
         path.correct()
         np.clip(path.beta, path.lower, path.upper, out=path.beta)  # rounding may have led outside
+
+
+def _solve_small(A: Floats, b: Floats) -> Floats:
+    """Solve a system of one or two equations."""
+    if len(b) == 1:
+        one: Floats = b / A[0, 0]
+        return one
+    return np.asarray(np.linalg.solve(A, b), dtype=np.float64)
 
 
 def closed(n: int, rows: Ints) -> Ints:

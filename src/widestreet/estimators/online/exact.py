@@ -46,8 +46,13 @@ class Exact:
         """The dual of the rows as they are."""
         return self.make(self.store.target[self.members], self.store.weight[self.members])
 
-    def _block(self, I: Ints, J: Ints | None) -> Floats:
+    def block(self, I: Ints, J: Ints | None) -> Floats:
+        """Kernel values of rows with others, None for all."""
         return self.store.block(self.members[I], self.members if J is None else self.members[J])
+
+    def scan(self, J: Ints, coef: Floats) -> Floats:
+        """Sums of kernel values of all rows with some, times the coefficients of these."""
+        return self.store.scan(self.members, self.members[J], coef)
 
     def _solved(self, beta: Floats | None) -> Path:
         """The optimum by the batch engine, from a point near it, and the path from there."""
@@ -58,7 +63,7 @@ class Exact:
             problem = problem.starting_at(beta)
         trained = train(self.store.kernel, gram.left, problem, self.settings, lambda record: None)
         self.store.kernel_values += trained.solution.kernel_values
-        return Path(self._block, gram.diag(self.members), dual, trained.solution.beta)
+        return Path(self, gram.diag(self.members), dual, trained.solution.beta)
 
     # -- changes -----------------------------------------------------------------------------------
 

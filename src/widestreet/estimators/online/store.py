@@ -74,6 +74,11 @@ class Store:
         self.kernel_values += len(I) * (self.n if J is None else len(J))
         return np.asarray(self.gram.block(I, J), dtype=np.float64)
 
+    def scan(self, I: Ints, J: Ints, coef: Floats) -> Floats:
+        """Sums of kernel values of rows with others, times the coefficients of these."""
+        self.kernel_values += len(I) * len(J)
+        return self.gram.scan(I, J, coef)
+
     def find(self, ids: Ints) -> Ints:
         """Where rows stand; a ValueError names those that are not there."""
         order = np.argsort(self.ids)
