@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -202,6 +202,16 @@ class Path:
         other.counts = replace(self.counts)
         other._factor = self._factor.copy()
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        L = np.empty((self._factor.size, self._factor.size))
+        self._factor.store(L)
+        return vars(self) | {"_factor": L}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._factor = _core.Factor()
+        self._factor.load(state["_factor"])
 
     # -- a first optimum -------------------------------------------------------------------------
 

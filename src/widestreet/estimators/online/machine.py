@@ -12,14 +12,16 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from widestreet.arrays import Floats, Ints
+from widestreet.budget import parse_memory
 from widestreet.certificate import Certificate
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine
 from widestreet.estimators.online.exact import Exact, MakeDual
 from widestreet.estimators.online.store import Store
-from widestreet.estimators.training import worst
+from widestreet.estimators.training import Settings, worst
 from widestreet.kernels import Precomputed
 from widestreet.solution import Trace
+from widestreet.strategies import Auto
 from widestreet.threads import limited_blas, resolve_threads
 
 
@@ -31,17 +33,6 @@ class OnlineMachine(KernelMachine):
     """
 
     max_rows: int | None
-
-    # What is no parameter here has one value.
-    shrinking = True
-    cache_size = None
-    verbose = False
-    max_iter = -1
-    strategy = "auto"
-    max_time = None
-    device = "cpu"
-    on_interrupt = "raise"
-    warm_start = False
 
     _store: Store
     _problems: dict[Any, Exact]
@@ -72,6 +63,20 @@ class OnlineMachine(KernelMachine):
     @abstractmethod
     def _left_out(self) -> Floats:
         """What the models without each row say of it, as the rows stand in the store."""
+
+    def _settings(self) -> Settings:
+        """For the batch engine, which finds the first optimum."""
+        return Settings(
+            strategy=Auto(),
+            tol=checks.require_real("tol", self.tol, above=0.0),
+            max_steps=-1,
+            max_time=None,
+            max_memory=parse_memory(self.max_memory),
+            threads=resolve_threads(self.n_jobs),
+            verbose=0,
+            skip=True,
+            rng=checks.resolve_rng(self.random_state),
+        )
 
     # -- rows in -----------------------------------------------------------------------------------
 
@@ -232,7 +237,7 @@ class OnlineMachine(KernelMachine):
                 del self._store
             raise
 
-    def _arrange(self, new: Ints, settings: Any) -> None:
+    def _arrange(self, new: Ints, settings: Settings) -> None:
         """Bring every problem to its optimum. Sets: problems."""
         layout = self._layout()
         self._problems = {key: self._problems[key] for key in layout if key in self._problems}

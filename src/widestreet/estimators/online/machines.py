@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from widestreet.arrays import Floats, Ints
-from widestreet.duals import Dual, nu_svc, one_class
+from widestreet.duals import Dual, c_svc, eps_svr, nu_svc, nu_svr, one_class
 from widestreet.estimators import checks
 from widestreet.estimators.classifier import Classifier
 from widestreet.estimators.nu_svc import NuSVC
@@ -128,15 +129,6 @@ class OnlineClassifier(OnlineMachine, Classifier):
             for a, i in enumerate(present)
             for j in present[a + 1 :]
         }
-
-    def _make(self, key: Any) -> MakeDual:
-        first, _ = key
-        scale = self._scale_of()
-        return lambda code, weight: self._dual(np.where(code == first, -1.0, 1.0), scale * weight)
-
-    def _scale_of(self) -> float:
-        """What weights are multiplied by."""
-        return 1.0
 
     def _left_out(self) -> Floats:
         store, k = self._store, len(self.classes_)
@@ -262,8 +254,12 @@ class OnlineSVC(OnlineClassifier, SVC):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
-    def _scale_of(self) -> float:
-        return checks.require_real("C", self.C, above=0.0)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        checks.require_real("C", self.C, above=0.0)
+
+    def _make(self, key: Any) -> MakeDual:
+        return partial(_svc_dual, key[0], float(self.C))
 
 
 class OnlineNuSVC(OnlineClassifier, NuSVC):
@@ -341,8 +337,8 @@ class OnlineNuSVC(OnlineClassifier, NuSVC):
         super()._check_parameters()
         checks.require_real("nu", self.nu, above=0.0, most=1.0)
 
-    def _dual(self, sign: Floats, box: Floats) -> Dual:
-        return nu_svc(sign, min(float(self.nu), _largest_nu(sign, box)), box)
+    def _make(self, key: Any) -> MakeDual:
+        return partial(_nu_svc_dual, key[0], float(self.nu))
 
     def _publish(self) -> None:
         super()._publish()
@@ -360,6 +356,27 @@ class OnlineNuSVC(OnlineClassifier, NuSVC):
                 UserWarning,
                 stacklevel=4,
             )
+
+
+def _svc_dual(first: int, C: float, code: Floats, weight: Floats) -> Dual:
+    return c_svc(np.where(code == first, -1.0, 1.0), C * weight)
+
+
+def _nu_svc_dual(first: int, nu: float, code: Floats, weight: Floats) -> Dual:
+    sign = np.where(code == first, -1.0, 1.0)
+    return nu_svc(sign, min(nu, _largest_nu(sign, weight)), weight)
+
+
+def _svr_dual(C: float, epsilon: float, y: Floats, weight: Floats) -> Dual:
+    return eps_svr(y, C * weight, epsilon)
+
+
+def _nu_svr_dual(C: float, nu: float, y: Floats, weight: Floats) -> Dual:
+    return nu_svr(y, C, nu, weight)
+
+
+def _one_class_dual(nu: float, target: Floats, weight: Floats) -> Dual:
+    return one_class(len(target), nu, weight)
 
 
 def _largest_nu(sign: Any, box: Floats) -> float:
@@ -407,18 +424,13 @@ class OnlineRegressor(OnlineMachine, Regressor):
         return self._partial_fit(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
-        self._make(None)
+        self._dual(checks.require_real("C", self.C, above=0.0))
 
     def _targets(self, X: Any, y: Any, weight: Floats, first: bool) -> tuple[Floats, Floats]:
         return np.asarray(y, dtype=np.float64), weight
 
     def _layout(self) -> dict[Any, Ints]:
         return {None: np.arange(self._store.n)} if self._store.weight.any() else {}
-
-    def _make(self, key: Any) -> MakeDual:
-        C = checks.require_real("C", self.C, above=0.0)
-        make = self._dual(C)
-        return lambda y, weight: make(y, C * weight)
 
     def _left_out(self) -> Floats:
         return _single_left_out(self, lambda bias: self._read(bias)["intercept_"][0])
@@ -494,6 +506,9 @@ class OnlineSVR(OnlineRegressor, SVR):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
+    def _make(self, key: Any) -> MakeDual:
+        return partial(_svr_dual, float(self.C), float(self.epsilon))
+
 
 class OnlineNuSVR(OnlineRegressor, NuSVR):
     """Nu-support vector regression, exact after every row that comes or goes.
@@ -562,6 +577,9 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
         self.random_state = random_state
         self.max_memory = max_memory
         self.n_jobs = n_jobs
+
+    def _make(self, key: Any) -> MakeDual:
+        return partial(_nu_svr_dual, float(self.C), float(self.nu))
 
 
 class OnlineOneClassSVM(OnlineMachine, OneClassSVM):
@@ -669,7 +687,7 @@ class OnlineOneClassSVM(OnlineMachine, OneClassSVM):
         return {None: np.arange(self._store.n)} if self._store.weight.any() else {}
 
     def _make(self, key: Any) -> MakeDual:
-        return lambda target, weight: one_class(len(target), float(self.nu), weight)
+        return partial(_one_class_dual, float(self.nu))
 
     def _left_out(self) -> Floats:
         return _single_left_out(self, lambda bias: bias[0])

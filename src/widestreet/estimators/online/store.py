@@ -41,6 +41,9 @@ class Store:
         self._gram: Gram | None = None
         self.kernel_values = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_gram": None}
+
     @property
     def X(self) -> Any:
         """The rows."""

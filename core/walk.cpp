@@ -1,0 +1,102 @@
+#include "walk.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace widestreet {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+inline double slope_of(const WalkView& w, int64_t v) {
+  return w.d_target[v] - w.d_score[v / w.layers] - w.d_bias[w.group[v]];
+}
+
+inline double slack_of(const WalkView& w, int64_t v) {
+  return w.target[v] - w.score[v / w.layers] - w.bias[w.group[v]];
+}
+
+struct Scale {
+  double slope = 1, rate = 1, rest = 0;
+};
+
+Scale scale_of(const WalkView& w) {
+  Scale s;
+  for (int64_t v = 0; v < w.variables; ++v) {
+    const double slope = std::fabs(slope_of(w, v));
+    s.slope = std::max(s.slope, slope);
+    if (w.place[v] != kFree) continue;
+    s.rate = std::max(s.rate, std::fabs(w.d_beta[v]));
+    s.rest = std::max(s.rest, slope);
+  }
+  return s;
+}
+
+struct Reach {
+  double length = kInf;
+  int8_t to = kFree;
+};
+
+inline Reach reach_of(const WalkView& w, int64_t v, double small, double tiny) {
+  Reach reach;
+  if (w.place[v] == kFree) {
+    const double below = w.d_beta[v] - w.d_lower[v], above = w.d_beta[v] - w.d_upper[v];
+    if (below < -tiny) reach = {std::max(0.0, w.beta[v] - w.lower[v]) / -below, kLower};
+    if (above > tiny) {
+      const double length = std::max(0.0, w.upper[v] - w.beta[v]) / above;
+      if (length < reach.length) reach = {length, kUpper};
+    }
+    return reach;
+  }
+  if (!(w.upper[v] > w.lower[v] || w.d_upper[v] > w.d_lower[v])) return reach;
+  const double sign = w.place[v] == kLower ? 1.0 : -1.0;
+  const double slope = sign * slope_of(w, v);
+  if (slope > small) reach.length = std::max(0.0, -sign * slack_of(w, v)) / slope;
+  return reach;
+}
+
+}  // namespace
+
+Breakpoint nearest(const WalkView& w, double still, double no_way, bool first,
+                   const int64_t* passed_over, int64_t count) {
+  const Scale scale = scale_of(w);
+  const double small = still * scale.slope, tiny = still * scale.rate;
+  Breakpoint found;
+  found.length = kInf;
+  found.rest = scale.rest;
+  const auto allowed = [&](int64_t v) {
+    return std::find(passed_over, passed_over + count, v) == passed_over + count;
+  };
+  for (int64_t v = 0; v < w.variables; ++v) {
+    const Reach reach = reach_of(w, v, small, tiny);
+    if (reach.length < found.length && allowed(v)) {
+      found.length = reach.length;
+      found.variable = v;
+      found.to = reach.to;
+    }
+  }
+  if (found.variable < 0) return found;
+  for (int64_t v = 0; first && v < found.variable; ++v) {
+    const Reach reach = reach_of(w, v, small, tiny);
+    if (reach.length <= found.length + no_way && allowed(v)) {
+      found.variable = v;
+      found.to = reach.to;
+      break;
+    }
+  }
+  found.slope = slope_of(w, found.variable);
+  return found;
+}
+
+void advance(const WalkView& w, double length) {
+  for (int64_t v = 0; v < w.variables; ++v) {
+    w.beta[v] += length * w.d_beta[v];
+    w.target[v] += length * w.d_target[v];
+    w.lower[v] += length * w.d_lower[v];
+    w.upper[v] += length * w.d_upper[v];
+  }
+  for (int64_t r = 0; r < w.variables / w.layers; ++r) w.score[r] += length * w.d_score[r];
+}
+
+}  // namespace widestreet

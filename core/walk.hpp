@@ -1,0 +1,42 @@
+// A step of the path engine, over all variables: where the next breakpoint is, and going there.
+#pragma once
+
+#include <cstdint>
+
+namespace widestreet {
+
+enum Place : int8_t { kLower = 0, kFree = 1, kUpper = 2 };
+
+// Variables are numbered row by row: variable v belongs to row v / layers.
+struct WalkView {
+  int64_t variables = 0;
+  int layers = 1;
+  double *target = nullptr, *lower = nullptr, *upper = nullptr, *beta = nullptr;
+  const uint8_t* group = nullptr;
+  const int8_t* place = nullptr;
+  double* score = nullptr;       // rows
+  const double* bias = nullptr;  // groups
+  // what each of these changes by per unit of theta
+  const double *d_target = nullptr, *d_lower = nullptr, *d_upper = nullptr, *d_beta = nullptr;
+  const double* d_score = nullptr;
+  const double* d_bias = nullptr;
+};
+
+struct Breakpoint {
+  double length = 0;      // to it; infinite if there is none
+  int64_t variable = -1;  // whose it is
+  int8_t to = kFree;      // where that one goes
+  double slope = 0;       // of its h, if it becomes free
+  double rest = 0;        // largest slope of h over the free variables, which should be zero
+};
+
+// h = target - score - bias of a variable at a bound reaches zero, or a free variable a bound.
+// Slopes below `still` times the largest do not count; neither do the variables passed over. With
+// `first`, the first by number of those not farther than `no_way` from the nearest is chosen.
+Breakpoint nearest(const WalkView& w, double still, double no_way, bool first,
+                   const int64_t* passed_over, int64_t count);
+
+// Sets: target, lower, upper, beta, score.
+void advance(const WalkView& w, double length);
+
+}  // namespace widestreet
