@@ -12,6 +12,10 @@ comparing the two sides compares two independent derivations.
 | smo       | sequential minimal optimisation, second-order selection               |
 | newton    | one Newton step on the free variables with a ratio test               |
 | merge     | equal (row, label) pairs become one variable with the summed weight   |
+| restricted| the dual on some rows only, and which other rows violate its solution |
+| isvm      | two stages of adding violators to a working set                       |
+| randsvm   | support vectors and a random part of the violators, over and over     |
+| prsvm     | samples of a multiset in which violators are doubled                  |
 | shard     | violators, extremes, loss sums and the safe-skip test of a scored row |
 | slots     | a symmetric tile in which rows come and go in place                   |
 """
