@@ -120,6 +120,7 @@ class _Search:
         self._ended = ""  # why stage one did, until it is noted
         self._step = _LEAST_STEP
         self._order = SurveyOrder(0, 0.0)
+        self._waiting: Ints = np.empty(0, dtype=np.int64)  # violators of a block not yet full
 
     def start(self, rows: int, capacity: int) -> int:
         """Two rows."""
@@ -135,7 +136,7 @@ class _Search:
         add = situation.violators
         if not first:
             worst = np.argsort(-situation.excess, kind="stable")
-            add = add[np.sort(worst[: self.plan.block])]
+            add = self._collect(add[np.sort(worst[: self.plan.block])], situation)
         drop = self._drop(situation, len(add), rng)
         size = len(drop) - int(drop.sum()) + len(add)
         if len(add):
@@ -145,6 +146,18 @@ class _Search:
         inside = np.union1d(situation.ids[~drop], add)
         self._order = self._survey(inside, situation, rng)
         return Proposal(drop, add, MARGIN * situation.tol, self._order)
+
+    def _collect(self, found: Ints, situation: Situation) -> Ints:
+        """What enters now: as published, nothing before the block is full or the pass over.
+
+        Sets: waiting.
+        """
+        found = np.concatenate([self._waiting, found])
+        self._waiting = found[:0]
+        literal = self.stage == 2 and not self.plan.until_certified
+        if literal and len(found) < self.plan.block and not self._over(situation):
+            self._waiting, found = found, self._waiting
+        return found
 
     def _drop(self, situation: Situation, newcomers: int, rng: np.random.Generator) -> Bools:
         """In stage two, one row that is no support vector for each newcomer."""
@@ -179,7 +192,7 @@ class _Search:
         if not self.plan.until_certified:
             end = int(np.ceil(self.plan.scan_fraction * rows))
         some = np.arange(self.position, min(end, self.position + self._step))
-        return SurveyOrder(self.plan.block, tol, rows=some)
+        return SurveyOrder(self.plan.block - len(self._waiting), tol, rows=some)
 
     def observe(self, situation: Situation) -> Notes:
         """Count rows; end stage one when none of a sample violates."""
@@ -199,7 +212,7 @@ class _Search:
         self.position += situation.visited
         self.passed += situation.visited
         self.clean += situation.visited
-        few = situation.found < self.plan.block
+        few = situation.found < self._order.quota
         step = 2 * (self._step if few else situation.visited)
         self._step = min(_MOST_STEP, max(_LEAST_STEP, step))
         if self.plan.until_certified and self.position >= situation.rows:
@@ -213,5 +226,8 @@ class _Search:
         """Return whether the one pass is over, and what it found last is in."""
         if self.plan.until_certified or self.stage == 1:
             return False
-        over = self.position >= self.plan.scan_fraction * situation.rows
-        return over and len(situation.violators) == 0
+        return self._over(situation) and len(situation.violators) + len(self._waiting) == 0
+
+    def _over(self, situation: Situation) -> bool:
+        """Whether the one pass is over."""
+        return self.position >= self.plan.scan_fraction * situation.rows
