@@ -116,7 +116,7 @@ class _Search:
         self.examined = 0  # rows, since the start
         self.position = 0  # in the pass
         self.passed = 0  # rows, since stage two began
-        self.clean = 0  # rows passed since the solution changed last
+        self.clean = 0  # rows passed since the last violator
         self._ended = ""  # why stage one did, until it is noted
         self._step = _LEAST_STEP
         self._order = SurveyOrder(0, 0.0)
@@ -211,7 +211,7 @@ class _Search:
         """Go on behind the last row visited. Sets: position, passed, clean, step."""
         self.position += situation.visited
         self.passed += situation.visited
-        self.clean += situation.visited
+        self.clean = 0 if situation.found else self.clean + situation.visited
         few = situation.found < self._order.quota
         step = 2 * (self._step if few else situation.visited)
         self._step = min(_MOST_STEP, max(_LEAST_STEP, step))
