@@ -6,8 +6,9 @@ Situation and answers with a Proposal; neither computes a kernel value or holds 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -179,6 +180,19 @@ def require_at_least(name: str, value: Any, least: int) -> None:
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least:
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def require_number(name: str, value: Any, fits: Callable[[float], bool], what: str) -> None:
+    """Refuse a parameter that is no number or does not fit; `what` says which would."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not fits(value):
+        raise ValueError(f"{name} must be {what}, got {value!r}")
+
+
+def require_flag(name: str, value: Any) -> None:
+    """Refuse a parameter that is not True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
 def make_room(

@@ -38,6 +38,8 @@ from widestreet.strategies.base import (
     Situation,
     make_room,
     require_at_least,
+    require_flag,
+    require_number,
 )
 
 _LEAST_STEP, _MOST_STEP = 64, 8192  # rows of a pass that are evaluated together
@@ -98,8 +100,8 @@ class ISVM:
         require_at_least("sample_size", self.sample_size, 1)
         require_at_least("stage_one_size", self.stage_one_size, 2)
         require_at_least("block", self.block, 1)
-        if not 0 <= self.scan_fraction <= 1:
-            raise ValueError(f"scan_fraction must be between 0 and 1, got {self.scan_fraction!r}")
+        require_number("scan_fraction", self.scan_fraction, lambda f: 0 <= f <= 1, "from 0 to 1")
+        require_flag("until_certified", self.until_certified)
 
     def search(self) -> _Search:
         """Return a search that has seen nothing yet."""

@@ -33,7 +33,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
 
-from widestreet.strategies.base import require_at_least
+from widestreet.strategies.base import require_at_least, require_flag, require_number
 
 _SAMPLE = 2048  # rows of a site where nothing is said
 
@@ -52,10 +52,11 @@ class OnSites:
         if self.sample_size is not None:
             require_at_least("sample_size", self.sample_size, 2)
         delta = self.combinatorial_dimension
-        if delta is not None and not 1 <= delta < inf:
-            raise ValueError(f"combinatorial_dimension must be at least 1, got {delta!r}")
+        if delta is not None:
+            require_number("combinatorial_dimension", delta, lambda d: 1 <= d < inf, "at least 1")
         if self.max_rounds is not None:
             require_at_least("max_rounds", self.max_rounds, 1)
+        require_flag("until_certified", self.until_certified)
 
     @property
     def size(self) -> int:

@@ -37,6 +37,8 @@ from widestreet.strategies.base import (
     Situation,
     make_room,
     require_at_least,
+    require_flag,
+    require_number,
 )
 
 _SAMPLE = 1024  # rows to begin with where nothing is said
@@ -93,10 +95,9 @@ class RandSVM:
     until_certified: bool = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.epsilon < inf:
-            raise ValueError(f"epsilon must be positive, got {self.epsilon!r}")
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta must be between 0 and 1, got {self.delta!r}")
+        require_number("epsilon", self.epsilon, lambda e: 0 < e < inf, "positive")
+        require_number("delta", self.delta, lambda d: 0 < d < 1, "between 0 and 1")
+        require_flag("until_certified", self.until_certified)
         if isinstance(self.k, str):
             if self.k != "paper":
                 raise ValueError(f"k must be a number, 'paper' or None, got {self.k!r}")
