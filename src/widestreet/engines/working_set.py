@@ -118,6 +118,7 @@ class WorkingSetEngine:
         self.pair_steps = 0
         self.timings: dict[str, float] = {}
         self._steps_last_round = 0
+        self._moved = False  # whether the last newcomers changed anything
         self._caution = _BOLD  # when surveys skip rows
         self._newcomers = 0  # since scores were looked at
         self._tired = False  # whether the last solve was given up
@@ -160,21 +161,25 @@ class WorkingSetEngine:
             # 1) propose
             situation = self._situation(survey, violation)
             proposal = self.search.propose(situation, self.rng)
+            size = self.work.size
             self._exchange(proposal)
             # 2) solve, 3) publish
             self._solve_working_set(proposal.inner_tol)
+            if len(proposal.add):
+                self._moved = self._steps_last_round > 0
             self._publish()
             self._doubt(violation)
             # 4) survey
             survey = self._survey(proposal.survey)
             violation = self._violation(survey)
             looked = len(situation.violators) == 0 and survey.scanned > 0  # and did nothing else
+            grown = self.work.size > size
             situation = self._situation(survey, violation)
             self._record(survey, violation, self.search.observe(situation))
             # 5) finish?
             if self.search.enough(situation):
                 return "approximate"
-            stuck = self._tired or self._stuck(violation, looked)
+            stuck = self._tired or self._stuck(violation, looked or grown)
             if not stuck and not self.search.finished(situation):
                 continue
             if not stuck and self._still_violates():
@@ -241,6 +246,7 @@ class WorkingSetEngine:
             support=np.asarray(work.beta[:, work.present].any(axis=0)),
             free=np.asarray(work.free().any(axis=0)),
             newest=work.entered[work.present] == work.admissions,
+            moved=self._moved,
             slack=work.slack(self.model.bias),
             violators=survey.ids,
             excess=survey.violation,
@@ -422,17 +428,18 @@ class WorkingSetEngine:
         self.fleet.use_double()
         self.work.use_double()
 
-    def _stuck(self, violation: float, looked: bool) -> bool:
+    def _stuck(self, violation: float, busy: bool) -> bool:
         """Whether neither the objective nor the violation has moved for some rounds.
 
-        A round that only looked at more rows has not failed to move them.
+        A round that only looked at more rows, or that has more of them in the working set, was
+        busy: it has not failed to move them.
         """
         objective = self._linear - 0.5 * self._norm
         gained = objective - self._best_objective > _NO_GAIN * abs(objective)
         if gained or violation < 0.9 * self._best_violation:
             self._idle = 0
         else:
-            self._idle += not looked
+            self._idle += not busy
         self._best_objective = max(self._best_objective, objective)
         self._best_violation = min(self._best_violation, violation)
         return self._idle >= _IDLE_ROUNDS

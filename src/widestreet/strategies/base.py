@@ -45,6 +45,10 @@ class Situation:
         Which of them are strictly inside their box.
     newest : ndarray of bool, shape (size,)
         Which of them entered last.
+    moved : bool
+        Whether these changed the solution. If not, all coefficients are at a bound, the bias has
+        an interval to itself, and they violated only its middle: they wait for rows that violate
+        on the other side. Dropped for these, the two would never meet.
     slack : ndarray of shape (size,)
         How far each row of the working set is from violating.
     violators : ndarray
@@ -69,6 +73,7 @@ class Situation:
     support: Bools
     free: Bools
     newest: Bools
+    moved: bool
     slack: Floats
     violators: Ints
     excess: Floats

@@ -162,9 +162,13 @@ class _Search:
         return found
 
     def _drop(self, situation: Situation, newcomers: int, rng: np.random.Generator) -> Bools:
-        """In stage two, one row that is no support vector for each newcomer."""
+        """In stage two, one row that is no support vector for each newcomer.
+
+        None while the last ones wait for a row to move against, which is not published.
+        """
         drop = np.zeros(len(situation.slack), dtype=bool)
-        if self.stage == 2:
+        waiting = self.plan.until_certified and not situation.moved
+        if self.stage == 2 and not waiting:
             idle = np.flatnonzero(~situation.support)
             farthest = np.argsort(-situation.slack[idle], kind="stable")
             drop[idle[farthest[:newcomers]]] = True

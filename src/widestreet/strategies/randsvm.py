@@ -155,9 +155,10 @@ class _Search:
             drop = ~situation.support
             add = _some(situation.violators, self._room(situation), rng)
             return Proposal(drop, add, final, SurveyOrder(rows, final, whole=True, skip=False))
-        self.size = min(situation.capacity, max(self.size, 2 * int(situation.support.sum())))
+        idle = ~situation.support & situation.moved
+        self.size = min(situation.capacity, max(self.size, 2 * int((~idle).sum())))
         newcomers = len(situation.violators)
-        drop = make_room(situation, ~situation.support, self.size, newcomers, rng)
+        drop = make_room(situation, idle, self.size, newcomers, rng)
         stay = len(drop) - int(drop.sum())
         add = self._best(situation, self.size - stay, rng)
         loose = max(final, _LOOSENESS * situation.violation)
