@@ -173,13 +173,13 @@ class WorkingSetEngine:
             survey = self._survey(proposal.survey)
             violation = self._violation(survey)
             looked = len(situation.violators) == 0 and survey.scanned > 0  # and did nothing else
-            grown = self.work.size > size
+            busy = looked or proposal.patient or self.work.size > size
             situation = self._situation(survey, violation)
             self._record(survey, violation, self.search.observe(situation))
             # 5) finish?
             if self.search.enough(situation):
                 return "approximate"
-            stuck = self._tired or self._stuck(violation, looked or grown)
+            stuck = self._tired or self._stuck(violation, busy)
             if not stuck and not self.search.finished(situation):
                 continue
             if not stuck and self._still_violates():

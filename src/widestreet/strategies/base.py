@@ -96,12 +96,16 @@ class Proposal:
         Violation to reach within the working set.
     survey : SurveyOrder
         What to look for afterwards.
+    patient : bool
+        Whether rounds like this one come to an end by themselves, so that gaining nothing is no
+        reason to stop.
     """
 
     drop: Bools
     add: Ints
     inner_tol: float
     survey: SurveyOrder
+    patient: bool = False
 
 
 Notes: TypeAlias = dict[str, Any]

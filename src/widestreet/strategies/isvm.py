@@ -147,7 +147,8 @@ class _Search:
         self._end_stage_one(size, situation.rows)
         inside = np.union1d(situation.ids[~drop], add)
         self._order = self._survey(inside, situation, rng)
-        return Proposal(drop, add, MARGIN * situation.tol, self._order)
+        one_pass = not self.plan.until_certified
+        return Proposal(drop, add, MARGIN * situation.tol, self._order, patient=one_pass)
 
     def _collect(self, found: Ints, situation: Situation) -> Ints:
         """What enters now: as published, nothing before the block is full or the pass over.
