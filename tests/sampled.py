@@ -42,7 +42,9 @@ class Case:
 
 
 @cache
-def case(model: str, kernel: str = "rbf", n: int = 80, *, seed: int = 0) -> Case:
+def case(
+    model: str, kernel: str = "rbf", n: int = 80, *, seed: int = 0, penalty: float = C
+) -> Case:
     """Gaussian rows: two overlapping classes, or a noisy wave."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
@@ -50,7 +52,7 @@ def case(model: str, kernel: str = "rbf", n: int = 80, *, seed: int = 0) -> Case
         y = np.where(X[:, 0] + 0.1 * X[:, 1] ** 2 + 0.2 * rng.normal(size=n) > 0, 1.0, -1.0)
     else:
         y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=n)
-    return _case(X, y, model, kernel, C)
+    return _case(X, y, model, kernel, penalty)
 
 
 @cache

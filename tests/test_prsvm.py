@@ -126,7 +126,7 @@ def notes(found: prsvm.Round) -> dict[str, Any]:
 @pytest.mark.parametrize("model", MODELS)
 def test_every_round_is_the_one_of_the_paper(model, kernel, sites, seed):
     """With so small a dimension violators are doubled nearly always, and copies soon meet."""
-    plan = PRSVM(sites, 45, 1.0, max_rounds=8, until_certified=False)
+    plan = PRSVM(sites, 45, 1.0, max_rounds=5, until_certified=False)
     rounds = assert_same_rounds(case(model, kernel, seed=seed), plan, seed)
     assert rounds[-1].level.max() > 1
     assert max(found.copies.max() for found in rounds) > 1
@@ -139,6 +139,12 @@ def test_it_ends_at_the_optimum(model, sites, seed):
     plan = PRSVM(sites, combinatorial_dimension=2.0, max_rounds=100, until_certified=False)
     rounds = assert_same_rounds(easy(model), plan, seed)
     assert min(len(site.V) for site in rounds[-1].sites) == 0
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_round_where_all_support_vectors_are_at_a_bound(model):
+    plan = PRSVM(2, 45, 1.0, max_rounds=5, until_certified=False)
+    assert_same_rounds(case(model, penalty=0.01), plan, 0)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -18,6 +18,7 @@ from reference.duals import BetaDual
 
 EXACT = 1e-11  # violation to reach: far below any that a decision depends on
 RIDGE = 1e-11  # times the largest diagonal: along flat directions a step goes to the next bound
+SNAP = 1e-10  # of a box
 ATTEMPTS = 1000
 
 
@@ -45,6 +46,7 @@ def solve(K, dual: Any, rows, start: Point | None = None) -> Point:
         beta = _newton(tile, part, beta)
     else:
         raise AssertionError(f"still a violation of {violation}")
+    beta = _at_bounds(part, beta)
     found = np.zeros_like(dual.target)
     found[:, rows] = beta
     return Point(found, _bias(shard.extremes(tile @ beta.sum(axis=0), beta, part)))
@@ -80,6 +82,13 @@ def _newton(K, dual: BetaDual, beta) -> np.ndarray:
     beta = beta.copy()
     beta[layer, row] = np.where(reach <= step, end, beta[layer, row] + step * delta)
     return beta
+
+
+def _at_bounds(dual: BetaDual, beta) -> np.ndarray:
+    """Put what misses a bound by rounding on it: there it would pass for free."""
+    near = SNAP * (dual.upper - dual.lower)
+    beta = np.where(beta - dual.lower <= near, dual.lower, beta)
+    return np.where(dual.upper - beta <= near, dual.upper, beta)
 
 
 def _part(dual: Any, rows) -> BetaDual:
