@@ -1,0 +1,372 @@
+"""Every strategy that samples rows: the same optimum, under the same rules, on every problem."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import FrozenInstanceError, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import widestreet as ws
+from conftest import OF_THREE, TOL
+from fitting import beta_of, build_dual, coefficients, decision, fitted, in_reference_terms
+from machines import assert_same_function, assert_same_objective, data, machine
+from problems import Problem, generate, kernel_matrix, reference_qp, toy_model
+from reference import kernels, kkt
+from reference.duals import MODELS, in_beta_space
+from reference.qp import solve_qp
+from test_manners import Interrupting
+from widestreet.estimators import training
+from widestreet.kernels import RBF
+from widestreet.rows import as_rows
+from widestreet.strategies import ISVM, PRSVM, RSVM, RandSVM
+
+NAMES = {"isvm": ISVM, "randsvm": RandSVM, "rsvm": RSVM, "prsvm": PRSVM}
+SMALL: dict[str, Any] = {  # so small that sampling is all they do
+    "isvm, small": ISVM(sample_size=5, stage_one_size=8),
+    "isvm, blocks": ISVM(block=7),
+    "randsvm, small": RandSVM(sample_size=8),
+    "rsvm, small": RSVM(sample_size=12),
+    "prsvm, small": PRSVM(sites=3, sample_size=12),
+}
+STRATEGIES: dict[str, Any] = {name: name for name in NAMES} | SMALL
+
+every_strategy = pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
+every_small_one = pytest.mark.parametrize("strategy", SMALL.values(), ids=SMALL)
+
+
+def forty() -> list[Problem]:
+    """Of the generated problems that are convex, a quarter: every task, kernel and trait."""
+    convex = [problem for problem in generate() if problem.convex]
+    return [convex[4 * i + i % 4] for i in range(40)]
+
+
+# -- the optimum -------------------------------------------------------------------------------
+
+
+def test_the_forty_are_a_spread():
+    names = np.array([problem.name.split()[1:4] for problem in forty()])
+    everything = np.array([problem.name.split()[1:4] for problem in generate() if problem.convex])
+    for column, all_of_them in zip(names.T, everything.T, strict=True):
+        assert set(column) == set(all_of_them)
+
+
+@every_strategy
+@pytest.mark.parametrize("problem", forty(), ids=lambda problem: problem.name)
+def test_every_strategy_ends_at_the_optimum_of_smo(problem, strategy):
+    model = fitted(problem, strategy=strategy, tol=TOL.violation)
+    again = fitted(problem, strategy=strategy, tol=TOL.violation)
+    best = optimum_of_smo(problem)
+    assert model.certificate_.status == "optimal"
+    assert model.certificate_.dual_objective == pytest.approx(best, rel=TOL.strategies_rel)
+    K, dual, beta = kernel_matrix(problem), in_beta_space(reference_qp(problem)), beta_of(model)
+    assert kkt.feasibility(dual, beta) <= TOL.feasibility
+    assert kkt.kkt_violation(K, dual, beta) <= TOL.violation + kkt.rounding_floor(K, beta)
+    assert kkt.dual_objective(K, dual, beta) == pytest.approx(best, rel=TOL.strategies_rel)
+    assert_rising(model.trace_, kkt.rounding_floor(K, beta) * np.abs(beta).sum())
+    assert_identical(model, again)
+
+
+@cache
+def optimum_of_smo(problem: Problem) -> float:
+    return fitted(problem, strategy="smo", tol=TOL.violation).certificate_.dual_objective
+
+
+def assert_rising(trace, rounding: float = 0.0) -> None:
+    """The dual objective never falls, but for the rounding of its terms."""
+    values = np.array([record.dual_objective for record in trace])
+    assert (np.diff(values) >= -TOL.monotone * np.abs(values).max() - rounding).all()
+
+
+def assert_identical(one, other) -> None:
+    assert np.array_equal(one.support_, other.support_)
+    for name in ("dual_coef_", "intercept_"):
+        first, second = (np.asarray(_dense(getattr(model, name))) for model in (one, other))
+        assert np.array_equal(first, second)
+    for first, second in zip(one.trace_, other.trace_, strict=True):
+        assert replace(first, seconds=0.0, timings={}) == replace(second, seconds=0.0, timings={})
+
+
+def _dense(array):
+    return array.toarray() if sparse.issparse(array) else array
+
+
+@every_strategy
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("model", MODELS)
+def test_all_five_duals_against_the_quadratic_programme(model, weighted, strategy, rng):
+    """Nu and one-class machines too, which do not start at zero; some rows weigh nothing."""
+    weight = rng.choice([0.0, 0.5, 1.0, 2.0], 60) if weighted else None
+    problem, K, qp = toy_model(model, 60, weight=weight)
+    dual = build_dual(model, np.float64(problem.y), C=3.0, weight=weight)
+    settings = ws.SVC(strategy=strategy, tol=TOL.violation, n_jobs=1, random_state=0)._settings()
+    rows = as_rows(problem.X, centred=True)
+    trained = training.train(RBF(0.5), rows, training.Problem(dual), settings, lambda record: None)
+    beta, terms = trained.solution.beta, in_reference_terms(dual)
+    assert trained.certificate.status == "optimal"
+    assert kkt.feasibility(terms, beta) <= TOL.feasibility
+    assert kkt.kkt_violation(K, terms, beta) <= TOL.violation
+    optimum = -solve_qp(qp.Q, qp.p, qp.A, qp.d, qp.upper).objective
+    assert kkt.dual_objective(K, terms, beta) == pytest.approx(optimum, rel=TOL.strategies_rel)
+    assert_rising(trained.solution.trace)
+
+
+@every_strategy
+def test_every_machine_and_every_name(kind, strategy):
+    """Of three classes, pair by pair."""
+    X, y = data(kind, 60)
+    model = machine(kind, strategy=strategy).fit(X, y)
+    smo = machine(kind, strategy="smo").fit(X, y)
+    assert model.certificate_.status == "optimal"
+    assert_same_objective(model, smo)
+    assert_same_function(model, smo, X)
+    assert_identical(model, machine(kind, strategy=strategy).fit(X, y))
+
+
+@every_small_one
+@pytest.mark.parametrize("kind", ["svc", "svr"])
+def test_storage_does_not_change_the_function(kind, strategy):
+    X, y = data(kind, 80)
+    dense = machine(kind, strategy=strategy).fit(X, y)
+    other = machine(kind, strategy=strategy).fit(sparse.csr_matrix(X), y)
+    assert other.certificate_.status == "optimal"
+    assert_same_function(dense, other, X, sparse.csr_matrix(X))
+
+
+@every_small_one
+@pytest.mark.parametrize("kind", ["svc", "svr"])
+def test_a_weight_of_two_is_a_row_twice(kind, strategy, rng):
+    X, y = data(kind, 60)
+    weight = rng.integers(0, 3, 60)
+    weight[:2] = 1
+    one = machine(kind, strategy=strategy).fit(X, y, sample_weight=weight)
+    often = np.repeat(np.arange(60), weight)
+    other = machine(kind, strategy=strategy).fit(X[often], y[often])
+    assert one.certificate_.status == other.certificate_.status == "optimal"
+    assert_same_function(one, other, X)
+
+
+@every_small_one
+def test_two_threads_give_the_same_function(kind, strategy):
+    X, y = data(kind, 60)
+    one, two = (machine(kind, strategy=strategy, n_jobs=n).fit(X, y) for n in (1, 2))
+    assert two.certificate_.status == "optimal"
+    assert_same_function(one, two, X)
+
+
+@every_small_one
+def test_a_start_is_taken_up(kind, strategy):
+    """A warm start at the optimum stays there."""
+    X, y = data(kind, 60)
+    model = machine(kind, strategy=strategy, warm_start=True).fit(X, y)
+    before = decision(model, X)
+    model.fit(X, y)
+    assert model.certificate_.status == "optimal"
+    assert np.abs(decision(model, X) - before).max() <= TOL.decision
+
+
+# -- as published ------------------------------------------------------------------------------
+
+PUBLISHED: dict[str, Any] = {
+    "isvm": ISVM(sample_size=5, stage_one_size=8, scan_fraction=0.5, until_certified=False),
+    "randsvm": RandSVM(sample_size=12, until_certified=False),
+    "rsvm": RSVM(sample_size=12, max_rounds=3, until_certified=False),
+    "prsvm": PRSVM(sites=3, sample_size=12, max_rounds=3, until_certified=False),
+}
+
+
+@pytest.mark.parametrize("strategy", PUBLISHED.values(), ids=PUBLISHED)
+@pytest.mark.parametrize("kind", ["svc", "svr", "svc" + OF_THREE])
+def test_an_approximation_is_called_so_and_certified(kind, strategy):
+    """Without a warning: it is what was asked for. The certificate bounds how far it is off."""
+    X, y = data(kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = machine(kind, strategy=strategy).fit(X, y)
+    assert model.certificate_.status == "approximate"
+    assert model.certificate_.kkt_violation > model.tol
+    smo = machine(kind, strategy="smo").fit(X, y)
+    for rough, exact in zip(model.certificates_, smo.certificates_, strict=True):
+        assert rough.dual_objective <= exact.dual_objective <= rough.primal_objective
+    assert_identical(model, machine(kind, strategy=strategy).fit(X, y))
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [RandSVM(until_certified=False), RSVM(until_certified=False)],
+    ids=["randsvm", "rsvm"],
+)
+@pytest.mark.parametrize("kind", ["svc", "svr"])
+def test_a_published_fit_without_violators_is_optimal(kind, strategy):
+    X, y = data(kind)
+    model = machine(kind, strategy=strategy).fit(X, y)  # all rows are one sample
+    assert model.certificate_.status == "optimal"
+    assert_same_function(model, machine(kind, strategy="smo").fit(X, y), X)
+
+
+@pytest.mark.parametrize("strategy", [RSVM, PRSVM])
+@pytest.mark.parametrize("kind", ["nu_svc", "nu_svr", "one_class"])
+def test_published_samples_of_nu_problems_are_refused(kind, strategy):
+    X, y = data(kind)
+    with pytest.raises(
+        ValueError, match=rf"{strategy.__name__}.*nu.*leave until_certified at True"
+    ):
+        machine(kind, strategy=strategy(until_certified=False)).fit(X, y)
+
+
+@pytest.mark.parametrize("k", [5, "paper"])
+@pytest.mark.parametrize("kind", ["svc", "svr"])
+def test_randsvm_stops_at_k_even_when_it_may_improve(kind, k):
+    strategy = RandSVM(k=k, epsilon=4.0, sample_size=20)
+    model = machine(kind, strategy=strategy).fit(*data(kind))
+    assert model.certificate_.status == "approximate"
+    assert model.trace_[-1].n_sv >= strategy.bound(120)
+    assert model.trace_[-1].notes["ended"] == "k"
+
+
+# -- limits ------------------------------------------------------------------------------------
+
+
+@every_small_one
+def test_max_iter_limits_pair_steps(kind, strategy):
+    X, y = data(kind, 60)
+    model = machine(kind, max_iter=20, strategy=strategy)
+    with pytest.warns(ConvergenceWarning, match=r"iteration_limit.*gap.*max_iter"):
+        model.fit(X, y)
+    assert model.certificate_.status == "iteration_limit"
+    assert 0 < np.max(model.n_iter_) <= 20
+    enough = machine(kind, max_iter=10**6, strategy=strategy).fit(X, y)
+    assert_same_function(enough, machine(kind, strategy=strategy).fit(X, y), X)
+
+
+@every_small_one
+@pytest.mark.parametrize("kind", ["svc", "nu_svr", "svc" + OF_THREE])
+def test_max_time_ends_a_fit(kind, strategy):
+    """With a kernel so slow that nothing else takes time."""
+
+    def slow(A, B):
+        time.sleep(0.04)
+        return kernels.matrix("rbf", A, B, gamma=0.5)
+
+    model = machine(kind, kernel=slow, max_time=0.15, strategy=strategy)
+    with pytest.warns(ConvergenceWarning, match=r"time_limit.*max_time"):
+        model.fit(*data(kind, 60))
+    assert model.certificate_.status == "time_limit"
+    assert np.isfinite(decision(model, data(kind, 60)[0])).all()
+
+
+@every_small_one
+def test_an_interrupt_leaves_a_model(kind, strategy):
+    X, y = data(kind, 60)
+    whole = Interrupting(None)
+    machine(kind, kernel=whole, strategy=strategy).fit(X, y)
+    for at in (1, 2, 3, whole.calls // 2, whole.calls):
+        model = machine(kind, kernel=Interrupting(at), strategy=strategy, on_interrupt="keep")
+        with pytest.warns(ConvergenceWarning, match=r"interrupted.*(gap|certify)"):
+            model.fit(X, y)
+        assert model.certificate_.status == "interrupted"
+        assert np.isfinite(decision(model, X)).all()
+        if kind in ("svc", "svr"):
+            assert np.abs(coefficients(model)).max(initial=0.0) <= model.C
+            assert abs(coefficients(model).sum()) <= TOL.feasibility * model.C * len(y)
+
+
+@every_small_one
+def test_an_interrupt_is_raised_by_default(strategy):
+    model = machine("svc", kernel=Interrupting(4), strategy=strategy)
+    with (
+        pytest.warns(ConvergenceWarning, match="interrupted"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        model.fit(*data("svc", 60))
+    assert model.certificate_.status == "interrupted"
+
+
+@every_small_one
+@pytest.mark.parametrize("kind", ["svc", "svr", "nu_svc"])
+def test_a_small_memory_is_enough(kind, strategy):
+    """There is room for fewer rows than are support vectors."""
+    X, y = data(kind, 700)
+    with pytest.raises(ValueError, match="max_memory") as caught:
+        machine(kind, strategy=strategy, max_memory=1).fit(X, y)
+    least = int(str(caught.value).split("at least ")[1].split(" ")[0].replace(",", ""))
+    tight = {"C": 0.1} if kind != "nu_svc" else {"nu": 0.6}
+    model = machine(kind, strategy=strategy, max_memory=least, tol=1e-5, **tight).fit(X, y)
+    assert model.certificate_.status == "optimal"
+    smo = machine(kind, strategy="smo", **tight).fit(X, y)
+    sets = [record.working_set for record in model.trace_ if "site" not in record.notes]
+    assert len(smo.support_) > max(sets, default=0)  # samples have working sets of their own
+    best = smo.certificate_.dual_objective
+    assert model.certificate_.dual_objective == pytest.approx(best, rel=TOL.strategies_rel)
+
+
+# -- parameters --------------------------------------------------------------------------------
+
+BAD: dict[type, dict[str, list[Any]]] = {
+    ISVM: {
+        "sample_size": [0, -1, 1.5, "59", None, True],
+        "stage_one_size": [0, 1, 2.5, None],
+        "scan_fraction": [-1, 2, 1.001, np.nan, "all", None],
+        "block": [0, -3, 1.5, None],
+        "until_certified": ["no", None, 2],
+    },
+    RandSVM: {
+        "epsilon": [0, -0.2, np.inf, np.nan, "small", None],
+        "delta": [0, 1, 2, -0.1, np.nan, "small", None],
+        "k": [0, -1, 1.5, "x", "Paper", True],
+        "sample_size": [0, 1, 2.5, "many"],
+        "until_certified": ["no", None, 2],
+    },
+    RSVM: {
+        "sample_size": [0, 1, 2.5, "many"],
+        "combinatorial_dimension": [0, 0.5, -1, np.nan, np.inf, "three"],
+        "max_rounds": [0, -1, 1.5, "many"],
+        "until_certified": ["no", None, 2],
+    },
+}
+BAD[PRSVM] = BAD[RSVM] | {"sites": [0, -1, 1.5, "all", None]}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "name", "value"),
+    [(make, name, value) for make in BAD for name in BAD[make] for value in BAD[make][name]],
+)
+def test_a_bad_parameter_is_named(strategy, name, value):
+    with pytest.raises(ValueError, match=rf"^{name} must be .*got"):
+        strategy(**{name: value})
+
+
+@pytest.mark.parametrize("make", NAMES.values(), ids=NAMES)
+def test_strategies_are_frozen_values(make):
+    assert make() == make()
+    assert hash(make()) == hash(make())
+    assert make(sample_size=100) != make()
+    assert replace(make(), sample_size=100) == make(sample_size=100)
+    with pytest.raises(FrozenInstanceError):
+        make().sample_size = 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_the_strategy_with_its_defaults(name):
+    X, y = data("svc", 60)
+    by_name, by_object = (machine("svc", strategy=s).fit(X, y) for s in (name, NAMES[name]()))
+    assert_identical(by_name, by_object)
+
+
+def test_a_search_has_no_memory_of_the_last_one():
+    strategy = ISVM(sample_size=5)
+    X, y = data("svc", 60)
+    one, other = (machine("svc", strategy=strategy).fit(X, y) for _ in range(2))
+    assert_identical(one, other)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unknown_name_is_told_the_known_ones(name):
+    with pytest.raises(ValueError, match=rf"'{name}'"):
+        machine("svc", strategy="best").fit(*data("svc", 60))
