@@ -6,6 +6,7 @@
     python -m benchmarks scan         the fused scan against the NumPy expression for it
     python -m benchmarks grid         C and gamma, with and without warm starts
     python -m benchmarks strategies   every strategy of ours on the same data
+    python -m benchmarks online       rows that come and go, against refits
 
 `widestreet race` is the first of these. One file in `solvers/` per library, one in `data/` per data
 set: to add one, add a file. A measurement is a process of its own (`measure.py`), the plan says

@@ -10,7 +10,7 @@ from pathlib import Path
 from widestreet.cli.race import configure as configure_race
 
 from . import __doc__ as summary
-from . import grid, race, scan, strategies
+from . import grid, online, race, scan, strategies
 from .discovery import invited, solvers, tasks
 from .plan import Leg
 from .records import Job, Record, Store
@@ -70,6 +70,7 @@ def main() -> int:
     configure_race(commands.add_parser("race"))
     configure_run(commands.add_parser("run"))
     strategies.configure(commands.add_parser("strategies"))
+    online.configure(commands.add_parser("online"))
     for name in ("list", "scan", "grid"):
         commands.add_parser(name)
     options = parser.parse_args()
@@ -77,6 +78,8 @@ def main() -> int:
         return race.main(options)
     if options.command == "run":
         return run(options)
+    if options.command == "online":
+        return online.main(options)
     if options.command == "strategies":
         return strategies.main(options, tell)
     if options.command == "list":

@@ -325,7 +325,7 @@ class _Walker:
         self.store, self.members = machine._store, exact.members
         legs = []
         stops = self._stops(low, high)
-        with limited_blas(machine._store.threads):
+        with limited_blas(1):
             for start, stop in zip([low, *stops], stops, strict=False):
                 segments: list[Segment] = []
                 exact.path.follow(ends_of(self.dual(stop)), observe=segments.append)

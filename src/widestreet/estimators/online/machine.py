@@ -104,7 +104,7 @@ class OnlineMachine(KernelMachine):
             touched.added = new
             gone = self._oldest(store.n - self.max_rows) if self.max_rows is not None else new[:0]
             self._let_go(gone, touched)
-            with limited_blas(settings.threads):
+            with limited_blas(1):
                 self._arrange(new, settings)
         self._close(gone)
         return self
@@ -164,7 +164,7 @@ class OnlineMachine(KernelMachine):
         """
         gone = self._find(ids)
         settings = self._settings()
-        with self._change() as touched, limited_blas(settings.threads):
+        with self._change() as touched, limited_blas(1):
             self._let_go(gone, touched)
             self._arrange(gone[:0], settings)
         self._close(gone)
@@ -189,7 +189,7 @@ class OnlineMachine(KernelMachine):
         weight = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), rows.shape)
         weight = checks.check_weight(np.ascontiguousarray(weight), len(rows))
         settings = self._settings()
-        with self._change() as touched, limited_blas(settings.threads):
+        with self._change() as touched, limited_blas(1):
             touched.reweigh(self._store, rows)
             self._store.weight[rows] = weight * self._factor_of(rows)
             self._arrange(rows[:0], settings)
@@ -321,10 +321,9 @@ class OnlineMachine(KernelMachine):
             Decision values of classifiers and one-class machines, predictions of regressions, in
             order of arrival.
         """
-        settings = self._settings()
         check_is_fitted(self, "_store")
         self._present()
-        with limited_blas(settings.threads):
+        with limited_blas(1):
             values = self._left_out()
         return values[np.argsort(self._store.ids, kind="stable")]
 
@@ -332,7 +331,7 @@ class OnlineMachine(KernelMachine):
         """All problems, found anew if a change went wrong. Sets: problems."""
         if not self._problems:
             settings = self._settings()
-            with limited_blas(settings.threads):
+            with limited_blas(1):
                 self._arrange(np.zeros(0, dtype=np.int64), settings)
             self._publish()
         return self._problems.values()
