@@ -549,6 +549,22 @@ NB_MODULE(_core, m) {
           },
           "B"_a.noconvert())
       .def(
+          "solve_bordered",
+          [](const Factor& self, Array1<const double> first, Array1<const double> second,
+             Array1<const uint8_t> group, double sigma, Array1<double> x, Array1<double> m) {
+            const size_t k = size_t(self.size()), groups = second.shape(0);
+            require(first.shape(0) == k && group.shape(0) == k && x.shape(0) == k,
+                    "one value per row is needed");
+            require(m.shape(0) == groups, "one value per group is needed");
+            for (size_t i = 0; i < k; ++i)
+              require(group.data()[i] < groups, "there is no such group");
+            nb::gil_scoped_release release;
+            self.solve_bordered(first.data(), second.data(), group.data(), int(groups), sigma,
+                                x.data(), m.data());
+          },
+          "first"_a.noconvert(), "second"_a.noconvert(), "group"_a.noconvert(), "sigma"_a,
+          "x"_a.noconvert(), "m"_a.noconvert())
+      .def(
           "append",
           [](Factor& self, Array1<const double> row, double own, double least) {
             require(int64_t(row.shape(0)) == self.size(), "one value per row is needed");

@@ -21,6 +21,50 @@ void Factor::solve(char transposed, double* B, int64_t columns) const {
     trsv()(&uplo, &transposed, &diagonal, &size, A, &lda, B + j * size_, &stride);
 }
 
+void Factor::solve_bordered(const double* first, const double* second, const uint8_t* group,
+                            int groups, double sigma, double* x, double* m) const {
+  // (K + sigma A'A) x + A'm = first + sigma A' second =: r and A x = second, so that with
+  // Y = L^-1 A' and z = L^-1 r:  Y'Y m = Y'z - second  and  x = L'^-1 (z - Y m).
+  std::vector<double> Y(groups * size_);
+  std::vector<double> square(groups * groups), right(groups);
+  std::vector<char> present(groups);
+  for (int64_t i = 0; i < size_; ++i) {
+    x[i] = first[i] + sigma * second[group[i]];
+    Y[group[i] * size_ + i] = 1.0;
+    present[group[i]] = 1;
+  }
+  forward(x, 1);
+  forward(Y.data(), groups);
+  for (int g = 0; g < groups; ++g) {
+    const double* y = Y.data() + g * size_;
+    right[g] = -second[g];
+    for (int64_t i = 0; i < size_; ++i) right[g] += y[i] * x[i];
+    for (int h = 0; h <= g; ++h) {
+      double sum = 0;
+      for (int64_t i = 0; i < size_; ++i) sum += y[i] * Y[h * size_ + i];
+      square[g * groups + h] = square[h * groups + g] = sum;
+    }
+  }
+  // Elimination, in order: the matrix is positive definite over the groups that are present.
+  for (int g = 0; g < groups; ++g) {
+    if (!present[g]) continue;
+    for (int h = g + 1; h < groups; ++h) {
+      const double part = square[h * groups + g] / square[g * groups + g];
+      for (int j = g; j < groups; ++j) square[h * groups + j] -= part * square[g * groups + j];
+      right[h] -= part * right[g];
+    }
+  }
+  for (int g = groups - 1; g >= 0; --g) {
+    m[g] = 0;
+    if (!present[g]) continue;
+    for (int h = g + 1; h < groups; ++h) right[g] -= square[g * groups + h] * m[h];
+    m[g] = right[g] / square[g * groups + g];
+  }
+  for (int g = 0; g < groups; ++g)
+    for (int64_t i = 0; i < size_; ++i) x[i] -= m[g] * Y[g * size_ + i];
+  backward(x, 1);
+}
+
 void Factor::reserve(int64_t room) {
   if (room <= room_) return;
   room = std::max(room, room_ + room_ / 2 + 16);

@@ -22,6 +22,11 @@ class Factor {
   void forward(double* B, int64_t columns) const { solve('N', B, columns); }
   void backward(double* B, int64_t columns) const { solve('T', B, columns); }
 
+  // Solves [K A'; A 0] [x; m] = [first; second] where L L' = K + sigma A'A and A_gi = 1 if row i
+  // belongs to group g. Groups without a row get m = 0. Sets: x (size() values), m (`groups`).
+  void solve_bordered(const double* first, const double* second, const uint8_t* group, int groups,
+                      double sigma, double* x, double* m) const;
+
   // Adds a row to A, given its values against the rows there are and its own. Its pivot is what is
   // left of its own value when all that those rows explain is taken away; below `least` times that
   // value nothing is added. Returns the pivot.

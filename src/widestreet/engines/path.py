@@ -60,6 +60,7 @@ _TANGLED = 300  # in a row, after which ties are broken by force
 _APART = 1e-9  # of the targets' scale, by which they are
 _NEARLY = 1e-9  # part of the way at the end of which nothing may be left to move
 _NO_WAY = 1e-13  # steps shorter than this do not count as such
+_NOTHING = 1e-12  # of the change of a box: what a total need not change by
 _NOISE = 1e-13  # of the terms of a slope: what may be rounding
 _END = 1e-14  # what is left of the way when it is over
 _REFRESH = 500  # events after which all scores are computed anew
@@ -370,22 +371,10 @@ class Path:
 
         With M = K_SS + sigma A'A: M x + A'm = first + sigma A' second, and A x = second.
         """
+        x, m = np.empty(len(self.free)), np.empty(self.groups)
         group = self.group[self.free_variables]
-        right = np.empty((1 + self.groups, len(group)))
-        right[0] = first + self._sigma * second[group]
-        right[1:] = group == np.arange(self.groups)[:, None]
-        present = right[1:].any(axis=1) if len(group) else np.zeros(self.groups, dtype=bool)
-        self._factor.forward(right)
-        base, Y = right[0], right[1:]
-        m = np.zeros(self.groups)
-        if present.all():
-            m[:] = _solve_small(Y @ Y.T, Y @ base - second)
-        elif present.any():
-            [g] = np.flatnonzero(present)
-            m[g] = (Y[g] @ base - second[g]) / (Y[g] @ Y[g])
-        x = np.ascontiguousarray((base - m @ Y)[None])
-        self._factor.backward(x)
-        return x[0], m
+        self._factor.solve_bordered(first, second, group, self._sigma, x, m)
+        return x, m
 
     def _sums(self) -> Floats:
         """Sum of beta over each group."""
@@ -570,6 +559,7 @@ class _Walk:
         self.d_lower = _way(path.lower, ends.lower)
         self.d_upper = _way(path.upper, ends.upper)
         self.d_total = _way(path.total, ends.total)
+        self._widest = max(1.0, float(np.abs(self.d_upper).max(initial=0.0)))
         self._seat()
         self._carry()
 
@@ -680,12 +670,10 @@ class _Walk:
     def _without_free(self, second: Floats) -> int | None:
         """A group whose total must change without a free variable to do it."""
         path = self.path
-        present = np.zeros(path.groups, dtype=bool)
-        present[path.group[path.free_variables]] = True
-        scale = max(1.0, float(np.abs(self.d_upper).max(initial=0.0)))
-        for g in range(path.groups):
-            if not present[g] and abs(second[g]) > 1e-12 * scale:
-                return g
+        members = np.bincount(path.group[path.free_variables], minlength=path.groups)
+        for g in np.flatnonzero(members == 0).tolist():
+            if abs(second[g]) > _NOTHING * self._widest:
+                return int(g)
         return None
 
     def _movable(self) -> Bools:
@@ -738,18 +726,11 @@ class _Walk:
         for to, bound in ((LOWER, path.lower), (UPPER, path.upper)):
             there = path.place == to
             path.beta[there] = bound[there]
-        for variable in [v for v in path.free if path.upper[v] == path.lower[v]]:
+        free = path.free_variables
+        for variable in free[path.upper[free] == path.lower[free]].tolist():
             path._remove(path.free.index(variable), LOWER)
         path.correct()
         np.clip(path.beta, path.lower, path.upper, out=path.beta)  # rounding may have led outside
-
-
-def _solve_small(A: Floats, b: Floats) -> Floats:
-    """Solve a system of one or two equations."""
-    if len(b) == 1:
-        one: Floats = b / A[0, 0]
-        return one
-    return np.asarray(np.linalg.solve(A, b), dtype=np.float64)
 
 
 def closed(n: int, rows: Ints) -> Ints:
