@@ -371,8 +371,8 @@ def _svr_dual(C: float, epsilon: float, y: Floats, weight: Floats) -> Dual:
     return eps_svr(y, C * weight, epsilon)
 
 
-def _nu_svr_dual(C: float, nu: float, y: Floats, weight: Floats) -> Dual:
-    return nu_svr(y, C, nu, weight)
+def _nu_svr_dual(C: float, nu: float, mean: bool, y: Floats, weight: Floats) -> Dual:
+    return nu_svr(y, C / float(weight.sum()) if mean else C, nu, weight)
 
 
 def _one_class_dual(nu: float, target: Floats, weight: Floats) -> Dual:
@@ -520,6 +520,10 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
         below.
     C : float, default=1.0
         Price of a residual beyond the tube.
+    scaling : {"libsvm", "schoelkopf"}, default="libsvm"
+        What C means: the price of a residual, as everywhere else, or that of their mean, C divided
+        by the sum of the weights, as in the papers that introduced the machine. Then every row
+        that comes makes all others cheaper.
     kernel : {"rbf", "linear", "poly", "laplacian"} or callable, default="rbf"
         It must be positive semidefinite.
     degree : int, default=3
@@ -561,6 +565,7 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
         gamma: float | str = "scale",
         coef0: float = 0.0,
         tol: float = 1e-8,
+        scaling: str = "libsvm",
         max_rows: int | None = None,
         random_state: Any = None,
         max_memory: int | float | str | None = None,
@@ -573,13 +578,18 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
         self.gamma = gamma
         self.coef0 = coef0
         self.tol = tol
+        self.scaling = scaling
         self.max_rows = max_rows
         self.random_state = random_state
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        checks.require_choice("scaling", self.scaling, ("libsvm", "schoelkopf"))
+
     def _make(self, key: Any) -> MakeDual:
-        return partial(_nu_svr_dual, float(self.C), float(self.nu))
+        return partial(_nu_svr_dual, float(self.C), float(self.nu), self.scaling == "schoelkopf")
 
 
 class OnlineOneClassSVM(OnlineMachine, OneClassSVM):
