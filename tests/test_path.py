@@ -11,7 +11,7 @@ from conftest import TOL
 from fitting import in_reference_terms
 from reference import kernels, kkt
 from widestreet import duals
-from widestreet.engines import path as engine
+from widestreet.engines import walk
 from widestreet.engines.path import Ends, NoSolution, Path, closed
 
 MODELS = ("c_svc", "eps_svr", "nu_svr", "one_class", "nu_svc")
@@ -190,7 +190,7 @@ def test_says_where_there_is_no_solution():
 
 def test_ties_are_pulled_apart_and_put_back(monkeypatch):
     """With no patience for steps of length zero the second path must do."""
-    monkeypatch.setattr(engine, "_TANGLED", 2)
+    monkeypatch.setattr(walk, "_TANGLED", 2)
     pulled = 0
     for seed in range(6):
         world = World("nu_svc", "linear", seed)

@@ -1,0 +1,209 @@
+"""The free variables of a path: their kernel values with all rows, and the factor of their system.
+
+The factor is that of M = K_SS + sigma A_S'A_S, where A_gv = 1 if variable v belongs to group g.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg import cython_blas
+
+from widestreet import _core
+from widestreet.arrays import Bools, Bytes, Floats, Ints
+
+_core.use_trsv(cython_blas.__pyx_capi__["dtrsv"])
+
+FLAT = 1e-12  # of its own curvature: what a variable must add to enter
+_AHEAD = 1.5  # times what is needed: room that arrays get when they grow
+
+
+class FreeSet:
+    """Free variables, in the order in which they came.
+
+    Parameters
+    ----------
+    rows : int
+    layers : int
+        Variables per row.
+    sigma : float
+        Of the size of the kernel values.
+
+    Attributes
+    ----------
+    members : list of int
+        Variables.
+    """
+
+    def __init__(self, rows: int, layers: int, sigma: float) -> None:
+        self.n, self.layers, self.sigma = rows, layers, sigma
+        self.members: list[int] = []
+        self._group: list[int] = []
+        self._slot: list[int] = []  # column of `held` of each of them
+        self._held: Floats = np.zeros((rows, 16))
+        self._factor = _core.Factor()
+        self._arrays: tuple[Ints, Bytes] | None = None
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def copy(self) -> FreeSet:
+        """Another one of the same variables."""
+        other = copy(self)
+        other.members, other._group = self.members.copy(), self._group.copy()
+        other._slot, other._held = self._slot.copy(), self._held.copy()
+        other._factor = self._factor.copy()
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        L = np.empty((self._factor.size, self._factor.size))
+        self._factor.store(L)
+        return vars(self) | {"_factor": L}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._factor = _core.Factor()
+        self._factor.load(state["_factor"])
+
+    # -- who is there ------------------------------------------------------------------------------
+
+    def _both(self) -> tuple[Ints, Bytes]:
+        if self._arrays is None:
+            self._arrays = (
+                np.array(self.members, dtype=np.int64),
+                np.array(self._group, dtype=np.uint8),
+            )
+        return self._arrays
+
+    @property
+    def variables(self) -> Ints:
+        """The variables, as an array."""
+        return self._both()[0]
+
+    @property
+    def group(self) -> Bytes:
+        """The group of each."""
+        return self._both()[1]
+
+    @property
+    def rows(self) -> Ints:
+        """The row of each."""
+        return self.variables // self.layers
+
+    def place(self, variable: int) -> int:
+        """Where a variable stands among the others."""
+        return self.members.index(variable)
+
+    def column(self, at: int) -> Floats:
+        """Kernel values of all rows with that of a variable."""
+        return self._held[: self.n, self._slot[at]].copy()
+
+    def values(self, row: int) -> Floats:
+        """Kernel values of a row with those of all variables."""
+        found: Floats = self._held[row, self._slot]
+        return found
+
+    # -- who comes and goes ------------------------------------------------------------------------
+
+    def load(self, variables: Ints, group: Bytes, K: Floats) -> bool:
+        """Let many enter at once, unless they are too much alike: then nobody does.
+
+        Parameters
+        ----------
+        variables, group : ndarray
+        K : ndarray of shape (n, len(variables))
+            Kernel values of all rows with theirs.
+        """
+        rows = variables // self.layers
+        same = group[:, None] == group
+        M = K[rows] + self.sigma * same
+        L, info = linalg.lapack.dpotrf(M, lower=True, clean=True)
+        if info != 0 or not (np.diag(L) ** 2 > FLAT * np.diag(M)).all():
+            return False
+        self._factor.load(np.ascontiguousarray(L.T))
+        self.members, self._group = variables.tolist(), group.tolist()
+        self._slot, self._arrays = list(range(len(variables))), None
+        self._held = np.zeros((self.n, int(_AHEAD * len(variables)) + 16))
+        self._held[:, : len(variables)] = K
+        return True
+
+    def append(self, variable: int, group: int, own: float, column: Floats) -> bool:
+        """Let a variable enter, unless it adds no curvature."""
+        same = self.group == group
+        own += self.sigma
+        pivot = self._factor.append(column[self.rows] + self.sigma * same, own, FLAT)
+        if not pivot > FLAT * own:
+            return False
+        slot = len(self.members)
+        self._reserve(len(self._held), slot + 1)
+        self._held[: self.n, slot] = column
+        self.members.append(variable)
+        self._group.append(group)
+        self._slot.append(slot)
+        self._arrays = None
+        return True
+
+    def remove(self, at: int) -> int:
+        """Let a variable go; returns which one."""
+        variable, slot = self.members.pop(at), self._slot.pop(at)
+        self._group.pop(at)
+        self._arrays = None
+        self._factor.remove(at)
+        last = len(self.members)
+        if slot != last:
+            self._held[:, slot] = self._held[:, last]
+            self._slot[self._slot.index(last)] = slot
+        return variable
+
+    def _reserve(self, rows: int, slots: int) -> None:
+        """Sets: held, with room for so many."""
+        if rows <= len(self._held) and slots <= self._held.shape[1]:
+            return
+        height, width = len(self._held), self._held.shape[1]
+        if rows > height:
+            height = int(_AHEAD * rows) + 16
+        if slots > width:
+            width = int(_AHEAD * slots) + 16
+        held = np.zeros((height, width))
+        k = len(self.members)
+        held[: self.n, :k] = self._held[: self.n, :k]
+        self._held = held
+
+    def extend(self, values: Floats) -> None:
+        """More rows, with their kernel values with those of the variables."""
+        m = len(values)
+        self._reserve(self.n + m, 1)
+        self._held[self.n : self.n + m, self._slot] = values
+        self.n += m
+
+    def rearrange(self, order: Ints) -> None:
+        """Rows have other places: which one now stands where."""
+        moved = np.flatnonzero(order != np.arange(len(order)))
+        self._held[moved] = self._held[order[moved]]
+        now = dict(zip(order.tolist(), range(len(order)), strict=True))
+        d = self.layers
+        self.members = [now[v // d] * d + v % d for v in self.members]
+        self._arrays, self.n = None, len(order)
+
+    # -- what they are for -------------------------------------------------------------------------
+
+    def solve(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
+        """Solve [K_SS A_S'; A_S 0] [x; m] = [first; second]; groups of nobody get 0."""
+        x, m = np.empty(len(self.members)), np.empty(len(second))
+        self._factor.solve_bordered(first, second, self.group, self.sigma, x, m)
+        return x, m
+
+    def spread(self, change: Floats) -> Floats:
+        """What changes of the variables do to the scores of all rows."""
+        weights = np.zeros(len(self.members))
+        weights[self._slot] = change
+        moved: Floats = self._held[: self.n, : len(weights)] @ weights
+        return moved
+
+    def present(self, groups: int) -> Bools:
+        """Which groups have a variable here."""
+        found: Bools = np.bincount(self.group, minlength=groups) > 0
+        return found
