@@ -93,7 +93,7 @@ def _gaps(records: list[Record]) -> Any:
                 handles[name] = panel.loglog(times, gaps, **_style(name))[0]
         _label_times(panel)
         panel.set_title(f"{data}, {rows:,} rows", fontsize=10)
-        _tidy(panel)
+        tidy(panel)
     for panel in panels.flat[len(shown) :]:
         panel.axis("off")
     figure.supxlabel("time to fit, s", fontsize=10)
@@ -129,11 +129,11 @@ def _growth(records: list[Record], data: str, what: str, label: str) -> Any:
     panel.set_xlabel(f"rows of {data}")
     panel.set_ylabel(label)
     panel.legend(frameon=False, fontsize=9)
-    _tidy(panel)
+    tidy(panel)
     return figure
 
 
-def _tidy(panel: Any) -> None:
+def tidy(panel: Any) -> None:
     panel.grid(which="major", color="#dddddd", linewidth=0.6)
     panel.set_axisbelow(True)
     panel.spines[["top", "right"]].set_visible(False)

@@ -38,7 +38,7 @@ def write(records: list[Record], machine: dict[str, str], page: Path, beside: Pa
     records = in_order(records)
     pictures = plots.draw(records, beside)
     _csv(records, beside / "results.csv")
-    where = _relative(beside, page)
+    where = relative(beside, page)
     links = {name: f"![{title}]({where}{name})" for name, title in pictures.items()}
     page.write_text(text(records, machine, links))
 
@@ -49,7 +49,7 @@ def write_json(records: list[Record], machine: dict[str, str], path: Path) -> No
     path.write_text(json.dumps(known, indent=1))
 
 
-def _relative(folder: Path, page: Path) -> str:
+def relative(folder: Path, page: Path) -> str:
     """How the page reaches the folder, with a slash unless it is the same."""
     if folder.resolve() == page.parent.resolve():
         return ""

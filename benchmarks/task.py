@@ -84,6 +84,6 @@ def part(X: Any, y: Any, rows: int, test_rows: int = TEST_ROWS) -> Split:
     return Split(X[train], y[train], X[test], y[test])
 
 
-def given(X: Any, y: Any, X_test: Any, y_test: Any, rows: int) -> Split:
+def given(X: Any, y: Any, X_test: Any, y_test: Any, rows: int, test_rows: int = TEST_ROWS) -> Split:
     """The training and test rows of the publisher, or fixed random subsets of them."""
-    return Split(*some(X, y, rows), *some(X_test, y_test, TEST_ROWS))
+    return Split(*some(X, y, rows), *some(X_test, y_test, test_rows))

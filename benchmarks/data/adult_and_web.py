@@ -8,15 +8,15 @@ from __future__ import annotations
 from functools import partial
 
 from ..files import svmlight
-from ..task import Split, Task, given
+from ..task import TEST_ROWS, Split, Task, given
 
 
-def load(name: str, features: int, dense: bool, n: int) -> Split:
+def load(name: str, features: int, dense: bool, n: int, test_rows: int = TEST_ROWS) -> Split:
     found = []
     for file in (name, f"{name}.t"):
         X, y = svmlight(file, features)
         found += [X.toarray() if dense else X, y]
-    return given(found[0], found[1], found[2], found[3], n)
+    return given(found[0], found[1], found[2], found[3], n, test_rows)
 
 
 def pair(name: str, features: int, rows: int, gamma: float, C: float) -> list[Task]:

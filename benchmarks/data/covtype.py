@@ -37,12 +37,18 @@ def rows() -> tuple[Any, Any]:
     return X, y
 
 
-def load(label: int, n: int) -> Split:
-    """One class against the rest; the columns are scaled over all rows."""
+def scaled() -> tuple[Any, Any]:
+    """The same with each column scaled to [0, 1] over all rows."""
     X, y = rows()
     low, high = X.min(axis=0), X.max(axis=0)
     X -= low
     X /= np.where(high > low, high - low, 1)
+    return X, y
+
+
+def load(label: int, n: int) -> Split:
+    """One class against the rest."""
+    X, y = scaled()
     return part(X, np.where(y == label, 1, -1), n)
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from ..files import svmlight
-from ..task import Split, Task, given
+from ..task import TEST_ROWS, Split, Task, given
 
 TRAIN_ROWS = 35_000
 
 
-def load(n: int) -> Split:
+def load(n: int, test_rows: int = TEST_ROWS) -> Split:
     X, y = svmlight("ijcnn1", 22)
     X = X.toarray()
-    return given(X[:TRAIN_ROWS], y[:TRAIN_ROWS], X[TRAIN_ROWS:], y[TRAIN_ROWS:], n)
+    cut = TRAIN_ROWS
+    return given(X[:cut], y[:cut], X[cut:], y[cut:], n, test_rows)
 
 
 TASKS = [

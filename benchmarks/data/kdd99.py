@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..files import downloading, find, opened
-from ..task import Split, Task, given
+from ..task import TEST_ROWS, Split, Task, given
 
 TRAIN, TEST = "kddcup.data_10_percent", "corrected"
 TEXT = (1, 2, 3)  # protocol, service, flag
@@ -57,14 +57,14 @@ def coded(train: Sequence[Any], test: Sequence[Any]) -> tuple[Any, Any]:
     return np.column_stack(found[0]), np.column_stack(found[1])
 
 
-def load(n: int) -> Split:
+def load(n: int, test_rows: int = TEST_ROWS) -> Split:
     local = find(TRAIN) or not downloading()
     train, test = (read(TRAIN), read(TEST)) if local else fetched()
     y, y_test = (
         np.where(np.char.rstrip(part[COLUMNS], ".") == "normal", 1, -1) for part in (train, test)
     )
     X, X_test = coded(train, test)
-    return given(X, y, X_test, y_test, n)
+    return given(X, y, X_test, y_test, n, test_rows)
 
 
 TASKS = [
