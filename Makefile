@@ -49,7 +49,7 @@ race: $(RACE) ## time it against the other libraries: hours; widestreet race --q
 clean: ## remove what was built, keep the virtual environment
 	@rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@rm -f $(READY) $(RACE) widestreet-demo.png
-	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find src tests benchmarks reproductions -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## remove the virtual environment too
 	@rm -rf $(VENV)

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from types import ModuleType
 
-from widestreet.cli import demo, race
+from widestreet.cli import demo, race, reproduce
 
 __all__ = ["main"]
 
-COMMANDS: tuple[ModuleType, ...] = (demo, race)
+COMMANDS: tuple[ModuleType, ...] = (demo, race, reproduce)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
