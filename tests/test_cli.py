@@ -34,7 +34,9 @@ def test_version(capsys):
     assert widestreet.__version__ == version("widestreet")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["race", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["demo", "--help"], ["race", "--help"], ["reproduce", "--help"]]
+)
 def test_help(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         main(arguments)
@@ -62,6 +64,8 @@ def test_help(arguments, capsys):
         ["demo", "--out", "no/such/folder/street.png"],
         ["race", "--threads", "few"],
         ["race", "--slow"],
+        ["reproduce", "isvm", "prsvm"],
+        ["reproduce", "--threads", "few"],
     ],
     ids=" ".join,
 )
