@@ -8,7 +8,8 @@ fit into the tube). Then
    ("average");
 2) go through the rows once: a violator enters W at once, a row of W with beta = 0 leaves for it.
 
-With a block of q > 1, stage two goes on with the same solution until q violators are found.
+With a block of q > 1 the q worst of a sample enter, and stage two goes on with the same solution
+until q violators are found.
 """
 
 from __future__ import annotations
