@@ -29,6 +29,7 @@ from widestreet.rows import Rows
 from widestreet.runners import LocalRunner
 from widestreet.solution import Observer, Solution, Trace, TraceRecord
 from widestreet.strategies import Auto, OnSites, Strategy
+from widestreet.strategies.base import MARGIN
 from widestreet.threads import limited_blas
 
 SUCCESS = ("optimal", "approximate")  # statuses that are what was asked for
@@ -162,7 +163,10 @@ class Solver:
         workers = 1 if isinstance(self.gram.kernel, Callable) else min(self.threads, plan.sites)
         workers = max(1, min(workers, room))
         settings = replace(
-            self.settings, strategy=Auto(), max_memory=self.settings.max_memory // workers
+            self.settings,
+            strategy=Auto(),
+            tol=MARGIN * self.settings.tol,  # rows that violate by more are counted
+            max_memory=self.settings.max_memory // workers,
         )
         threads = max(1, self.threads // workers)
         place = np.arange(dual.rows) if problem.place is None else problem.place
@@ -183,7 +187,7 @@ class Solver:
             Fleet.of(gram, dual, problem.place, threads=self.threads),
             plan,
             solve,
-            tol=settings.tol,
+            tol=self.settings.tol,
             check=self.check,
             budget=self.budget,
             observer=observe,
