@@ -17,5 +17,6 @@ from widestreet.estimators.online.machines import (
     OnlineSVC,
     OnlineSVR,
 )
+from widestreet.estimators.online.persistence import load
 
-__all__ = ["OnlineNuSVC", "OnlineNuSVR", "OnlineOneClassSVM", "OnlineSVC", "OnlineSVR"]
+__all__ = ["OnlineNuSVC", "OnlineNuSVR", "OnlineOneClassSVM", "OnlineSVC", "OnlineSVR", "load"]

@@ -34,12 +34,24 @@ class Exact:
         Makes the dual from targets and weights of rows.
     settings : Settings
         For the batch engine, which finds the first optimum.
+    beta : ndarray, optional
+        The optimum, if it is known.
     """
 
-    def __init__(self, store: Store, members: Ints, make: MakeDual, settings: Settings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        members: Ints,
+        make: MakeDual,
+        settings: Settings,
+        beta: Floats | None = None,
+    ) -> None:
         self.store, self.members, self.make = store, members, make
         self.settings = replace(settings, tol=_BATCH_TOL)
-        self.path = self._solved(None)
+        if beta is None:
+            self.path = self._solved(None)
+        else:
+            self.path = Path(self, store.gram.diag(members), self.dual, beta)
 
     @property
     def dual(self) -> Dual:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from widestreet.certificate import Certificate
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine
 from widestreet.estimators.online.exact import Exact, MakeDual
+from widestreet.estimators.online.persistence import Log, save
 from widestreet.estimators.online.store import Store
 from widestreet.estimators.training import Settings, worst
 from widestreet.kernels import Precomputed
@@ -37,6 +39,7 @@ class OnlineMachine(KernelMachine):
     _store: Store
     _problems: dict[Any, Exact]
     _proof: list[Certificate] | None
+    _log: Log | None = None
 
     # -- what the subclasses say -----------------------------------------------------------------
 
@@ -84,10 +87,13 @@ class OnlineMachine(KernelMachine):
         """Train on rows, and forget all others."""
         for name in ("_store", "_problems", "_proof"):
             self.__dict__.pop(name, None)
+        self._open(None)
         return self._partial_fit(X, y, sample_weight)
 
-    def _partial_fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Add rows."""
+    def _partial_fit(
+        self, X: Any, y: Any, sample_weight: Any, journal: Any = None, **more: Any
+    ) -> Self:
+        """Add rows; `more` is for the journal."""
         settings = self._settings()
         self._check_parameters()
         if self.max_rows is not None:
@@ -95,6 +101,8 @@ class OnlineMachine(KernelMachine):
         first = not hasattr(self, "_store")
         X, y, seen = self._checked(X, y, first)
         weight = checks.check_weight(sample_weight, X.shape[0])
+        given = {"X": X, "weight": weight} | ({} if y is None else {"y": y}) | more
+        self._open(journal)
         target, weight = self._targets(X, y, weight, first)
         if first:
             self._begin(X, weight, seen)
@@ -106,8 +114,44 @@ class OnlineMachine(KernelMachine):
             self._let_go(gone, touched)
             with limited_blas(1):
                 self._arrange(new, settings)
+            self._note(journal, "add", given, touched)
         self._close(gone)
         return self
+
+    def _note(self, journal: Any, kind: str, arrays: dict[str, Any], touched: _Touched) -> None:
+        """Write down what was done, for good, if there is a journal."""
+        if journal is None:
+            return
+        assert self._log is not None
+        self._log.write(kind, self, arrays)
+        touched.done = True
+
+    def _open(self, journal: Any) -> None:
+        """Go on with a journal, or begin one. Sets: log."""
+        if journal is None:
+            if self._log is not None:
+                self._log.journal.close()
+                self._log = None  # what happens now is not in it
+            return
+        if self._log is None or self._log.path != Path(journal):
+            self._log = Log.begin(journal, self)
+
+    def save(self, path: Any) -> None:
+        """Write the machine with its rows to a file, which `widestreet.online.load` reads.
+
+        The file is replaced at once or not at all. If a journal is being written, it begins anew.
+
+        Parameters
+        ----------
+        path : str or path-like
+        """
+        check_is_fitted(self, "_store")
+        self._present()
+        save(self, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_log"}
 
     def _checked(self, X: Any, y: Any, first: bool) -> tuple[Any, Any, dict[str, Any]]:
         """Validated rows and targets, and what is to be known of them."""
@@ -149,13 +193,15 @@ class OnlineMachine(KernelMachine):
 
     # -- rows out ----------------------------------------------------------------------------------
 
-    def forget(self, ids: Any) -> Self:
+    def forget(self, ids: Any, *, journal: Any = None) -> Self:
         """Remove rows: the model becomes what it would be without ever having seen them.
 
         Parameters
         ----------
         ids : int or array-like of int
             Numbers of rows, counted from 0 in order of arrival; `ids_` has those that are there.
+        journal : str or path-like, default=None
+            As for `partial_fit`.
 
         Returns
         -------
@@ -164,13 +210,15 @@ class OnlineMachine(KernelMachine):
         """
         gone = self._find(ids)
         settings = self._settings()
+        self._open(journal)
         with self._change() as touched, limited_blas(1):
             self._let_go(gone, touched)
             self._arrange(gone[:0], settings)
+            self._note(journal, "forget", {"ids": self._store.ids[gone]}, touched)
         self._close(gone)
         return self
 
-    def change_weight(self, ids: Any, sample_weight: Any) -> Self:
+    def change_weight(self, ids: Any, sample_weight: Any, *, journal: Any = None) -> Self:
         """Give rows another weight.
 
         Parameters
@@ -179,6 +227,8 @@ class OnlineMachine(KernelMachine):
             Numbers of rows, counted from 0 in order of arrival.
         sample_weight : float or array-like
             Their new weights.
+        journal : str or path-like, default=None
+            As for `partial_fit`.
 
         Returns
         -------
@@ -189,10 +239,13 @@ class OnlineMachine(KernelMachine):
         weight = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), rows.shape)
         weight = checks.check_weight(np.ascontiguousarray(weight), len(rows))
         settings = self._settings()
+        self._open(journal)
         with self._change() as touched, limited_blas(1):
             touched.reweigh(self._store, rows)
             self._store.weight[rows] = weight * self._factor_of(rows)
             self._arrange(rows[:0], settings)
+            changed = {"ids": self._store.ids[rows], "weight": weight}
+            self._note(journal, "weight", changed, touched)
         self._close(rows[:0])
         return self
 
@@ -227,6 +280,9 @@ class OnlineMachine(KernelMachine):
         try:
             yield touched
         except BaseException:
+            if touched.done:  # it is in the journal: only the model is behind
+                self._problems = {}
+                raise
             store = self._store
             store.weight[touched.rows] = touched.weight
             if len(touched.added):
@@ -377,6 +433,7 @@ class _Touched:
         self.added: Ints = np.zeros(0, dtype=np.int64)
         self.rows: Ints = np.zeros(0, dtype=np.int64)
         self.weight: Floats = np.zeros(0)
+        self.done = False  # written to the journal
 
     def reweigh(self, store: Store, rows: Ints) -> None:
         """Note weights before they change."""

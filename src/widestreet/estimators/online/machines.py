@@ -65,7 +65,13 @@ class OnlineClassifier(OnlineMachine, Classifier):
         return self
 
     def partial_fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        classes: Any = None,
+        journal: Any = None,
     ) -> Self:
         """Add rows: the model becomes the one that `fit` would find on all rows that are there.
 
@@ -76,15 +82,19 @@ class OnlineClassifier(OnlineMachine, Classifier):
         sample_weight : array-like of shape (n_samples,), default=None
         classes : array-like, default=None
             All classes that may come, if they are known; others may come nevertheless.
+        journal : str or path-like, default=None
+            A file in which this call is written down before it returns, so that no crash loses
+            it; `widestreet.online.load` reads it. A call without it closes the journal.
 
         Returns
         -------
         estimator
             The estimator itself.
         """
-        if classes is not None:
-            self._learn(np.unique(np.asarray(classes)))
-        return self._partial_fit(X, y, sample_weight)
+        if classes is None:
+            return self._partial_fit(X, y, sample_weight, journal)
+        self._learn(np.unique(np.asarray(classes)))
+        return self._partial_fit(X, y, sample_weight, journal, classes=self.classes_)
 
     def _learn(self, labels: Any) -> None:
         """Sets: classes, and the problems' names."""
@@ -407,7 +417,9 @@ class OnlineRegressor(OnlineMachine, Regressor):
         """
         return self._fit(X, y, sample_weight)
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, journal: Any = None
+    ) -> Self:
         """Add rows: the model becomes the one that `fit` would find on all rows that are there.
 
         Parameters
@@ -415,13 +427,16 @@ class OnlineRegressor(OnlineMachine, Regressor):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
+        journal : str or path-like, default=None
+            A file in which this call is written down before it returns, so that no crash loses
+            it; `widestreet.online.load` reads it. A call without it closes the journal.
 
         Returns
         -------
         estimator
             The estimator itself.
         """
-        return self._partial_fit(X, y, sample_weight)
+        return self._partial_fit(X, y, sample_weight, journal)
 
     def _check_parameters(self) -> None:
         self._dual(checks.require_real("C", self.C, above=0.0))
@@ -670,7 +685,9 @@ class OnlineOneClassSVM(OnlineMachine, OneClassSVM):
         """
         return self._fit(X, "no_validation", sample_weight)
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, journal: Any = None
+    ) -> Self:
         """Add rows: the model becomes the one that `fit` would find on all rows that are there.
 
         Parameters
@@ -679,13 +696,16 @@ class OnlineOneClassSVM(OnlineMachine, OneClassSVM):
         y : object, default=None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
+        journal : str or path-like, default=None
+            A file in which this call is written down before it returns, so that no crash loses
+            it; `widestreet.online.load` reads it. A call without it closes the journal.
 
         Returns
         -------
         estimator
             The estimator itself.
         """
-        return self._partial_fit(X, "no_validation", sample_weight)
+        return self._partial_fit(X, "no_validation", sample_weight, journal)
 
     def _check_parameters(self) -> None:
         checks.require_real("nu", self.nu, above=0.0, most=1.0)
@@ -733,3 +753,9 @@ def _publish_single(machine: OnlineMachine, read: Any) -> None:
         n_support_=np.array([len(support)], dtype=np.int32),
         **found,
     )
+
+
+NAMES: dict[str, type[OnlineMachine]] = {
+    machine.__name__: machine
+    for machine in (OnlineSVC, OnlineNuSVC, OnlineSVR, OnlineNuSVR, OnlineOneClassSVM)
+}

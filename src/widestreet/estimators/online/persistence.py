@@ -1,0 +1,252 @@
+"""Online machines in files: all of one in an archive, and what happened since in a journal.
+
+An archive holds the parameters, the rows and the coefficients. A journal holds one record for every
+call that changed the rows; its first record is a snapshot of where it began, so that a journal can
+be read without an archive, and an archive without a journal.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+
+from widestreet import archive
+from widestreet.estimators import checks
+from widestreet.estimators.online.exact import Exact
+from widestreet.estimators.online.store import Store
+from widestreet.journal import Journal, records
+from widestreet.threads import limited_blas, resolve_threads
+
+if TYPE_CHECKING:
+    from widestreet.estimators.online.machine import OnlineMachine
+
+_SCHEMA = 1
+
+
+class Log:
+    """The journal that a machine writes to.
+
+    Parameters
+    ----------
+    path : str or path-like
+    journal : Journal
+    """
+
+    def __init__(self, path: str | PathLike[str], journal: Journal) -> None:
+        self.path, self.journal = Path(path), journal
+
+    @classmethod
+    def begin(cls, path: str | PathLike[str], machine: OnlineMachine) -> Log:
+        """A new journal that begins with a machine as it is."""
+        try:
+            journal = Journal.create(path, str(uuid4()))
+        except FileExistsError:
+            journal = Journal(path)
+            if journal.sequence > 0:
+                journal.close()
+                raise FileExistsError(
+                    f"journal={str(path)!r} exists and belongs to another history: go on with it "
+                    "by widestreet.online.load(...), or give another name"
+                ) from None
+        header, arrays = snapshot(machine)
+        journal.append("begin", header, arrays)
+        return cls(path, journal)
+
+    def __del__(self) -> None:
+        self.journal.close()
+
+    def write(self, kind: str, machine: OnlineMachine, arrays: dict[str, Any]) -> None:
+        """Append a record; it is durable when this returns."""
+        self.journal.append(kind, {"parameters": parameters_of(machine)}, arrays)
+
+
+def parameters_of(machine: OnlineMachine) -> dict[str, Any]:
+    """Parameters as JSON knows them."""
+    found = dict(machine.get_params(deep=False))
+    for name, value in found.items():
+        if name == "class_weight" and value is not None:
+            found[name] = [[_plain(label), float(weight)] for label, weight in value.items()]
+            continue
+        value = _plain(value)
+        if value is not None and not isinstance(value, bool | int | float | str):
+            raise TypeError(
+                f"{name}={value!r} cannot be written to a file: only names and numbers can"
+            )
+        found[name] = value
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _set_parameters(machine: OnlineMachine, parameters: dict[str, Any]) -> None:
+    given = parameters.get("class_weight")
+    if given is not None:
+        parameters = parameters | {"class_weight": dict(given)}
+    machine.set_params(**parameters)
+
+
+def snapshot(machine: OnlineMachine) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Everything about a machine, as a header and arrays."""
+    header: dict[str, Any] = {
+        "schema": _SCHEMA,
+        "machine": type(machine).__name__,
+        "parameters": parameters_of(machine),
+    }
+    arrays: dict[str, Any] = {}
+    if hasattr(machine, "classes_"):
+        arrays["classes"] = machine.classes_
+    if not hasattr(machine, "_store"):
+        return header, arrays
+    store = machine._store
+    header["arrived"] = store.arrived
+    header["gamma"] = float(getattr(store.kernel, "gamma", 0.0))
+    arrays |= {"X": store.X, "target": store.target, "weight": store.weight, "ids": store.ids}
+    if store.centre is not None:
+        arrays["centre"] = store.centre
+    names = getattr(machine, "feature_names_in_", None)
+    if names is not None:
+        arrays["feature_names"] = np.asarray(names, dtype=str)
+    header["problems"] = [None if key is None else list(key) for key in machine._problems]
+    for p, exact in enumerate(machine._problems.values()):
+        arrays[f"members_{p}"] = exact.members
+        arrays[f"beta_{p}"] = exact.path.layered(exact.path.beta)
+    return header, arrays
+
+
+def restore(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    """The machine of a snapshot."""
+    from widestreet.estimators.online import machines
+
+    if header.get("schema") != _SCHEMA:
+        raise ValueError(
+            f"schema {header.get('schema')!r} is not known to this version, which reads {_SCHEMA}"
+        )
+    name = str(header.get("machine"))
+    if name not in machines.NAMES:
+        raise ValueError(f"the file holds a {name!r}, which is no online machine")
+    machine: OnlineMachine = machines.NAMES[name]()
+    _set_parameters(machine, header["parameters"])
+    if "classes" in arrays:
+        machine.classes_ = arrays["classes"]
+    if "X" not in arrays:
+        return machine
+    X = arrays["X"]
+    kernel = checks.resolve_kernel(
+        machine.kernel, gamma=header["gamma"], coef0=machine.coef0, degree=machine.degree
+    )
+    store = Store(kernel, X, arrays.get("centre"), resolve_threads(machine.n_jobs))
+    store.add(X, arrays["target"], arrays["weight"])
+    store.ids[:], store.arrived = arrays["ids"], int(header["arrived"])
+    machine._store, machine._problems, machine._proof = store, {}, None
+    machine.n_features_in_ = X.shape[1]
+    if "feature_names" in arrays:
+        machine.feature_names_in_ = arrays["feature_names"].astype(object)
+    settings = machine._settings()
+    with limited_blas(1):
+        for p, key in enumerate(header["problems"]):
+            key = None if key is None else tuple(key)
+            machine._problems[key] = Exact(
+                store, arrays[f"members_{p}"], machine._make(key), settings, arrays[f"beta_{p}"]
+            )
+    machine._publish()
+    return machine
+
+
+def save(machine: OnlineMachine, path: str | PathLike[str]) -> None:
+    """Write a machine to an archive; its journal, if there is one, begins anew behind it."""
+    header, arrays = snapshot(machine)
+    log = machine._log
+    if log is not None:
+        header |= {"base": str(log.journal.base), "start": log.journal.sequence}
+    archive.write(path, header, arrays)
+    if log is not None:
+        log.journal.restart()
+
+
+def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) -> Any:
+    """Read an online machine from a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        What `save` wrote, or a journal that was never saved since it began.
+    journal : str or path-like, optional
+        The journal that was written since `save`; what it holds is done again. Calls with this
+        `journal` go on with it.
+
+    Returns
+    -------
+    estimator
+        One of the online machines.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from widestreet.datasets import twonorm
+    >>> from widestreet.online import OnlineSVC, load
+    >>> X, y = twonorm(120, random_state=0)
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> model = OnlineSVC(gamma=0.05).fit(X[:100], y[:100])
+    >>> model = model.partial_fit(X[100:110], y[100:110], journal=folder / "rows.journal")
+    >>> model.save(folder / "model.street")
+    >>> model = model.partial_fit(X[110:], y[110:], journal=folder / "rows.journal")
+    >>> del model  # or the power fails
+    >>> load(folder / "model.street", journal=folder / "rows.journal").n_rows_
+    120
+    """
+    if not zipfile.is_zipfile(path):
+        return _replayed(None, path, None, 0)
+    header, arrays = archive.read(path)
+    machine = restore(header, arrays)
+    if journal is None:
+        return machine
+    if "base" not in header:
+        raise ValueError(f"{str(path)!r} was not saved while a journal was written: leave it out")
+    return _replayed(machine, journal, header["base"], int(header["start"]))
+
+
+def _replayed(
+    machine: Any, path: str | PathLike[str], base: str | None, start: int
+) -> OnlineMachine:
+    """A machine after everything that a journal says happened to it."""
+    log = Journal(path) if base is None else Journal.resume(path, base, start)
+    for record in records(path, log.base, start if base is not None else None):
+        if record.kind == "begin":
+            if machine is None:
+                machine = restore(record.header, record.arrays)
+            continue
+        if machine is None:
+            raise ValueError(
+                f"{str(path)!r} goes on from a saved machine: load that one, with this as journal="
+            )
+        _repeat(machine, record.kind, record.header, record.arrays)
+    if machine is None:
+        log.close()
+        raise ValueError(f"{str(path)!r} holds no machine: no call that wrote to it has returned")
+    machine._log = Log(path, log)
+    found: OnlineMachine = machine
+    return found
+
+
+def _repeat(machine: Any, kind: str, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Do again what a record says."""
+    _set_parameters(machine, header["parameters"])
+    if kind == "add":
+        y = arrays.get("y", "no_validation")
+        if "classes" in arrays:
+            machine._learn(arrays["classes"])
+        machine._partial_fit(arrays["X"], y, arrays["weight"])
+    elif kind == "forget":
+        machine.forget(arrays["ids"])
+    elif kind == "weight":
+        machine.change_weight(arrays["ids"], arrays["weight"])
+    else:
+        raise ValueError(f"a journal has a record of the unknown kind {kind!r}")

@@ -1,0 +1,242 @@
+"""Online machines in files: archives, journals, and processes that die while they write."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from widestreet.datasets import friedman, twonorm
+from widestreet.journal import JournalWarning
+from widestreet.online import (
+    OnlineNuSVC,
+    OnlineNuSVR,
+    OnlineOneClassSVM,
+    OnlineSVC,
+    OnlineSVR,
+    load,
+)
+
+KILLS = int(os.environ.get("WIDESTREET_KILLS", "40"))
+
+MACHINES = {
+    "svc": OnlineSVC(C=2.0, gamma=0.05, class_weight={-1: 2.0}, n_jobs=1),
+    "nu_svc": OnlineNuSVC(nu=0.2, gamma=0.05, n_jobs=1),
+    "svr": OnlineSVR(C=5.0, gamma="scale", max_rows=45, n_jobs=1),
+    "nu_svr": OnlineNuSVR(C=5.0, kernel="poly", coef0=1.0, degree=2, n_jobs=1),
+    "one_class": OnlineOneClassSVM(nu=0.3, gamma=0.1, n_jobs=1),
+}
+
+
+def data(kind: str, n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    return friedman(n, random_state=0) if "svr" in kind else twonorm(n, random_state=0)
+
+
+def fresh(kind: str):
+    machine = MACHINES[kind]
+    return type(machine)(**machine.get_params())
+
+
+def add(machine, kind: str, X, y, **options):
+    return machine.partial_fit(X, **({} if kind == "one_class" else {"y": y}), **options)
+
+
+def values(machine, X) -> np.ndarray:
+    return getattr(machine, "decision_function", machine.predict)(X)
+
+
+def assert_same(one, other, X) -> None:
+    assert type(one) is type(other)
+    assert one.get_params() == other.get_params()
+    assert np.array_equal(one.ids_, other.ids_)
+    assert np.array_equal(one.support_, other.support_)
+    np.testing.assert_allclose(values(one, X), values(other, X), rtol=0, atol=1e-9)
+    assert other.verify().status == "optimal"
+
+
+@pytest.fixture(params=MACHINES)
+def kind(request) -> str:
+    return request.param
+
+
+def test_a_machine_comes_back_from_an_archive_and_goes_on(kind, tmp_path):
+    X, y = data(kind)
+    one = add(add(fresh(kind), kind, X[:40], y[:40]), kind, X[40:50], y[40:50]).forget([41, 45])
+    one.save(tmp_path / "model.street")
+    other = load(tmp_path / "model.street")
+    assert_same(one, other, X)
+    for machine in (one, other):
+        add(machine, kind, X[50:], y[50:])
+    assert_same(one, other, X)
+
+
+def test_a_journal_alone_brings_a_machine_back(kind, tmp_path):
+    X, y = data(kind)
+    path = tmp_path / "rows.journal"
+    one = fresh(kind)
+    for a, b in ((0, 30), (30, 31), (31, 40)):
+        add(one, kind, X[a:b], y[a:b], journal=path)
+    one.forget([33, 35], journal=path).change_weight([36, 37], [2.0, 0.5], journal=path)
+    one._log.journal.close()
+    other = load(path)
+    assert_same(one, other, X)
+    add(other, kind, X[40:41], y[40:41], journal=path)  # it goes on with the same file
+    other._log.journal.close()
+    assert_same(other, load(path), X)
+
+
+def test_a_journal_goes_on_from_an_archive(kind, tmp_path):
+    X, y = data(kind)
+    path, model = tmp_path / "rows.journal", tmp_path / "model.street"
+    one = add(fresh(kind), kind, X[:30], y[:30])
+    add(one, kind, X[30:35], y[30:35], journal=path)
+    one.save(model)
+    assert path.stat().st_size < model.stat().st_size
+    add(one, kind, X[35:40], y[35:40], journal=path)
+    one._log.journal.close()
+    assert_same(one, load(model, journal=path), X)
+    with pytest.raises(ValueError, match="journal="):
+        load(path)
+
+
+def test_parameters_that_change_on_the_way_are_written_down(tmp_path):
+    X, y = data("svc")
+    one = OnlineSVC(C=1.0, gamma=0.05).fit(X[:30], y[:30])
+    one.partial_fit(X[30:31], y[30:31], journal=tmp_path / "j")
+    one.set_params(C=7.0, max_rows=25).partial_fit(X[31:40], y[31:40], journal=tmp_path / "j")
+    one._log.journal.close()
+    other = load(tmp_path / "j")
+    assert_same(one, other, X)
+    assert other.C == 7.0
+
+
+def test_classes_strings_names_and_sparse_rows_come_back(tmp_path):
+    X, y = data("svc")
+    label = np.array(["no", "yes"])[(y > 0).astype(int)]
+    one = OnlineSVC(gamma=0.05)
+    one.partial_fit(
+        sparse.csr_matrix(X[:20]),
+        label[:20],
+        classes=["maybe", "no", "yes"],
+        journal=tmp_path / "j",
+    )
+    one.save(tmp_path / "m")
+    other = load(tmp_path / "m")
+    assert other.classes_.tolist() == ["maybe", "no", "yes"]
+    assert sparse.issparse(other.support_vectors_)
+    assert other.predict(X[:5]).tolist() == one.predict(X[:5]).tolist()
+
+
+def test_another_history_is_not_overwritten(tmp_path):
+    X, y = data("svr")
+    OnlineSVR().partial_fit(X[:20], y[:20], journal=tmp_path / "j")
+    other = OnlineSVR().fit(X[20:40], y[20:40])
+    with pytest.raises(FileExistsError, match=r"load\("):
+        other.partial_fit(X[40:], y[40:], journal=tmp_path / "j")
+    assert other.n_rows_ == 20
+    assert load(tmp_path / "j").n_rows_ == 20
+
+
+def test_a_call_without_the_journal_ends_it(tmp_path):
+    X, y = data("svr")
+    one = OnlineSVR().partial_fit(X[:20], y[:20], journal=tmp_path / "j")
+    one.partial_fit(X[20:21], y[20:21])
+    with pytest.raises(FileExistsError, match="another history"):
+        one.partial_fit(X[21:22], y[21:22], journal=tmp_path / "j")
+
+
+def test_what_cannot_be_written_is_refused_before_anything_happens(tmp_path):
+    X, y = data("svr")
+    one = OnlineSVR(kernel=lambda A, B: A @ B.T).fit(X[:20], y[:20])
+    with pytest.raises(TypeError, match="kernel="):
+        one.partial_fit(X[20:], y[20:], journal=tmp_path / "j")
+    assert one.n_rows_ == 20
+
+
+def test_if_the_journal_cannot_be_written_the_rows_are_not_added(tmp_path, monkeypatch):
+    X, y = data("svr")
+    one = OnlineSVR().partial_fit(X[:20], y[:20], journal=tmp_path / "j")
+    before = one.predict(X)
+
+    def full(*args):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(one._log.journal, "append", full)
+    with pytest.raises(OSError, match="no space"):
+        one.partial_fit(X[20:], y[20:], journal=tmp_path / "j")
+    assert one.n_rows_ == 20
+    monkeypatch.undo()
+    one.partial_fit(X[20:21], y[20:21], journal=tmp_path / "j").forget(20, journal=tmp_path / "j")
+    np.testing.assert_allclose(one.predict(X), before, atol=1e-9)
+
+
+def test_a_torn_record_is_dropped_with_a_warning(tmp_path):
+    X, y = data("svr")
+    one = OnlineSVR().partial_fit(X[:20], y[:20], journal=tmp_path / "j")
+    one.partial_fit(X[20:21], y[20:21], journal=tmp_path / "j")
+    one._log.journal.close()
+    whole = (tmp_path / "j").read_bytes()
+    (tmp_path / "j").write_bytes(whole[:-7])
+    with pytest.warns(JournalWarning, match="bytes"):
+        other = load(tmp_path / "j")
+    assert other.n_rows_ == 20
+    assert other.verify().status == "optimal"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::widestreet.journal.JournalWarning")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_killed_at_any_time_nothing_acknowledged_is_lost(tmp_path):
+    """Processes die while they add rows, forget others and save; each goes on from the last."""
+    X, y = friedman(2000, random_state=1)
+    rng = np.random.default_rng(0)
+    model, journal = tmp_path / "model.street", tmp_path / "rows.journal"
+    OnlineSVR(max_rows=25, n_jobs=1).fit(X[:20], y[:20]).partial_fit(
+        X[20:21], y[20:21], journal=journal
+    )
+    acknowledged, saved = 21, False
+    for _ in range(KILLS):
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:  # pragma: no cover - it is killed
+            _keep_adding(model if saved else journal, model, journal, X, y, write)
+        os.close(write)
+        said, wanted = b"", int(rng.integers(0, 9))
+        while said.count(b"\n") < wanted and (part := os.read(read, 1 << 16)):
+            said += part
+        time.sleep(float(rng.uniform(0.0, 0.02)))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        while part := os.read(read, 1 << 16):
+            said += part
+        os.close(read)
+        counts = [int(line) for line in said.split(b"\n")[:-1]]
+        acknowledged = max([acknowledged, *counts])
+        saved = saved or model.exists()
+        machine = load(model, journal=journal) if saved else load(journal)
+        arrived = machine._store.arrived
+        machine._log.journal.close()
+        assert acknowledged <= arrived <= acknowledged + 1
+        assert machine.verify().status == "optimal"
+        acknowledged = arrived
+    assert acknowledged > 21 + KILLS
+    assert saved
+
+
+def _keep_adding(source: Path, model: Path, journal: Path, X, y, write: int) -> None:
+    """Add rows one by one, say so after each, and save now and then; never returns."""
+    try:
+        machine = load(model, journal=journal) if source == model else load(journal)
+        while True:
+            i = machine._store.arrived
+            machine.partial_fit(X[i : i + 1], y[i : i + 1], journal=journal)
+            os.write(write, b"%d\n" % machine._store.arrived)
+            if i % 7 == 0:
+                machine.save(model)
+    finally:
+        os._exit(1)
