@@ -142,6 +142,7 @@ class SitesEngine:
     def _rounds(self) -> str:
         plan = self.plan
         while plan.max_rounds is None or len(self.trace) < plan.max_rounds:
+            self._keep_time()
             self.budget.look_at_clock()
             # 1) draw, 2) solve
             samples = self._draw()
@@ -165,6 +166,14 @@ class SitesEngine:
         return "approximate"
 
     # -- the steps -------------------------------------------------------------------------------
+
+    def _keep_time(self) -> None:
+        """Keep time back for a certificate, if it is ours to ask for."""
+        if self.check is None:
+            return
+        support = len(self.best.model.ids) or self.plan.size // 4  # nobody knows before the first
+        seconds = 3.0 * self.fleet.gram.seconds_per_value  # float32 first, float64 after it
+        self.budget.keep_back(seconds * self.fleet.rows * support)
 
     def _draw(self) -> list[tuple[Ints, Ints]]:
         """A sample for each site, in the order of their priority: its rows and their copies."""
