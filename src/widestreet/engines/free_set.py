@@ -130,6 +130,15 @@ class FreeSet:
         self._held[:, : len(variables)] = K
         return True
 
+    def rescale(self, sigma: float) -> None:
+        """Kernel values have another size than when sigma was chosen. Sets: sigma, factor."""
+        K = self._held[np.ix_(self.rows, self._slot)] if self.members else np.zeros((0, 0))
+        same = self.group[:, None] == self.group
+        L, info = linalg.lapack.dpotrf(K + sigma * same, lower=True, clean=True)
+        if info == 0:
+            self._factor.load(np.ascontiguousarray(L.T))
+            self.sigma = sigma
+
     def append(self, variable: int, group: int, own: float, column: Floats) -> bool:
         """Let a variable enter, unless it adds no curvature."""
         same = self.group == group

@@ -62,6 +62,7 @@ __all__ = ["FREE", "LOWER", "UPPER", "Counts", "Ends", "NoSolution", "Path", "Se
 _STILL = 1e-13  # slopes below this part of the largest do not count
 _REFRESH = 500  # events after which all scores are computed anew
 _SNAP = 1e-12  # of a box: how near a bound is at it
+_OTHER_SIZE = 10.0  # factor between sigma and kernel values from which on it is chosen anew
 
 
 class KernelValues(Protocol):
@@ -117,8 +118,7 @@ class Path:
         self.bias = np.zeros(self.groups)
         self.score = np.zeros(dual.rows)
         self.counts = Counts()
-        sigma = float(self.diagonal.mean()) if dual.rows else 1.0
-        self.free = FreeSet(dual.rows, dual.layers, sigma)
+        self.free = FreeSet(dual.rows, dual.layers, _typical(self.diagonal))
         self._since_refresh = 0
         self._settle()
 
@@ -211,6 +211,9 @@ class Path:
         self.place = np.concatenate([self.place, np.full(len(zero), LOWER, dtype=np.int8)])
         self.score = np.concatenate([self.score, score])
         self.diagonal = np.concatenate([self.diagonal, diagonal])
+        sigma = _typical(self.diagonal)
+        if not 1 / _OTHER_SIZE <= sigma / self.free.sigma <= _OTHER_SIZE:
+            self.free.rescale(sigma)
 
     def drop(self, rows: Ints) -> Ints:
         """Remove rows whose boxes have no width; the last ones take their places.
@@ -391,6 +394,12 @@ class Path:
         """K c, for a coefficient of each row."""
         used = np.flatnonzero(coef)
         return self.kernel.scan(used, coef[used])
+
+
+def _typical(diagonal: Floats) -> float:
+    """The size of kernel values; any will do where all are zero."""
+    mean = float(diagonal.mean()) if len(diagonal) else 0.0
+    return mean if mean > 0 else 1.0
 
 
 def closed(n: int, rows: Ints) -> Ints:
