@@ -62,6 +62,7 @@ __all__ = ["FREE", "LOWER", "UPPER", "Counts", "Ends", "NoSolution", "Path", "Se
 _STILL = 1e-13  # slopes below this part of the largest do not count
 _REFRESH = 500  # events after which all scores are computed anew
 _SNAP = 1e-12  # of a box: how near a bound is at it
+_CLOSE = 1e-9  # the same where rounding would lead beyond it
 _OTHER_SIZE = 10.0  # factor between sigma and kernel values from which on it is chosen anew
 
 
@@ -372,13 +373,46 @@ class Path:
             self.follow(Ends(target=self.target - walk.apart), rng)
 
     def correct(self) -> None:
-        """Take what rounding has added up out of the free variables. Sets: beta, score, bias."""
+        """Take what rounding has added up out of the free variables.
+
+        One that this would lead out of its box had arrived at the end of it.
+        Sets: beta, score, bias, free, place.
+        """
+        while True:
+            free = self.free.variables
+            h = self.target[free] - self.score[self.free.rows] - self.bias[self.free.group]
+            change, turn = self.free.solve(h, self.total - self._sums())
+            beta, lower, upper = self.beta[free], self.lower[free], self.upper[free]
+            below, above = beta + change < lower, beta + change > upper
+            if not (below | above).any():
+                self.move(1.0, change, turn)
+                return
+            close = _CLOSE * (upper - lower)
+            below &= beta <= lower + close
+            above &= beta >= upper - close
+            if not (below | above).any():
+                return
+            self._arrive(free[below], LOWER)
+            self._arrive(free[above], UPPER)
+
+    def seat(self) -> None:
+        """Free variables that have arrived at a bound are no longer free.
+
+        Sets: beta, score, free, place.
+        """
         free = self.free.variables
-        h = self.target[free] - self.score[self.free.rows] - self.bias[self.free.group]
-        change, turn = self.free.solve(h, self.total - self._sums())
-        moved = self.beta[free] + change
-        if (moved >= self.lower[free]).all() and (moved <= self.upper[free]).all():
-            self.move(1.0, change, turn)
+        beta, lower, upper = self.beta[free], self.lower[free], self.upper[free]
+        near = _SNAP * (upper - lower)
+        low = beta <= lower + near
+        self._arrive(free[low], LOWER)
+        self._arrive(free[~low & (beta >= upper - near)], UPPER)
+
+    def _arrive(self, variables: Ints, to: int) -> None:
+        """Let free variables go the rest of the way to a bound. Sets: beta, score, free, place."""
+        for variable in variables.tolist():
+            column, before = self.column(variable), self.beta[variable]
+            self.leave(variable, to)
+            self.score += (self.beta[variable] - before) * column
 
     def due(self) -> bool:
         """Count a step; whether it is time to compute all scores anew."""

@@ -104,7 +104,8 @@ class Walk:
         self.d_lower = _way(path.lower, ends.lower)
         self.d_upper = _way(path.upper, ends.upper)
         self.d_total = _way(path.total, ends.total)
-        self._widest = max(1.0, float(np.abs(self.d_upper).max(initial=0.0)))
+        ways = (self.d_lower, self.d_upper, self.d_total)
+        self._widest = max(float(np.abs(way).max(initial=0.0)) for way in ways)
         self._seat()
         self._carry()
 
@@ -273,10 +274,9 @@ class Walk:
         for to, bound in ((LOWER, path.lower), (UPPER, path.upper)):
             there = path.place == to
             path.beta[there] = bound[there]
-        free = path.free.variables
-        for variable in free[path.upper[free] == path.lower[free]].tolist():
-            path.leave(variable, LOWER)
+        path.seat()
         path.correct()
+        path.seat()  # those that rounding had kept away from their bounds
         np.clip(path.beta, path.lower, path.upper, out=path.beta)  # rounding may have led outside
 
 
