@@ -414,6 +414,15 @@ class Path:
             self.leave(variable, to)
             self.score += (self.beta[variable] - before) * column
 
+    def centre(self) -> None:
+        """Biases that no free variable determines are in the middle of what they may be.
+
+        They do not depend then on the way that led here, and are those of a batch fit. Sets: bias.
+        """
+        given = self.free.present(self.groups)
+        if not given.all():
+            self.bias = np.where(given, self.bias, self._middle())
+
     def due(self) -> bool:
         """Count a step; whether it is time to compute all scores anew."""
         self._since_refresh += 1

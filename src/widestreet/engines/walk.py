@@ -278,6 +278,7 @@ class Walk:
         path.correct()
         path.seat()  # those that rounding had kept away from their bounds
         np.clip(path.beta, path.lower, path.upper, out=path.beta)  # rounding may have led outside
+        path.centre()
 
 
 def _way(now: Floats, end: Floats | None) -> Floats:
