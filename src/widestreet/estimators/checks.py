@@ -175,8 +175,8 @@ def weighted_variance(X: Any, weight: Floats) -> float:
     return square / total
 
 
-def check_weight(sample_weight: Any, rows: int) -> Floats:
-    """Weights as float64, one per row; ones if there are none."""
+def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> Floats:
+    """Weights as float64, one per row; ones if there are none. Not all are zero, unless they may."""
     if sample_weight is None:
         return np.ones(rows)
     if isinstance(sample_weight, Real):
@@ -192,7 +192,7 @@ def check_weight(sample_weight: Any, rows: int) -> Floats:
         raise ValueError(f"sample_weight must have shape ({rows},), got {weight.shape}")
     if not np.isfinite(weight).all():
         raise ValueError("sample_weight contains NaN or infinity; remove those rows")
-    if not (weight > 0).any():
+    if not may_vanish and not (weight > 0).any():
         raise ValueError(
             "sample_weight: Invalid input - all samples have zero or negative weights, so that "
             "nothing is left to train on"

@@ -100,7 +100,7 @@ class OnlineMachine(KernelMachine):
             checks.require_integer("max_rows", self.max_rows, least=1)
         first = not hasattr(self, "_store")
         X, y, seen = self._checked(X, y, first)
-        weight = checks.check_weight(sample_weight, X.shape[0])
+        weight = checks.check_weight(sample_weight, X.shape[0], may_vanish=not first)
         given = {"X": X, "weight": weight} | ({} if y is None else {"y": y}) | more
         self._open(journal)
         target, weight = self._targets(X, y, weight, first)
@@ -208,8 +208,9 @@ class OnlineMachine(KernelMachine):
         estimator
             The estimator itself.
         """
-        gone = self._find(ids)
+        gone = np.unique(self._find(ids))
         settings = self._settings()
+        self._check_parameters()
         self._open(journal)
         with self._change() as touched, limited_blas(1):
             self._let_go(gone, touched)
@@ -236,9 +237,11 @@ class OnlineMachine(KernelMachine):
             The estimator itself.
         """
         rows = self._find(ids)
-        weight = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), rows.shape)
-        weight = checks.check_weight(np.ascontiguousarray(weight), len(rows))
+        if len(np.unique(rows)) < len(rows):
+            raise ValueError(f"ids: a row can have one weight only, but some come twice: {ids!r}")
+        weight = checks.check_weight(sample_weight, len(rows), may_vanish=True)
         settings = self._settings()
+        self._check_parameters()
         self._open(journal)
         with self._change() as touched, limited_blas(1):
             touched.reweigh(self._store, rows)
@@ -254,13 +257,12 @@ class OnlineMachine(KernelMachine):
         return np.ones(len(rows))
 
     def _find(self, ids: Any) -> Ints:
-        """Where rows stand."""
+        """Where rows stand, in the order in which they are named."""
         check_is_fitted(self, "_store")
         given = np.atleast_1d(np.asarray(ids))
         if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
             raise ValueError(f"ids must be a whole number or a list of them, got {ids!r}")
-        unique = np.unique(given.astype(np.int64))
-        return self._store.find(unique)
+        return self._store.find(given.astype(np.int64))
 
     def _oldest(self, count: int) -> Ints:
         """Where the rows stand that arrived first."""
