@@ -740,7 +740,8 @@ def _single_left_out(machine: OnlineMachine, intercept: Any) -> Floats:
 def _publish_single(machine: OnlineMachine, read: Any) -> None:
     """Make the one solution the model."""
     store = machine._store
-    coef, found = np.zeros((1, store.n)), read(np.zeros(2))
+    groups = machine._make(None)(np.zeros(1), np.ones(1)).groups
+    coef, found = np.zeros((1, store.n)), read(np.zeros(groups))
     for exact in machine._problems.values():
         coef[0, exact.members] = exact.path.coef
         found = read(exact.path.bias)
