@@ -96,12 +96,17 @@ def test_a_journal_goes_on_from_an_archive(kind, tmp_path):
     one = add(fresh(kind), kind, X[:30], y[:30])
     add(one, kind, X[30:35], y[30:35], journal=path)
     one.save(model)
-    assert path.stat().st_size < model.stat().st_size
     add(one, kind, X[35:40], y[35:40], journal=path)
+    one.save(tmp_path / "later.street")  # a copy elsewhere does not end the journal
+    add(one, kind, X[40:42], y[40:42], journal=path)
     one._log.journal.close()
-    assert_same(one, load(model, journal=path), X)
-    with pytest.raises(ValueError, match="journal="):
-        load(path)
+    for source in (model, tmp_path / "later.street"):
+        other = load(source, journal=path)
+        assert_same(one, other, X)
+        other._log.journal.close()
+    assert_same(one, load(path), X)
+    with pytest.warns(UserWarning, match="pass journal="):
+        assert load(model).n_rows_ < one.n_rows_ or one.max_rows is not None
 
 
 def test_parameters_that_change_on_the_way_are_written_down(tmp_path):
@@ -126,7 +131,8 @@ def test_classes_strings_names_and_sparse_rows_come_back(tmp_path):
         journal=tmp_path / "j",
     )
     one.save(tmp_path / "m")
-    other = load(tmp_path / "m")
+    one._log.journal.close()
+    other = load(tmp_path / "m", journal=tmp_path / "j")
     assert other.classes_.tolist() == ["maybe", "no", "yes"]
     assert sparse.issparse(other.support_vectors_)
     assert other.predict(X[:5]).tolist() == one.predict(X[:5]).tolist()
@@ -145,7 +151,8 @@ def test_another_history_is_not_overwritten(tmp_path):
 def test_a_call_without_the_journal_ends_it(tmp_path):
     X, y = data("svr")
     one = OnlineSVR().partial_fit(X[:20], y[:20], journal=tmp_path / "j")
-    one.partial_fit(X[20:21], y[20:21])
+    with pytest.warns(UserWarning, match="not written to the journal"):
+        one.partial_fit(X[20:21], y[20:21])
     with pytest.raises(FileExistsError, match="another history"):
         one.partial_fit(X[21:22], y[21:22], journal=tmp_path / "j")
 
@@ -186,6 +193,62 @@ def test_a_torn_record_is_dropped_with_a_warning(tmp_path):
         other = load(tmp_path / "j")
     assert other.n_rows_ == 20
     assert other.verify().status == "optimal"
+
+
+def test_the_kernel_that_rows_came_under_is_written_and_not_the_parameter(tmp_path):
+    X, y = data("svc")
+    one = OnlineSVC(kernel="poly", degree=2, coef0=1.0).fit(X, y).set_params(degree=5, coef0=3.0)
+    one.save(tmp_path / "m")
+    np.testing.assert_allclose(
+        load(tmp_path / "m").decision_function(X), one.decision_function(X), atol=1e-9
+    )
+
+
+def test_files_that_are_not_there_or_not_meant(tmp_path):
+    X, y = data("svr")
+    one = OnlineSVR().partial_fit(X[:20], y[:20], journal=tmp_path / "j")
+    one.save(tmp_path / "m")
+    with pytest.raises(FileNotFoundError, match="journal="):
+        load(tmp_path / "m", journal=tmp_path / "k")
+    with pytest.raises(ValueError, match="is the journal"):
+        one.save(tmp_path / "j")
+    OnlineSVR().fit(X, y).save(tmp_path / "alone")
+    with pytest.raises(ValueError, match="leave it out"):
+        load(tmp_path / "alone", journal=tmp_path / "j")
+    here = os.path.relpath(tmp_path / "j")  # another name of the same file
+    one.partial_fit(X[20:21], y[20:21], journal=here)
+    one._log.journal.close()
+    assert load(tmp_path / "m", journal=here).n_rows_ == 21
+
+
+def test_ctrl_c_waits_while_a_change_is_made_final(tmp_path):
+    X, y = data("svr")
+    one = OnlineSVR().partial_fit(X[:20], y[:20], journal=tmp_path / "j")
+    append = one._log.journal.append
+
+    def interrupted(*args):
+        number = append(*args)
+        os.kill(os.getpid(), signal.SIGINT)
+        return number
+
+    one._log.journal.append = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        one.forget(3, journal=tmp_path / "j")
+    assert 3 not in one.ids_  # it is in the journal, and so it is done
+    one._log.journal.append = append
+    one.forget(4, journal=tmp_path / "j")
+    one._log.journal.close()
+    assert_same(one, load(tmp_path / "j"), X)
+
+
+def test_names_of_features_survive(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y = data("svr")
+    frame = pandas.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
+    one = OnlineSVR().partial_fit(frame[:20], y[:20], journal=tmp_path / "j")
+    one.partial_fit(frame[20:25], y[20:25], journal=tmp_path / "j")
+    one._log.journal.close()
+    assert load(tmp_path / "j").feature_names_in_.tolist() == frame.columns.tolist()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

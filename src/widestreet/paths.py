@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from widestreet.arrays import Floats
 from widestreet.certificate import examine
@@ -78,7 +78,7 @@ def _online_twin(estimator: Any) -> Any:
     """An online machine with the parameters of an estimator."""
     kind = type(estimator)
     if isinstance(estimator, OnlineMachine):
-        return kind(**estimator.get_params())
+        return kind(**estimator.get_params() | {"max_rows": None})
     if kind not in _ONLINE:
         names = ", ".join(known.__name__ for known in _ONLINE)
         raise TypeError(f"estimator must be one of {names} or an online one, got {estimator!r}")
@@ -172,7 +172,8 @@ class RegularizationPath:
         beta, bias = self._at(value)
         model = self._build(value, beta, bias)
         coef = np.zeros(beta.shape[1])
-        coef[model.support_] = np.asarray(model.dual_coef_).ravel()
+        lines = model.dual_coef_
+        coef[model.support_] = (lines.toarray() if issparse(lines) else lines).ravel()
         return coef
 
     def model_at(self, value: float) -> Any:
@@ -323,6 +324,7 @@ class _Walker:
             raise ValueError("y must have two classes: a path belongs to one problem")
         [(self.key, exact)] = machine._problems.items()
         self.store, self.members = machine._store, exact.members
+        self._check_end(high)
         legs = []
         stops = self._stops(low, high)
         with limited_blas(1):
@@ -332,6 +334,20 @@ class _Walker:
                 legs.append(_Leg(start, stop, segments, [s.theta for s in segments]))
         return RegularizationPath(self.parameter, self.dual, self.build, legs)
 
+    def _check_end(self, high: float) -> None:
+        """Refuse a nu that the classes do not allow."""
+        if not isinstance(self.machine, OnlineNuSVC):
+            return
+        dual = self.dual(high)
+        box = dual.upper[0] - dual.lower[0]
+        plus = float(box[dual.upper[0] > 0].sum())
+        largest = 2.0 * min(plus, float(box.sum()) - plus) / float(box.sum())
+        if high > largest * (1 + 1e-12):
+            raise ValueError(
+                f"nu_max={high!r} is infeasible: the largest possible nu for these labels and "
+                f"weights is {largest!r}"
+            )
+
     def _stops(self, low: float, high: float) -> list[float]:
         """Where legs end: C moves by decades, so that no part of the way is too short to see."""
         if self.parameter != "C":
@@ -339,17 +355,21 @@ class _Walker:
         count = int(np.ceil(np.log(high / low) / np.log(_DECADE)))
         return [*np.geomspace(low, high, count + 1)[1:-1].tolist(), high]
 
+    def _machine_at(self, value: float) -> Any:
+        """The machine with another value of the parameter, over the same rows."""
+        other = object.__new__(type(self.machine))
+        other.__dict__.update(vars(self.machine) | {self.parameter: value})
+        return other
+
     def dual(self, value: float) -> Dual:
         """The dual for a value of the parameter."""
-        machine = copy(self.machine)
-        setattr(machine, self.parameter, value)
+        machine = self._machine_at(value)
         make: MakeDual = machine._make(self.key)
         return make(self.store.target[self.members], self.store.weight[self.members])
 
     def build(self, value: float, beta: Floats, bias: Floats) -> Any:
         """A fitted estimator, from variables and biases."""
-        store, machine = self.store, copy(self.machine)
-        setattr(machine, self.parameter, value)
+        store, machine = self.store, self._machine_at(value)
         point = SimpleNamespace(coef=beta.sum(axis=0), bias=bias, counts=Counts())
         dual = self.dual(value)
         machine._problems = {self.key: SimpleNamespace(members=self.members, path=point, dual=dual)}

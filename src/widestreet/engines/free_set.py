@@ -132,7 +132,11 @@ class FreeSet:
 
     def rescale(self, sigma: float) -> None:
         """Kernel values have another size than when sigma was chosen. Sets: sigma, factor."""
-        K = self._held[np.ix_(self.rows, self._slot)] if self.members else np.zeros((0, 0))
+        K = (
+            self._held[np.ix_(self.rows, np.array(self._slot))]
+            if self.members
+            else np.zeros((0, 0))
+        )
         same = self.group[:, None] == self.group
         L, info = linalg.lapack.dpotrf(K + sigma * same, lower=True, clean=True)
         if info == 0:
@@ -196,6 +200,7 @@ class FreeSet:
         d = self.layers
         self.members = [now[v // d] * d + v % d for v in self.members]
         self._arrays, self.n = None, len(order)
+        self._held[self.n :] = 0.0  # nothing of the others is kept
 
     # -- what they are for -------------------------------------------------------------------------
 

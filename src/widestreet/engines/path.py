@@ -143,7 +143,7 @@ class Path:
         these to the true ones. Sets: everything.
         """
         width = self.upper - self.lower
-        near = _SNAP * width
+        near = self._near(np.arange(len(width)))
         self.beta = np.where(self.beta <= self.lower + near, self.lower, self.beta)
         self.beta = np.where(self.beta >= self.upper - near, self.upper, self.beta)
         inside = (self.beta > self.lower) & (self.beta < self.upper)
@@ -255,6 +255,13 @@ class Path:
 
     # -- what a change of the free variables does ------------------------------------------------
 
+    def _near(self, variables: Ints) -> Floats:
+        """How near a bound is at it: boxes may be far larger than what is in them."""
+        width = self.upper[variables] - self.lower[variables]
+        largest = float(np.abs(self.beta).max(initial=0.0))
+        near: Floats = _SNAP * np.minimum(width, largest)
+        return near
+
     def _sums(self) -> Floats:
         """Sum of beta over each group."""
         sums: Floats = np.bincount(self.group, self.beta, self.groups).astype(np.float64)
@@ -341,6 +348,23 @@ class Path:
         self.score += step * self.free.spread(along)
         self.bias += step * turn
 
+    def tighten(self, ends: Ends) -> None:
+        """Boxes that are to vanish begin at the values that are in them.
+
+        That costs nothing, and the way is as long as the values are and not as the boxes were: what
+        rounding leaves at its end is a part of these. Sets: lower, upper, and who is free.
+        """
+        assert ends.lower is not None
+        assert ends.upper is not None
+        gone = (ends.lower == ends.upper) & (self.lower < self.upper)
+        for variable in self.free.variables[gone[self.free.variables]].tolist():
+            to = UPPER if self.beta[variable] > 0 else LOWER
+            self.lower[variable] = min(0.0, self.beta[variable])
+            self.upper[variable] = max(0.0, self.beta[variable])
+            self.leave(variable, to)
+        self.lower[gone] = np.minimum(0.0, self.beta[gone])
+        self.upper[gone] = np.maximum(0.0, self.beta[gone])
+
     # -- following a path ------------------------------------------------------------------------
 
     def follow(
@@ -402,7 +426,7 @@ class Path:
         """
         free = self.free.variables
         beta, lower, upper = self.beta[free], self.lower[free], self.upper[free]
-        near = _SNAP * (upper - lower)
+        near = self._near(free)
         low = beta <= lower + near
         self._arrive(free[low], LOWER)
         self._arrive(free[~low & (beta >= upper - near)], UPPER)

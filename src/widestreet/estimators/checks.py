@@ -176,7 +176,7 @@ def weighted_variance(X: Any, weight: Floats) -> float:
 
 
 def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> Floats:
-    """Weights as float64, one per row; ones if there are none. Not all are zero, unless they may."""
+    """Weights as float64, one per row; ones if there are none. Not all zero, unless they may be."""
     if sample_weight is None:
         return np.ones(rows)
     if isinstance(sample_weight, Real):

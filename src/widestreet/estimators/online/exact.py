@@ -101,7 +101,9 @@ class Exact:
         self._follow(self.dual)
 
     def _follow(self, dual: Dual) -> None:
-        self.path.follow(ends_of(dual))
+        ends = ends_of(dual)
+        self.path.tighten(ends)
+        self.path.follow(ends)
 
     def drop(self, gone: Ints) -> None:
         """Remove rows of no weight, by their place in the store. Sets: path, members."""
@@ -124,8 +126,9 @@ class Exact:
             if self._is_void(target, left):
                 yield int(self.members[at]), None
                 continue
-            path = self.path.clone()
-            path.follow(ends_of(self.make(target, left)))
+            path, ends = self.path.clone(), ends_of(self.make(target, left))
+            path.tighten(ends)
+            path.follow(ends)
             yield int(self.members[at]), (float(path.score[at]), path.bias)
 
     def _is_void(self, target: Floats, weight: Floats) -> bool:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Self
 
@@ -48,8 +52,8 @@ class OnlineMachine(KernelMachine):
         """Refuse what cannot be used."""
 
     @abstractmethod
-    def _targets(self, X: Any, y: Any, weight: Floats, first: bool) -> tuple[Floats, Floats]:
-        """Targets of rows as numbers, and their weights. Sets: what is known of the targets."""
+    def _targets(self, X: Any, y: Any, weight: Floats, classes: Any) -> Floats:
+        """Targets of rows as numbers. Sets: what is known of the targets."""
 
     @abstractmethod
     def _layout(self) -> dict[Any, Ints]:
@@ -84,16 +88,24 @@ class OnlineMachine(KernelMachine):
     # -- rows in -----------------------------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Train on rows, and forget all others."""
-        for name in ("_store", "_problems", "_proof"):
-            self.__dict__.pop(name, None)
+        """Train on rows, and forget all others; if that fails, everything is as it was."""
+        fresh = object.__new__(type(self))
+        fresh.__dict__.update(self.get_params(deep=False))
+        fresh._partial_fit(X, y, sample_weight)
+        fresh._check_fit()
         self._open(None)
-        return self._partial_fit(X, y, sample_weight)
+        for name in [name for name in vars(self) if name not in self.get_params(deep=False)]:
+            del self.__dict__[name]
+        self.__dict__.update(vars(fresh))
+        return self
+
+    def _check_fit(self) -> None:
+        """Refuse rows that `fit` cannot do with, though `partial_fit` may."""
 
     def _partial_fit(
-        self, X: Any, y: Any, sample_weight: Any, journal: Any = None, **more: Any
+        self, X: Any, y: Any, sample_weight: Any, journal: Any = None, classes: Any = None
     ) -> Self:
-        """Add rows; `more` is for the journal."""
+        """Add rows."""
         settings = self._settings()
         self._check_parameters()
         if self.max_rows is not None:
@@ -101,45 +113,59 @@ class OnlineMachine(KernelMachine):
         first = not hasattr(self, "_store")
         X, y, seen = self._checked(X, y, first)
         weight = checks.check_weight(sample_weight, X.shape[0], may_vanish=not first)
-        given = {"X": X, "weight": weight} | ({} if y is None else {"y": y}) | more
+        given = {"X": X, "weight": weight} | ({} if y is None else {"y": y})
+        given |= {} if classes is None else {"classes": np.asarray(classes)}
+        names = seen.get("feature_names_in_")
+        given |= {} if names is None else {"feature_names": np.asarray(names, dtype=str)}
         self._open(journal)
-        target, weight = self._targets(X, y, weight, first)
-        if first:
-            self._begin(X, weight, seen)
-        store = self._store
         with self._change() as touched:
+            target = self._targets(X, y, weight, classes)
+            if first:
+                self._begin(X, weight, seen)
+            store = self._store
             new = store.add(X, target, weight)
-            touched.added = new
             gone = self._oldest(store.n - self.max_rows) if self.max_rows is not None else new[:0]
-            self._let_go(gone, touched)
+            store.weight[gone] = 0.0
             with limited_blas(1):
                 self._arrange(new, settings)
-            self._note(journal, "add", given, touched)
-        self._close(gone)
+            self._commit(journal, "add", given, gone, touched)
         return self
 
-    def _note(self, journal: Any, kind: str, arrays: dict[str, Any], touched: _Touched) -> None:
-        """Write down what was done, for good, if there is a journal."""
-        if journal is None:
-            return
-        assert self._log is not None
-        self._log.write(kind, self, arrays)
-        touched.done = True
+    def _commit(
+        self, journal: Any, kind: str, arrays: dict[str, Any], gone: Ints, touched: _Before
+    ) -> None:
+        """Write down what was done, remove rows of no weight for good, and publish: all or nothing.
+
+        Sets: store, problems, and what is published.
+        """
+        with undisturbed():
+            if journal is not None:
+                assert self._log is not None
+                self._log.write(kind, self, arrays, touched.arrived)
+            touched.done = True
+            self._close(gone)
 
     def _open(self, journal: Any) -> None:
         """Go on with a journal, or begin one. Sets: log."""
         if journal is None:
             if self._log is not None:
+                warnings.warn(
+                    f"this call is not written to the journal {str(self._log.path)!r}, which ends "
+                    "here; pass journal= to every call that is to survive a crash",
+                    UserWarning,
+                    stacklevel=4,
+                )
                 self._log.journal.close()
-                self._log = None  # what happens now is not in it
+                self._log = None
             return
-        if self._log is None or self._log.path != Path(journal):
-            self._log = Log.begin(journal, self)
+        if self._log is None or self._log.path != Path(journal).resolve():
+            self._log = Log.begin(Path(journal).resolve(), self)
 
     def save(self, path: Any) -> None:
         """Write the machine with its rows to a file, which `widestreet.online.load` reads.
 
-        The file is replaced at once or not at all. If a journal is being written, it begins anew.
+        The file is replaced at once or not at all. A journal that is being written goes on; `load`
+        takes both, and does again what the journal has and the file has not.
 
         Parameters
         ----------
@@ -152,6 +178,9 @@ class OnlineMachine(KernelMachine):
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_log"}
+
+    def __copy__(self) -> Self:
+        return deepcopy(self)
 
     def _checked(self, X: Any, y: Any, first: bool) -> tuple[Any, Any, dict[str, Any]]:
         """Validated rows and targets, and what is to be known of them."""
@@ -194,7 +223,7 @@ class OnlineMachine(KernelMachine):
     # -- rows out ----------------------------------------------------------------------------------
 
     def forget(self, ids: Any, *, journal: Any = None) -> Self:
-        """Remove rows: the model becomes what it would be without ever having seen them.
+        """Remove rows: the model becomes the one that `fit` would find on the others.
 
         Parameters
         ----------
@@ -209,14 +238,15 @@ class OnlineMachine(KernelMachine):
             The estimator itself.
         """
         gone = np.unique(self._find(ids))
+        if len(gone) == 0:
+            return self
         settings = self._settings()
         self._check_parameters()
         self._open(journal)
         with self._change() as touched, limited_blas(1):
-            self._let_go(gone, touched)
+            self._store.weight[gone] = 0.0
             self._arrange(gone[:0], settings)
-            self._note(journal, "forget", {"ids": self._store.ids[gone]}, touched)
-        self._close(gone)
+            self._commit(journal, "forget", {"ids": self._store.ids[gone]}, gone, touched)
         return self
 
     def change_weight(self, ids: Any, sample_weight: Any, *, journal: Any = None) -> Self:
@@ -244,17 +274,11 @@ class OnlineMachine(KernelMachine):
         self._check_parameters()
         self._open(journal)
         with self._change() as touched, limited_blas(1):
-            touched.reweigh(self._store, rows)
-            self._store.weight[rows] = weight * self._factor_of(rows)
+            self._store.weight[rows] = weight
             self._arrange(rows[:0], settings)
             changed = {"ids": self._store.ids[rows], "weight": weight}
-            self._note(journal, "weight", changed, touched)
-        self._close(rows[:0])
+            self._commit(journal, "weight", changed, rows[:0], touched)
         return self
-
-    def _factor_of(self, rows: Ints) -> Floats:
-        """What sample weights are multiplied by."""
-        return np.ones(len(rows))
 
     def _find(self, ids: Any) -> Ints:
         """Where rows stand, in the order in which they are named."""
@@ -269,30 +293,17 @@ class OnlineMachine(KernelMachine):
         order = np.argsort(self._store.ids, kind="stable")
         return order[: max(0, count)]
 
-    def _let_go(self, gone: Ints, touched: _Touched) -> None:
-        touched.reweigh(self._store, gone)
-        self._store.weight[gone] = 0.0
-
     # -- a change, whole or not at all -------------------------------------------------------------
 
     @contextmanager
-    def _change(self) -> Iterator[_Touched]:
-        """If anything goes wrong the rows are those of before, and the model is found anew."""
-        touched = _Touched()
+    def _change(self) -> Iterator[_Before]:
+        """If anything goes wrong all is as before, and the model is found anew when needed."""
+        before = _Before(self)
         try:
-            yield touched
+            yield before
         except BaseException:
-            if touched.done:  # it is in the journal: only the model is behind
-                self._problems = {}
-                raise
-            store = self._store
-            store.weight[touched.rows] = touched.weight
-            if len(touched.added):
-                store.drop(touched.added)
-                store.arrived -= len(touched.added)
-            self._problems = {}
-            if store.n == 0:
-                del self._store
+            if not before.done:
+                before.restore(self)
             raise
 
     def _arrange(self, new: Ints, settings: Settings) -> None:
@@ -365,6 +376,8 @@ class OnlineMachine(KernelMachine):
         tol = checks.require_real("tol", self.tol, above=0.0)
         tol *= max(1.0, float(np.abs(self._store.target).max(initial=0.0)))
         self._proof = [exact.certificate(tol) for exact in self._present()]
+        if not self._proof:  # rows of one class, or none: zero is the optimum
+            self._proof = [Certificate(0.0, 0.0, 0.0, 0.0, 0.0, "optimal", self._store.n, tol)]
         return worst(self._proof)
 
     def leave_one_out(self) -> Floats:
@@ -428,15 +441,48 @@ class OnlineMachine(KernelMachine):
         self.__dict__.update(fitted | more)
 
 
-class _Touched:
-    """What a change has touched so far."""
+class _Before:
+    """What a machine was before a change: its problems are found anew."""
 
-    def __init__(self) -> None:
-        self.added: Ints = np.zeros(0, dtype=np.int64)
-        self.rows: Ints = np.zeros(0, dtype=np.int64)
-        self.weight: Floats = np.zeros(0)
-        self.done = False  # written to the journal
+    def __init__(self, machine: OnlineMachine) -> None:
+        self.done = False
+        self.classes = getattr(machine, "classes_", None)
+        store = getattr(machine, "_store", None)
+        self.rows = None if store is None else store.n
+        self.arrived = 0 if store is None else store.arrived
+        if store is not None:
+            self.target, self.weight = store.target.copy(), store.weight.copy()
 
-    def reweigh(self, store: Store, rows: Ints) -> None:
-        """Note weights before they change."""
-        self.rows, self.weight = rows, store.weight[rows].copy()
+    def restore(self, machine: OnlineMachine) -> None:
+        """Undo the change."""
+        if self.classes is None:
+            machine.__dict__.pop("classes_", None)
+        else:
+            machine.classes_ = self.classes
+        if self.rows is None:
+            for name in ("_store", "_problems", "_proof"):
+                machine.__dict__.pop(name, None)
+            return
+        machine._store.cut(self.rows, self.arrived)
+        machine._store.target[:], machine._store.weight[:] = self.target, self.weight
+        machine._problems, machine._proof = {}, None
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let Ctrl-C wait until this is over; it is short."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no other thread hears it
+        return
+    heard: list[Any] = []
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is None:  # nobody knows who listens
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *event: heard.append(event))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if heard and callable(handler):
+        handler(*heard[0])

@@ -54,15 +54,14 @@ class OnlineClassifier(OnlineMachine, Classifier):
         estimator
             The estimator itself.
         """
-        self.__dict__.pop("classes_", None)
-        self._fit(X, y, sample_weight)
-        if len(self._problems) == 0 and len(self.classes_) < 2:
+        return self._fit(X, y, sample_weight)
+
+    def _check_fit(self) -> None:
+        if len(self._problems) == 0:
             raise ValueError(
                 "y: Invalid input - all samples with positive weights belong to the same class: "
-                f"got 1 class, {self.classes_[0]}, but fit needs rows of at least two; "
-                "partial_fit(..., classes=...) can begin with one"
+                "got 1 class, but fit needs rows of at least two; partial_fit can begin with one"
             )
-        return self
 
     def partial_fit(
         self,
@@ -91,27 +90,24 @@ class OnlineClassifier(OnlineMachine, Classifier):
         estimator
             The estimator itself.
         """
-        if classes is None:
-            return self._partial_fit(X, y, sample_weight, journal)
-        self._learn(np.unique(np.asarray(classes)))
-        return self._partial_fit(X, y, sample_weight, journal, classes=self.classes_)
+        return self._partial_fit(X, y, sample_weight, journal, classes)
 
-    def _learn(self, labels: Any) -> None:
-        """Sets: classes, and the problems' names."""
-        known = getattr(self, "classes_", labels[:0])
-        every = np.unique(np.concatenate([known, labels]))
-        if len(known) == len(every) and len(known):
-            return
-        self.classes_ = every
-
-    def _targets(self, X: Any, y: Any, weight: Floats, first: bool) -> tuple[Floats, Floats]:
+    def _targets(self, X: Any, y: Any, weight: Floats, classes: Any) -> Floats:
         check_classification_targets(y)
+        labels = [np.unique(y)] if classes is None else [np.unique(y), np.unique(classes)]
         before = getattr(self, "classes_", None)
-        self._learn(np.unique(y))
-        if not first and before is not None and len(before) < len(self.classes_):
+        if before is not None:
+            labels.append(before)
+        if len({label.dtype.kind in "OUS" for label in labels}) > 1:
+            raise ValueError(
+                f"y: labels such as {labels[0][0]!r} do not go with those that came before, such "
+                f"as {labels[-1][0]!r}; use one kind"
+            )
+        self.classes_ = np.unique(np.concatenate(labels))
+        if hasattr(self, "_store") and before is not None and len(before) < len(self.classes_):
             self._rename(before)
-        code = np.searchsorted(self.classes_, y)
-        return code.astype(np.float64), weight * self._class_factor()[code]
+        code: Floats = np.searchsorted(self.classes_, y).astype(np.float64)
+        return code
 
     def _rename(self, before: Any) -> None:
         """Classes have new numbers. Sets: the targets in the store, the names of problems."""
@@ -126,9 +122,40 @@ class OnlineClassifier(OnlineMachine, Classifier):
         given = self.class_weight or {}
         return np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
 
-    def _factor_of(self, rows: Ints) -> Floats:
-        factor: Floats = self._class_factor()[self._store.target[rows].astype(np.int64)]
-        return factor
+    def _factors(self, key: Any) -> tuple[float, float]:
+        """The weights of the two classes of a problem."""
+        factor = self._class_factor()
+        return float(factor[key[0]]), float(factor[key[1]])
+
+    def decision_function(self, X: Any) -> Floats:
+        """As that of `SVC`; zero while rows of one class only have come.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes) or (n_samples, n_pairs)
+        """
+        if len(getattr(self, "classes_", "ab")) == 1:
+            return np.zeros(self._query(X).shape[0])
+        return super().decision_function(X)
+
+    def predict(self, X: Any) -> Any:
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        if len(getattr(self, "classes_", "ab")) == 1:
+            return np.repeat(self.classes_, self._query(X).shape[0])
+        return super().predict(X)
 
     def _layout(self) -> dict[Any, Ints]:
         code = self._store.target.astype(np.int64)
@@ -269,7 +296,7 @@ class OnlineSVC(OnlineClassifier, SVC):
         checks.require_real("C", self.C, above=0.0)
 
     def _make(self, key: Any) -> MakeDual:
-        return partial(_svc_dual, key[0], float(self.C))
+        return partial(_svc_dual, key[0], self._factors(key), float(self.C))
 
 
 class OnlineNuSVC(OnlineClassifier, NuSVC):
@@ -348,7 +375,7 @@ class OnlineNuSVC(OnlineClassifier, NuSVC):
         checks.require_real("nu", self.nu, above=0.0, most=1.0)
 
     def _make(self, key: Any) -> MakeDual:
-        return partial(_nu_svc_dual, key[0], float(self.nu))
+        return partial(_nu_svc_dual, key[0], self._factors(key), float(self.nu))
 
     def _publish(self) -> None:
         super()._publish()
@@ -368,13 +395,18 @@ class OnlineNuSVC(OnlineClassifier, NuSVC):
             )
 
 
-def _svc_dual(first: int, C: float, code: Floats, weight: Floats) -> Dual:
-    return c_svc(np.where(code == first, -1.0, 1.0), C * weight)
+def _svc_dual(
+    first: int, factors: tuple[float, float], C: float, code: Floats, weight: Floats
+) -> Dual:
+    box = C * weight * np.where(code == first, *factors)
+    return c_svc(np.where(code == first, -1.0, 1.0), box)
 
 
-def _nu_svc_dual(first: int, nu: float, code: Floats, weight: Floats) -> Dual:
-    sign = np.where(code == first, -1.0, 1.0)
-    return nu_svc(sign, min(nu, _largest_nu(sign, weight)), weight)
+def _nu_svc_dual(
+    first: int, factors: tuple[float, float], nu: float, code: Floats, weight: Floats
+) -> Dual:
+    sign, box = np.where(code == first, -1.0, 1.0), weight * np.where(code == first, *factors)
+    return nu_svc(sign, min(nu, _largest_nu(sign, box)), box)
 
 
 def _svr_dual(C: float, epsilon: float, y: Floats, weight: Floats) -> Dual:
@@ -441,8 +473,8 @@ class OnlineRegressor(OnlineMachine, Regressor):
     def _check_parameters(self) -> None:
         self._dual(checks.require_real("C", self.C, above=0.0))
 
-    def _targets(self, X: Any, y: Any, weight: Floats, first: bool) -> tuple[Floats, Floats]:
-        return np.asarray(y, dtype=np.float64), weight
+    def _targets(self, X: Any, y: Any, weight: Floats, classes: Any) -> Floats:
+        return np.asarray(y, dtype=np.float64)
 
     def _layout(self) -> dict[Any, Ints]:
         return {None: np.arange(self._store.n)} if self._store.weight.any() else {}
@@ -710,8 +742,8 @@ class OnlineOneClassSVM(OnlineMachine, OneClassSVM):
     def _check_parameters(self) -> None:
         checks.require_real("nu", self.nu, above=0.0, most=1.0)
 
-    def _targets(self, X: Any, y: Any, weight: Floats, first: bool) -> tuple[Floats, Floats]:
-        return np.zeros(X.shape[0]), weight
+    def _targets(self, X: Any, y: Any, weight: Floats, classes: Any) -> Floats:
+        return np.zeros(X.shape[0])
 
     def _layout(self) -> dict[Any, Ints]:
         return {None: np.arange(self._store.n)} if self._store.weight.any() else {}

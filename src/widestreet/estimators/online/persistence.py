@@ -7,7 +7,9 @@ be read without an archive, and an archive without a journal.
 
 from __future__ import annotations
 
+import warnings
 import zipfile
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,16 +35,17 @@ class Log:
 
     Parameters
     ----------
-    path : str or path-like
+    path : Path
     journal : Journal
     """
 
-    def __init__(self, path: str | PathLike[str], journal: Journal) -> None:
-        self.path, self.journal = Path(path), journal
+    def __init__(self, path: Path, journal: Journal) -> None:
+        self.path, self.journal = path, journal
 
     @classmethod
-    def begin(cls, path: str | PathLike[str], machine: OnlineMachine) -> Log:
+    def begin(cls, path: Path, machine: OnlineMachine) -> Log:
         """A new journal that begins with a machine as it is."""
+        header, arrays = snapshot(machine)  # which refuses what cannot be written
         try:
             journal = Journal.create(path, str(uuid4()))
         except FileExistsError:
@@ -53,16 +56,21 @@ class Log:
                     f"journal={str(path)!r} exists and belongs to another history: go on with it "
                     "by widestreet.online.load(...), or give another name"
                 ) from None
-        header, arrays = snapshot(machine)
         journal.append("begin", header, arrays)
         return cls(path, journal)
 
     def __del__(self) -> None:
         self.journal.close()
 
-    def write(self, kind: str, machine: OnlineMachine, arrays: dict[str, Any]) -> None:
-        """Append a record; it is durable when this returns."""
-        self.journal.append(kind, {"parameters": parameters_of(machine)}, arrays)
+    def write(
+        self, kind: str, machine: OnlineMachine, arrays: dict[str, Any], arrived: int
+    ) -> None:
+        """Append a record; it is durable when this returns.
+
+        `arrived` is how many rows had ever come before, by which a reader knows where it is.
+        """
+        header = {"parameters": parameters_of(machine), "arrived": arrived}
+        self.journal.append(kind, header, arrays)
 
 
 def parameters_of(machine: OnlineMachine) -> dict[str, Any]:
@@ -106,7 +114,7 @@ def snapshot(machine: OnlineMachine) -> tuple[dict[str, Any], dict[str, Any]]:
         return header, arrays
     store = machine._store
     header["arrived"] = store.arrived
-    header["gamma"] = float(getattr(store.kernel, "gamma", 0.0))
+    header["kernel"] = {"name": type(store.kernel).__name__.lower(), **asdict(store.kernel)}
     arrays |= {"X": store.X, "target": store.target, "weight": store.weight, "ids": store.ids}
     if store.centre is not None:
         arrays["centre"] = store.centre
@@ -138,9 +146,9 @@ def restore(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     if "X" not in arrays:
         return machine
     X = arrays["X"]
-    kernel = checks.resolve_kernel(
-        machine.kernel, gamma=header["gamma"], coef0=machine.coef0, degree=machine.degree
-    )
+    said = {"gamma": 0.0, "coef0": 0.0, "degree": 3} | header["kernel"]
+    name = said.pop("name")
+    kernel = checks.resolve_kernel(name, **{key: said[key] for key in ("gamma", "coef0", "degree")})
     store = Store(kernel, X, arrays.get("centre"), resolve_threads(machine.n_jobs))
     store.add(X, arrays["target"], arrays["weight"])
     store.ids[:], store.arrived = arrays["ids"], int(header["arrived"])
@@ -160,14 +168,14 @@ def restore(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
 
 
 def save(machine: OnlineMachine, path: str | PathLike[str]) -> None:
-    """Write a machine to an archive; its journal, if there is one, begins anew behind it."""
+    """Write a machine to an archive, with a note how far its journal had come."""
     header, arrays = snapshot(machine)
     log = machine._log
     if log is not None:
+        if Path(path).resolve() == log.path:
+            raise ValueError(f"{str(path)!r} is the journal: give the machine a file of its own")
         header |= {"base": str(log.journal.base), "start": log.journal.sequence}
     archive.write(path, header, arrays)
-    if log is not None:
-        log.journal.restart()
 
 
 def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) -> Any:
@@ -207,7 +215,16 @@ def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) 
     header, arrays = archive.read(path)
     machine = restore(header, arrays)
     if journal is None:
+        if "base" in header:
+            warnings.warn(
+                f"{str(path)!r} was saved while a journal was written: what happened since is "
+                "there; pass journal= to have it, too",
+                UserWarning,
+                stacklevel=2,
+            )
         return machine
+    if not Path(journal).exists():
+        raise FileNotFoundError(f"journal={str(journal)!r} does not exist")
     if "base" not in header:
         raise ValueError(f"{str(path)!r} was not saved while a journal was written: leave it out")
     return _replayed(machine, journal, header["base"], int(header["start"]))
@@ -217,7 +234,8 @@ def _replayed(
     machine: Any, path: str | PathLike[str], base: str | None, start: int
 ) -> OnlineMachine:
     """A machine after everything that a journal says happened to it."""
-    log = Journal(path) if base is None else Journal.resume(path, base, start)
+    path = Path(path).resolve()
+    log = Journal(path, base, start if base is not None else None)
     for record in records(path, log.base, start if base is not None else None):
         if record.kind == "begin":
             if machine is None:
@@ -239,11 +257,18 @@ def _replayed(
 def _repeat(machine: Any, kind: str, header: dict[str, Any], arrays: dict[str, Any]) -> None:
     """Do again what a record says."""
     _set_parameters(machine, header["parameters"])
+    arrived = machine._store.arrived if hasattr(machine, "_store") else 0
+    if arrived != header["arrived"]:
+        raise ValueError(
+            f"the journal goes on after {header['arrived']} rows, the machine has seen {arrived}"
+        )
     if kind == "add":
         y = arrays.get("y", "no_validation")
-        if "classes" in arrays:
-            machine._learn(arrays["classes"])
-        machine._partial_fit(arrays["X"], y, arrays["weight"])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            machine._partial_fit(arrays["X"], y, arrays["weight"], classes=arrays.get("classes"))
+        if "feature_names" in arrays:
+            machine.feature_names_in_ = arrays["feature_names"].astype(object)
     elif kind == "forget":
         machine.forget(arrays["ids"])
     elif kind == "weight":

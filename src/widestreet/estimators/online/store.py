@@ -99,6 +99,9 @@ class Store:
     def add(self, X: Any, target: Floats, weight: Floats) -> Ints:
         """Append rows. Returns where they stand."""
         m = X.shape[0]
+        wider = np.result_type(self._X.dtype, X.dtype)
+        if wider != self._X.dtype:
+            self._X = self._X.astype(wider)
         self._grow(m)
         new = np.arange(self.n, self.n + m)
         if sparse.issparse(self._X):
@@ -134,6 +137,16 @@ class Store:
             self._X = self._X[order]
         else:
             self._X[moved] = self._X[order[moved]]
-        self.n = len(order)
-        self._gram = None
+        self.cut(len(order), self.arrived)
         return order
+
+    def cut(self, n: int, arrived: int) -> None:
+        """Keep the first n rows, and nothing of the others."""
+        for array in (self._target, self._weight, self._ids):
+            array[n:] = 0
+        if sparse.issparse(self._X):
+            self._X = self._X[:n]
+        else:
+            self._X[n:] = 0
+        self.n, self.arrived = n, arrived
+        self._gram = None
