@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
@@ -48,6 +48,14 @@ class Budget:
     def steps_left(self) -> int:
         """Pair steps that may still be taken."""
         return 2**62 if self.max_steps < 0 else max(0, self.max_steps - self._steps)
+
+    def shares(self, parts: int) -> list[Budget]:
+        """Budgets for work that goes on at the same time: all of the time, parts of the steps."""
+        steps = -1 if self.max_steps < 0 else self.steps_left // parts
+        found = [replace(self) for _ in range(parts)]
+        for budget in found:
+            budget.max_steps, budget._steps, budget._begun = steps, 0, self._begun
+        return found
 
     def keep_back(self, seconds: float) -> None:
         """Reserve time for the certificate, a tenth to four fifths of all. Sets: reserve."""

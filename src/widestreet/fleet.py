@@ -103,7 +103,7 @@ class Fleet:
         Where scores are not known, as at the start of nu problems, the second is the first that
         can move the other way.
         """
-        zero = not self.dual.total.any()
+        zero = not any(shard.beta.any() for shard in self.shards)
         chosen: list[int] = []
         for g in range(self.dual.groups):
             up, down = (

@@ -8,8 +8,8 @@ sample is solved is somebody else's affair; strategies/prsvm.py explains the ste
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -43,8 +43,8 @@ class Theta:
     ----------
     rows : ndarray
         The sample, ascending.
-    beta : ndarray of shape (layers, n)
-        Coefficients of all rows, zero outside the sample.
+    beta : ndarray of shape (layers, len(rows))
+        Coefficients of its rows; all others are zero.
     model : Model
     objective : float
     """
@@ -53,6 +53,19 @@ class Theta:
     beta: Floats
     model: Model
     objective: float
+
+    def dense(self, n: int) -> Floats:
+        """Coefficients of all rows."""
+        beta = np.zeros((len(self.beta), n))
+        beta[:, self.rows] = self.beta
+        return beta
+
+    def at(self, rows: Ints) -> Floats:
+        """Coefficients of some rows that include all with a coefficient, ascending."""
+        beta = np.zeros((len(self.beta), len(rows)))
+        used = self.beta.any(axis=0)
+        beta[:, np.searchsorted(rows, self.rows[used])] = self.beta[:, used]
+        return beta
 
 
 class SitesEngine:
@@ -73,6 +86,8 @@ class SitesEngine:
     Attributes
     ----------
     multiset : Multiset
+    unfinished : bool
+        Whether it ended because all rounds were spent.
     """
 
     def __init__(
@@ -95,8 +110,10 @@ class SitesEngine:
         self.multiset = Multiset(fleet.rows)
         self.best = self._begin(start)
         self.trace = Trace()
-        self.pair_steps = self._values = 0
+        self.pair_steps = self._values = self._steps = 0
+        self.unfinished = False
         self._budgets: list[Budget] = []  # of the samples being solved
+        self._seed = int(deepcopy(rng).integers(2**63))  # leaves what is drawn next as it is
         if fleet.rows <= _DOUBLE_ROWS or not fleet.gram.fits_float32:
             fleet.use_double()
 
@@ -111,12 +128,13 @@ class SitesEngine:
             )
         beta = self.fleet.feasible_point() if start is None else start
         objective = -np.inf if beta.any() else 0.0
-        return self._theta(np.empty(0, dtype=np.int64), beta, np.zeros(len(totals)), objective)
+        rows = np.flatnonzero(beta.any(axis=0))
+        return self._theta(rows, beta[:, rows], np.zeros(len(totals)), objective)
 
     def _theta(self, rows: Ints, beta: Floats, bias: Floats, objective: float) -> Theta:
-        ids = np.flatnonzero(beta.any(axis=0))
+        used = beta.any(axis=0)
         model = Model(len(bias))
-        model.publish(ids, beta[:, ids].sum(axis=0), bias, np.inf)
+        model.publish(rows[used], beta[:, used].sum(axis=0), bias, np.inf)
         return Theta(rows, beta, model, objective)
 
     # -- the loop --------------------------------------------------------------------------------
@@ -130,7 +148,7 @@ class SitesEngine:
         except KeyboardInterrupt:
             status = "interrupted"
         return Solution(
-            beta=self.best.beta,
+            beta=self.best.dense(self.fleet.rows),
             bias=self.best.model.bias,
             dual_objective=self.best.objective,
             status=status,
@@ -147,23 +165,27 @@ class SitesEngine:
             # 1) draw, 2) solve
             samples = self._draw()
             thetas = self._solve_all([rows for rows, _ in samples])
-            # 3) survey
-            surveys = [self._survey(theta) for theta in thetas]
-            violators = [np.setdiff1d(s.ids, t.rows) for s, t in zip(surveys, thetas, strict=True)]
-            # 4) double
-            p = self._choose(thetas, violators)
-            weight, doubled = self.multiset.log2_total, 0
-            if len(violators[p]) > 0:
-                doubled = self._double(violators, samples)
-            self._record(p, thetas, surveys, violators, weight, doubled)
-            if len(violators[p]) > 0:
-                continue
-            if self.check is None or self.check(self.best.beta).violation <= self.tol:
+            # 3) survey, 4) double
+            weight = self.multiset.log2_total
+            surveys, doubled = self._survey_all(thetas, samples)
+            p = self._choose(thetas, surveys)
+            self._record(p, thetas, surveys, weight, doubled)
+            done = surveys[p].found == 0 and self._confirmed()
+            self.budget.spend(self._steps, finished=done)
+            if done:
                 return "optimal"
-            if self.fleet.double:
-                break
-            self.fleet.use_double()
+            if surveys[p].found == 0:
+                if self.fleet.double:
+                    break
+                self.fleet.use_double()
+        self.unfinished = True
         return "approximate"
+
+    def _confirmed(self) -> bool:
+        """Whether the check agrees that the best is the optimum."""
+        if self.check is None:
+            return True
+        return self.check(self.best.dense(self.fleet.rows)).violation <= self.tol
 
     # -- the steps -------------------------------------------------------------------------------
 
@@ -184,35 +206,34 @@ class SitesEngine:
 
     def _solve_all(self, samples: list[Ints]) -> list[Theta]:
         """Solve the duals of samples, through the runner. Sets: best, if it stops early."""
-        steps = self.budget.steps_left // len(samples)
-        self._budgets = [copy(self.budget) for _ in samples]
-        for budget in self._budgets:
-            budget.max_steps, budget._steps = steps, 0
+        self._budgets = self.budget.shares(len(samples))
         solve = partial(self._solve_one, samples)
         found = self.runner.map(solve, range(len(samples)), on_interrupt=self._stop)
         thetas = []
         for rows, solution in found:
             self.pair_steps += solution.pair_steps
             self._values += solution.kernel_values
-            beta = np.zeros_like(self.best.beta)
-            beta[:, rows] = solution.beta
-            thetas.append(self._theta(rows, beta, solution.bias, solution.dual_objective))
+            thetas.append(self._theta(rows, solution.beta, solution.bias, solution.dual_objective))
         stopped = {s.status for _, s in found} & {"interrupted", "time_limit", "iteration_limit"}
         if stopped:
-            self.best = max(thetas, key=lambda theta: theta.objective, default=self.best)
+            if self.plan.until_certified or not self.trace:  # else the last whole round is better
+                self.best = max([self.best, *thetas], key=lambda theta: theta.objective)
             if "interrupted" in stopped:
                 raise KeyboardInterrupt
             raise OutOfBudget(min(stopped))
-        self.budget.spend(sum(s.pair_steps for _, s in found), finished=False)
+        self._steps = sum(s.pair_steps for _, s in found)
         return thetas
 
     def _solve_one(self, samples: list[Ints], p: int) -> tuple[Ints, Solution]:
         rows, start = samples[p], None
         if self.plan.until_certified:
             rows = np.union1d(rows, self.best.model.ids)
-            start = np.ascontiguousarray(self.best.beta[:, rows])
-        rng = np.random.default_rng((len(self.trace), p))
-        return rows, self.solve_sample(rows, start, self._budgets[p], rng)
+            start = self.best.at(rows)
+        rng = np.random.default_rng((self._seed, len(self.trace), p))
+        solution = self.solve_sample(rows, start, self._budgets[p], rng)
+        if solution.status == "interrupted":
+            self._stop()  # whoever is not yet begun
+        return rows, solution
 
     def _stop(self) -> None:
         for budget in self._budgets:
@@ -226,35 +247,52 @@ class SitesEngine:
             rough = self.fleet.evaluate(sample, theta.model, double=False)
             if np.abs(exact - rough).max() > _COARSE * self.tol:
                 self.fleet.use_double()
-        return self.fleet.judge(theta.beta, theta.model, MARGIN * self.tol)
+        return self.fleet.judge(theta.dense(self.fleet.rows), theta.model, MARGIN * self.tol)
 
-    def _double(self, violators: list[Ints], samples: list[tuple[Ints, Ints]]) -> int:
-        """Double the violators of each site, if they are light enough; returns for how many.
+    def _survey_all(
+        self, thetas: list[Theta], samples: list[tuple[Ints, Ints]]
+    ) -> tuple[list[Survey], int]:
+        """Find the violators of all sites, and double those of a site if they are light enough.
 
         The weights of the round's beginning count, those of copies that sites of higher priority
-        hold not. Sets: multiset.
+        hold not. Nothing is doubled if a site has no violators: it is the end.
+
+        Returns
+        -------
+        surveys : list of Survey
+            How many violators there are outside of each sample, but not which.
+        doubled : int
+            How many sites doubled theirs.
+
+        Sets: multiset.
         """
         unit = self.multiset.top
         weights = self.multiset.weights(unit)
         limit = weights.sum() / (3 * self.plan.dimension)
         held = np.zeros(len(weights))
         times = np.zeros(len(weights), dtype=np.int64)
-        doubled = 0
-        for ids, (rows, copies) in zip(violators, samples, strict=True):
+        surveys, doubled = [], 0
+        for theta, (rows, copies) in zip(thetas, samples, strict=True):
+            survey = self._survey(theta)
+            ids = np.setdiff1d(survey.ids, theta.rows)
             if (weights[ids] - held[ids]).sum() <= limit:
                 times[ids] += 1
                 doubled += 1
             held[rows] += np.ldexp(copies.astype(np.float64), -unit)
+            none = np.empty(0, dtype=np.int64)
+            surveys.append(replace(survey, ids=none, violation=np.empty(0), found=len(ids)))
+        if any(survey.found == 0 for survey in surveys):
+            return surveys, 0
         self.multiset.double(times)
-        return doubled
+        return surveys, doubled
 
-    def _choose(self, thetas: list[Theta], violators: list[Ints]) -> int:
+    def _choose(self, thetas: list[Theta], surveys: list[Survey]) -> int:
         """The site whose solution is the best: the first without violators, if there is one.
 
         Otherwise that of the highest objective, or as published that of the fewest violators.
         Sets: best.
         """
-        few = [len(ids) for ids in violators]
+        few = [survey.found for survey in surveys]
         p = int(np.argmin(few))
         if few[p] > 0 and self.plan.until_certified:
             p = int(np.argmax([theta.objective for theta in thetas]))
@@ -266,19 +304,19 @@ class SitesEngine:
         p: int,
         thetas: list[Theta],
         surveys: list[Survey],
-        violators: list[Ints],
         weight: float,
         doubled: int,
     ) -> None:
         theta, survey, dual = thetas[p], surveys[p], self.fleet.dual
-        linear = self.fleet.linear(theta.beta)
+        beta = theta.dense(self.fleet.rows)
+        linear = self.fleet.linear(beta)
         norm = 2.0 * (linear - theta.objective)
         primal = 0.5 * norm + float(theta.model.bias @ dual.total) + survey.loss
         record = TraceRecord(
             round=len(self.trace) + 1,
             working_set=len(theta.rows),
             n_sv=len(theta.model.ids),
-            n_free=self.fleet.count_free(theta.beta),
+            n_free=self.fleet.count_free(beta),
             violation=max(0.0, float((survey.highest - survey.lowest).max())),
             dual_objective=theta.objective,
             gap=primal - theta.objective,
@@ -287,10 +325,10 @@ class SitesEngine:
             kernel_values=self._values + self.fleet.kernel_values,
             pair_steps=self.pair_steps,
             seconds=self.budget.elapsed,
-            violators=len(violators[p]),
+            violators=survey.found,
             notes={
                 "site": p,
-                "site_violators": [len(ids) for ids in violators],
+                "site_violators": [other.found for other in surveys],
                 "site_n_sv": [len(other.model.ids) for other in thetas],
                 "log2_weight": weight,
                 "doubled": doubled,

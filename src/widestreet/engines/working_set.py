@@ -229,7 +229,8 @@ class WorkingSetEngine:
             first = self.first[: self.capacity]
             strangers = min(size, _STRANGERS, self.capacity - len(first))
             size = strangers if self.start is not None else max(size - len(first), strangers)
-            ids = np.union1d(first, self.search.draw(fleet, size, self.rng))
+            drawn = self.search.draw(fleet, size, self.rng)
+            ids = np.union1d(first[: self.capacity - len(drawn)], drawn)
         empty, n = np.empty(0), len(ids)
         return Survey(ids, np.ones(n), empty, empty, 0.0, 0, 0, complete=False, found=n, visited=0)
 
@@ -241,7 +242,6 @@ class WorkingSetEngine:
             capacity=self.capacity,
             tol=self.tol,
             violation=violation,
-            n_sv=len(self.model.ids),
             ids=work.ids[work.present],
             support=np.asarray(work.beta[:, work.present].any(axis=0)),
             free=np.asarray(work.free().any(axis=0)),

@@ -183,7 +183,7 @@ class Solver:
             return solver.solve(sample)
 
         gram = self.gram.twin(self.budget.look_at_clock)
-        found = SitesEngine(
+        engine = SitesEngine(
             Fleet.of(gram, dual, problem.place, threads=self.threads),
             plan,
             solve,
@@ -194,13 +194,17 @@ class Solver:
             rng=self.rng(),
             runner=LocalRunner(workers),
             start=problem.start,
-        ).solve()
-        if found.status != "approximate" or not plan.until_certified:
+        )
+        found = engine.solve()
+        if not engine.unfinished or not plan.until_certified:
             return found
         rest = replace(self, settings=replace(self.settings, strategy=Auto()))
         more = rest.by_rounds(
             problem.starting_at(found.beta), lambda record: observe(after(found, record))
         )
+        if not more.trace:  # stopped before it knew anything better
+            more = replace(more, beta=found.beta, bias=found.bias)
+            more = replace(more, dual_objective=found.dual_objective)
         return continued(found, more)
 
 

@@ -35,8 +35,6 @@ class Situation:
         Violation to reach.
     violation : float
         Largest violation seen in the last round.
-    n_sv : int
-        Support vectors of the whole model.
     ids : ndarray of int, shape (size,)
         Rows of the working set.
     support : ndarray of bool, shape (size,)
@@ -68,7 +66,6 @@ class Situation:
     capacity: int
     tol: float
     violation: float
-    n_sv: int
     ids: Ints
     support: Bools
     free: Bools

@@ -50,7 +50,7 @@ class ISVM:
     """Two-stage incremental working set.
 
     Good where support vectors are few: the cost is one pass or two over the data, and one small
-    solution for every row that ever was a support vector.
+    solution for every row that ever was a support vector; with a `block` of 64 or so, for every 64.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ dual objective never falls; and after `max_rounds` the working-set engine goes o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf, sqrt
+from math import ceil, sqrt
 
 from widestreet.strategies.base import require_at_least, require_flag, require_number
 
@@ -53,7 +53,9 @@ class OnSites:
             require_at_least("sample_size", self.sample_size, 2)
         delta = self.combinatorial_dimension
         if delta is not None:
-            require_number("combinatorial_dimension", delta, lambda d: 1 <= d < inf, "at least 1")
+            require_number(
+                "combinatorial_dimension", delta, lambda d: 1 <= d <= 1e6, "from 1 to 1e6"
+            )
         if self.max_rounds is not None:
             require_at_least("max_rounds", self.max_rounds, 1)
         require_flag("until_certified", self.until_certified)
@@ -79,7 +81,8 @@ class OnSites:
 class PRSVM(OnSites):
     """Parallel randomized training by weighted sampling.
 
-    For rows that live in many places; as a way to be faster on one machine it does not pay.
+    Made for rows that live in many places, of which only solutions travel. Here the sites are
+    threads of one process, and as a way to be faster on one machine it does not pay.
 
     Parameters
     ----------

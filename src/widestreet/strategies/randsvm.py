@@ -15,9 +15,9 @@ probability 1 - delta some hyperplane of nearly the best margin has no more than
 That the loop finds it is not said, and the delta = 0.9 of the paper promises it with probability
 0.1. With a bound the result is an approximation whose certificate says how good it is.
 
-Without one, three things differ from the paper: the sample grows with the support vectors, or the
-loop would run out of room; half of the newcomers are the worst violators found, half are random;
-and sets are solved loosely while violations outside are large.
+Unless `until_certified` is false, three things differ from the paper: the sample grows with the
+support vectors, or the loop would run out of room; half of the newcomers are the worst violators
+found, half are random; and sets are solved loosely while violations outside are large.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class RandSVM:
     delta : float, default=0.9
         Probability of failure that `k="paper"` allows.
     k : int, "paper" or None, default=None
-        Support vectors at which the fit ends with status "approximate"; "paper" computes them from
-        epsilon, delta and the number of rows; None sets no bound.
+        Support vectors in the working set at which the fit ends with status "approximate"; "paper"
+        computes them from epsilon, delta and the number of rows; None sets no bound.
     sample_size : int, optional
         Rows of the working set; by default twice k, or 1,024. It grows to twice the number of
         support vectors unless `until_certified` is false.
@@ -95,7 +95,7 @@ class RandSVM:
     until_certified: bool = True
 
     def __post_init__(self) -> None:
-        require_number("epsilon", self.epsilon, lambda e: 0 < e < inf, "positive")
+        require_number("epsilon", self.epsilon, lambda e: 1e-6 <= e < inf, "at least 1e-6")
         require_number("delta", self.delta, lambda d: 0 < d < 1, "between 0 and 1")
         require_flag("until_certified", self.until_certified)
         if isinstance(self.k, str):
@@ -179,8 +179,8 @@ class _Search:
         """Note why there is no other round, if there is none."""
         notes: Notes = {"sample_size": self.size, "k": self.bound}
         if situation.found == 0:
-            notes["ended"] = "violators"
-        elif situation.n_sv >= self.bound:
+            notes |= {"ended": "violators"} if self.finished(situation) else {}
+        elif situation.support.sum() >= self.bound:
             notes["ended"] = "k"
         elif not self.plan.until_certified and self._room(situation) == 0:
             notes["ended"] = "room"
@@ -197,7 +197,7 @@ class _Search:
         if situation.found == 0:
             return False
         full = not self.plan.until_certified and self._room(situation) == 0
-        return full or situation.n_sv >= self.bound
+        return full or bool(situation.support.sum() >= self.bound)
 
 
 def _some(ids: Ints, count: int, rng: np.random.Generator) -> Ints:
