@@ -155,7 +155,7 @@ QUICK_ROWS = {KDD: 50_000, APART: 50_000}
 # ten repetitions as in the paper, but two where the end is the optimum, and one without chance;
 # fewer of the largest set, which takes most of the time
 SEEDS = {"isvm-certified": 2, "libsvm": 1}
-PROBLEM_SEEDS = {KDD: 5, APART: 5}
+PROBLEM_SEEDS = {KDD: 3, APART: 3}
 
 
 def remarks(one: Measurement, trace: Any, watched: Any) -> Record:

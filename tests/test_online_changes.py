@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
 
 from widestreet import NuSVC, regularization_path
 from widestreet.datasets import friedman, twonorm
@@ -164,3 +165,37 @@ def test_rows_of_more_digits_are_kept_as_they_are(rows):
     every = np.concatenate([X[:50].astype(np.float32).astype(np.float64), X[50:]])
     refit = OnlineSVC(gamma=0.05).fit(every, y)
     np.testing.assert_allclose(one.decision_function(X), refit.decision_function(X), atol=1e-11)
+
+
+def test_a_grid_search_over_an_online_machine(rows):
+    X, y = rows
+    search = GridSearchCV(OnlineSVC(gamma=0.05), {"C": [0.1, 1.0]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.8
+
+
+def test_the_kernel_changes_by_fit_only(rows):
+    X, y = rows
+    one = OnlineSVC(gamma=0.05).fit(X, y).set_params(gamma=3.0)
+    for change in (lambda: one.partial_fit(X[:1], y[:1]), lambda: one.forget(0)):
+        with pytest.raises(ValueError, match="only by fit"):
+            change()
+    assert one.n_rows_ == 60
+    assert one.fit(X, y)._gamma == 3.0
+
+
+def test_gamma_from_a_row_or_two_is_doubted(rows):
+    X, y = rows
+    with pytest.warns(UserWarning, match="gamma='scale'"):
+        OnlineSVC().partial_fit(X[:2], y[:2])
+
+
+def test_breakpoints_are_where_something_breaks(rows):
+    X, y = rows
+    path = regularization_path(X, y, gamma=0.05, C_min=0.02, C_max=50.0)
+    inner = path.breakpoints[1:-1]
+    assert not np.isclose(inner, 0.2).any()
+    for C in inner[:: max(1, len(inner) // 7)]:
+        slopes = [
+            (path.coef_at(C + step) - path.coef_at(C)) / step for step in (1e-7 * C, -1e-7 * C)
+        ]
+        assert np.abs(slopes[0] - slopes[1]).max() > 1e-6

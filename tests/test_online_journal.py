@@ -213,12 +213,23 @@ def test_files_that_are_not_there_or_not_meant(tmp_path):
     with pytest.raises(ValueError, match="is the journal"):
         one.save(tmp_path / "j")
     OnlineSVR().fit(X, y).save(tmp_path / "alone")
-    with pytest.raises(ValueError, match="leave it out"):
+    with pytest.raises(ValueError, match="did not begin"):
         load(tmp_path / "alone", journal=tmp_path / "j")
+    with pytest.raises(FileNotFoundError, match="path="):
+        load(tmp_path / "nowhere")
     here = os.path.relpath(tmp_path / "j")  # another name of the same file
     one.partial_fit(X[20:21], y[20:21], journal=here)
     one._log.journal.close()
     assert load(tmp_path / "m", journal=here).n_rows_ == 21
+
+
+def test_first_saved_then_journalled(tmp_path):
+    X, y = data("svr")
+    one = OnlineSVR().fit(X[:30], y[:30])
+    one.save(tmp_path / "m")
+    one.partial_fit(X[30:], y[30:], journal=tmp_path / "j")
+    one.end_journal()
+    assert_same(one, load(tmp_path / "m", journal=tmp_path / "j"), X)
 
 
 def test_ctrl_c_waits_while_a_change_is_made_final(tmp_path):

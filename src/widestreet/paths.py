@@ -121,8 +121,12 @@ class RegularizationPath:
     ) -> None:
         self.parameter = parameter
         self._make, self._build, self._legs = make, build, legs
-        values = [
-            leg.start + theta * (leg.stop - leg.start) for leg in legs for theta in leg.thetas
+        values = [legs[0].start]  # legs end at nothing
+        values += [
+            leg.start + theta * (leg.stop - leg.start)
+            for leg in legs
+            for theta in leg.thetas
+            if theta > 0
         ]
         self.breakpoints: Floats = np.unique([*values, legs[-1].stop])
 

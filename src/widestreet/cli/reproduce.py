@@ -1,7 +1,7 @@
 """Measure a paper's tables and figures again: its strategy, auto and LIBSVM side by side.
 
 Writes a page with the paper's numbers beside ours, a CSV file for each table and a PNG file for
-each figure. A full run takes ten minutes or so and goes on where it was interrupted; --quick takes
+each figure. A full run takes half an hour or so and goes on where it was interrupted; --quick takes
 less than five. Real data are looked for in the directory WIDESTREET_DATA; what is missing is left
 out, and the report says what and how to get it.
 """

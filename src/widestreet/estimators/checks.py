@@ -114,8 +114,7 @@ def resolve_strategy(strategy: Any) -> Strategy | OnSites:
     missing = not (isinstance(strategy, OnSites) or hasattr(strategy, "search"))
     if missing or isinstance(strategy, type):
         raise TypeError(
-            f"strategy must be a name or an object whose method search begins a search, "
-            f"got {strategy!r}"
+            f"strategy must be a name or an object such as ISVM(), not a class, got {strategy!r}"
         )
     found: Strategy | OnSites = strategy
     return found

@@ -51,7 +51,8 @@ default="rbf"
         Which rows are looked at first. The result is deterministic for a given value and number
         of threads.
     strategy : str or Strategy, default="auto"
-        How rows are picked: "auto", "smo", or an object from `widestreet.strategies`.
+        How rows are picked: "auto", "smo", "isvm", "randsvm", "rsvm", "prsvm", or an object from
+        `widestreet.strategies`.
     max_time : float, default=None
         Seconds after which training stops with the best model so far.
     max_memory : int, float or str, default=None

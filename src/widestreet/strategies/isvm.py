@@ -73,7 +73,8 @@ class ISVM:
     -----
     Records of the trace have the notes `stage` (1 or 2, of the rows looked at in this round),
     `examined` (rows examined since the start) and, in the round in which stage one ended, `ended`
-    ("sample", "size" or "average", as above).
+    ("sample" if none of a sample violated, "size" of the working set, or "average" if every row had
+    been examined once on average).
 
     References
     ----------

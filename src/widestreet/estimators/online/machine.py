@@ -30,6 +30,9 @@ from widestreet.solution import Trace
 from widestreet.strategies import Auto
 from widestreet.threads import limited_blas, resolve_threads
 
+_FITTED = {"_store", "_problems", "_proof", "_kernel", "_gamma", "_centre", "_scale", "_rho"}
+_FEW = 10  # rows, from which gamma="scale" is hardly what is meant
+
 
 class OnlineMachine(KernelMachine):
     """Base of the online machines.
@@ -94,7 +97,7 @@ class OnlineMachine(KernelMachine):
         fresh._partial_fit(X, y, sample_weight)
         fresh._check_fit()
         self._open(None)
-        for name in [name for name in vars(self) if name not in self.get_params(deep=False)]:
+        for name in [name for name in vars(self) if name in _FITTED or name.endswith("_")]:
             del self.__dict__[name]
         self.__dict__.update(vars(fresh))
         return self
@@ -111,6 +114,7 @@ class OnlineMachine(KernelMachine):
         if self.max_rows is not None:
             checks.require_integer("max_rows", self.max_rows, least=1)
         first = not hasattr(self, "_store")
+        self._check_kernel()
         X, y, seen = self._checked(X, y, first)
         weight = checks.check_weight(sample_weight, X.shape[0], may_vanish=not first)
         given = {"X": X, "weight": weight} | ({} if y is None else {"y": y})
@@ -175,6 +179,12 @@ class OnlineMachine(KernelMachine):
         self._present()
         save(self, path)
 
+    def end_journal(self) -> None:
+        """Close the journal, if one is being written, so that somebody else can go on with it."""
+        if self._log is not None:
+            self._log.journal.close()
+            self._log = None
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_log"}
@@ -199,10 +209,30 @@ class OnlineMachine(KernelMachine):
     def _y_options(self) -> dict[str, Any]:
         return {}
 
+    def _check_kernel(self) -> None:
+        """Refuse another kernel than that which the rows came under."""
+        if not hasattr(self, "_store"):
+            return
+        begun = self._store.kernel
+        gamma = getattr(begun, "gamma", 0.0) if isinstance(self.gamma, str) else self.gamma
+        now = checks.resolve_kernel(self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree)
+        if now != begun:
+            raise ValueError(
+                f"the kernel of the rows that are there is {begun}, and set_params has made it "
+                f"{now}: a kernel changes only by fit"
+            )
+
     def _begin(self, X: Any, weight: Floats, seen: dict[str, Any]) -> None:
         """The kernel is that of the first rows, for good. Sets: store."""
         uses_gamma = self.kernel in ("rbf", "poly", "sigmoid", "laplacian")
         gamma = checks.resolve_gamma(self.gamma, X, weight) if uses_gamma else 0.0
+        if uses_gamma and self.gamma == "scale" and X.shape[0] < _FEW:
+            warnings.warn(
+                f"gamma='scale' is computed from the first {X.shape[0]} rows and kept: pass a "
+                "number, or more rows at first",
+                UserWarning,
+                stacklevel=4,
+            )
         kernel = checks.resolve_kernel(
             self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree
         )
@@ -242,6 +272,7 @@ class OnlineMachine(KernelMachine):
             return self
         settings = self._settings()
         self._check_parameters()
+        self._check_kernel()
         self._open(journal)
         with self._change() as touched, limited_blas(1):
             self._store.weight[gone] = 0.0
@@ -272,6 +303,7 @@ class OnlineMachine(KernelMachine):
         weight = checks.check_weight(sample_weight, len(rows), may_vanish=True)
         settings = self._settings()
         self._check_parameters()
+        self._check_kernel()
         self._open(journal)
         with self._change() as touched, limited_blas(1):
             self._store.weight[rows] = weight

@@ -210,6 +210,8 @@ def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) 
     >>> load(folder / "model.street", journal=folder / "rows.journal").n_rows_
     120
     """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"path={str(path)!r} is not a file")
     if not zipfile.is_zipfile(path):
         return _replayed(None, path, None, 0)
     header, arrays = archive.read(path)
@@ -225,9 +227,13 @@ def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) 
         return machine
     if not Path(journal).exists():
         raise FileNotFoundError(f"journal={str(journal)!r} does not exist")
-    if "base" not in header:
-        raise ValueError(f"{str(path)!r} was not saved while a journal was written: leave it out")
-    return _replayed(machine, journal, header["base"], int(header["start"]))
+    if "base" in header:
+        return _replayed(machine, journal, header["base"], int(header["start"]))
+    first = next(iter(records(journal)), None)  # it may have begun where this ends
+    ids = None if first is None or first.kind != "begin" else first.arrays.get("ids")
+    if ids is None or not np.array_equal(np.sort(ids), machine.ids_):
+        raise ValueError(f"journal={str(journal)!r} did not begin with what {str(path)!r} holds")
+    return _replayed(None, journal, None, 0)
 
 
 def _replayed(
