@@ -37,6 +37,8 @@ class Tolerances:
     figures: float = 16  # two float64 looks at one point, in ulps of the sizes of its terms
     certified_gap_rel: float = 1e-3  # gap over objective at tol = 1e-4 where both are of order n
     trace_rel: float = 1e-4  # a trace adds up float32 steps; the certificate starts afresh
+    online: float = 1e-8  # times max(1, max|y|): violation of an online machine after every call
+    detour: float = 1e-8  # decision values of an online machine after rows that came and went
 
     # -- kernels and scans ---------------------------------------------------------------------
     kernel_float64: float = 1e-13  # relative to max(1, |K|): some ulps, times gamma |x|^2

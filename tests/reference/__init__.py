@@ -18,4 +18,5 @@ comparing the two sides compares two independent derivations.
 | prsvm     | samples of a multiset in which violators are doubled                  |
 | shard     | violators, extremes, loss sums and the safe-skip test of a scored row |
 | slots     | a symmetric tile in which rows come and go in place                   |
+| walk      | where the optimum of a dual that moves on straight lines has a kink   |
 """

@@ -26,6 +26,7 @@ _APART = 1e-9  # of the targets' scale, by which they are
 _NEARLY = 1e-9  # part of the way at the end of which nothing may be left to move
 _NO_WAY = 1e-13  # steps shorter than this do not count as such
 _NOTHING = 1e-12  # of the change of a box: what a total need not change by
+_ROUNDED = 1e-14  # the same of a sum: what its rounding may be
 _NOISE = 1e-13  # of the terms of a slope: what may be rounding
 _END = 1e-14  # what is left of the way when it is over
 
@@ -104,8 +105,8 @@ class Walk:
         self.d_lower = _way(path.lower, ends.lower)
         self.d_upper = _way(path.upper, ends.upper)
         self.d_total = _way(path.total, ends.total)
-        ways = (self.d_lower, self.d_upper, self.d_total)
-        self._widest = max(float(np.abs(way).max(initial=0.0)) for way in ways)
+        widest = max(float(np.abs(d).max(initial=0.0)) for d in (self.d_lower, self.d_upper))
+        self._nothing = _NOTHING * widest + _ROUNDED * float(np.abs(path.beta).sum())
         self._seat()
         self._carry()
 
@@ -220,7 +221,7 @@ class Walk:
         """A group whose total must change without a free variable to do it."""
         path = self.path
         for g in np.flatnonzero(~path.free.present(path.groups)).tolist():
-            if abs(second[g]) > _NOTHING * self._widest:
+            if abs(second[g]) > self._nothing:
                 return int(g)
         return None
 
