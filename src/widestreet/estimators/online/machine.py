@@ -30,7 +30,6 @@ from widestreet.solution import Trace
 from widestreet.strategies import Auto
 from widestreet.threads import limited_blas, resolve_threads
 
-_FITTED = {"_store", "_problems", "_proof", "_kernel", "_gamma", "_centre", "_scale", "_rho"}
 _FEW = 10  # rows, from which gamma="scale" is hardly what is meant
 
 
@@ -97,8 +96,7 @@ class OnlineMachine(KernelMachine):
         fresh._partial_fit(X, y, sample_weight)
         fresh._check_fit()
         self._open(None)
-        for name in [name for name in vars(self) if name in _FITTED or name.endswith("_")]:
-            del self.__dict__[name]
+        self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(vars(fresh))
         return self
 
@@ -492,7 +490,8 @@ class _Before:
         else:
             machine.classes_ = self.classes
         if self.rows is None:
-            for name in ("_store", "_problems", "_proof"):
+            known = ("_store", "_problems", "_proof", "n_features_in_", "feature_names_in_")
+            for name in known:
                 machine.__dict__.pop(name, None)
             return
         machine._store.cut(self.rows, self.arrived)
