@@ -381,7 +381,7 @@ class _Walker:
         [plain] = [one for one, online in _ONLINE.items() if isinstance(machine, online)]
         known = set(plain._get_param_names())
         model = plain(**{k: v for k, v in machine.get_params().items() if k in known})
-        tol = machine.tol * max(1.0, float(np.abs(store.target).max()))
+        tol = machine._tolerance()
         gram = Gram(store.kernel, as_rows(store.X, centre=store.centre), threads=store.threads)
         proof = examine(gram, dual, beta, self.members).certificate("optimal", tol)
         fitted = {k: v for k, v in vars(machine).items() if k not in _KEPT | known}

@@ -403,12 +403,15 @@ class OnlineMachine(KernelMachine):
             the largest target (or 1).
         """
         check_is_fitted(self, "_store")
-        tol = checks.require_real("tol", self.tol, above=0.0)
-        tol *= max(1.0, float(np.abs(self._store.target).max(initial=0.0)))
+        tol = self._tolerance()
         self._proof = [exact.certificate(tol) for exact in self._present()]
         if not self._proof:  # rows of one class, or none: zero is the optimum
             self._proof = [Certificate(0.0, 0.0, 0.0, 0.0, 0.0, "optimal", self._store.n, tol)]
         return worst(self._proof)
+
+    def _tolerance(self) -> float:
+        """What `verify` allows."""
+        return checks.require_real("tol", self.tol, above=0.0)
 
     def leave_one_out(self) -> Floats:
         """What the model would say of each row if it had never seen that row.

@@ -476,6 +476,9 @@ class OnlineRegressor(OnlineMachine, Regressor):
     def _targets(self, X: Any, y: Any, weight: Floats, classes: Any) -> Floats:
         return np.asarray(y, dtype=np.float64)
 
+    def _tolerance(self) -> float:
+        return super()._tolerance() * max(1.0, float(np.abs(self._store.target).max(initial=0.0)))
+
     def _layout(self) -> dict[Any, Ints]:
         return {None: np.arange(self._store.n)} if self._store.weight.any() else {}
 
