@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import warnings
 from abc import abstractmethod
@@ -155,7 +156,7 @@ class OnlineMachine(KernelMachine):
                     f"this call is not written to the journal {str(self._log.path)!r}, which ends "
                     "here; pass journal= to every call that is to survive a crash",
                     UserWarning,
-                    stacklevel=4,
+                    stacklevel=level_of_caller(),
                 )
                 self._log.journal.close()
                 self._log = None
@@ -472,6 +473,14 @@ class OnlineMachine(KernelMachine):
             "n_iter_": sum(exact.path.counts.steps for exact in self._problems.values()),
         }
         self.__dict__.update(fitted | more)
+
+
+def level_of_caller() -> int:
+    """The stacklevel that lets a warning of the function that asks point out of this package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("widestreet."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class _Before:

@@ -18,7 +18,7 @@ from widestreet.estimators.nu_svr import NuSVR
 from widestreet.estimators.one_class import OneClassSVM
 from widestreet.estimators.one_vs_one import one_vs_rest, pairs
 from widestreet.estimators.online.exact import MakeDual
-from widestreet.estimators.online.machine import OnlineMachine
+from widestreet.estimators.online.machine import OnlineMachine, level_of_caller
 from widestreet.estimators.regressor import Regressor
 from widestreet.estimators.svc import SVC
 from widestreet.estimators.svr import SVR
@@ -391,7 +391,7 @@ class OnlineNuSVC(OnlineClassifier, NuSVC):
                 f"nu={self.nu!r} is infeasible for {names}: one class has too few rows; the "
                 "largest possible value is used until it has more",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=level_of_caller(),
             )
 
 
