@@ -119,7 +119,8 @@ class Exact:
         None if nothing is left then. Rows whose absence changes nothing are passed over.
         """
         target, weight = self.store.target[self.members], self.store.weight[self.members]
-        idle = (self.path.coef == 0) & (not self.path.total.any())
+        fixed = not self.path.total.any() and self.path.free.present(self.path.groups).all()
+        idle = (self.path.coef == 0) & fixed  # if not, a row at the edge may hold the bias
         for at in np.flatnonzero(~idle & (weight > 0)):
             left = weight.copy()
             left[at] = 0.0
