@@ -116,7 +116,7 @@ class RegularizationPath:
         self,
         parameter: str,
         make: Callable[[float], Dual],
-        build: Callable[[float, Floats, Floats], Any],
+        build: Callable[[float, Floats], Any],
         legs: list[_Leg],
     ) -> None:
         self.parameter = parameter
@@ -137,8 +137,8 @@ class RegularizationPath:
             f"{len(self.breakpoints)} breakpoints)"
         )
 
-    def _at(self, value: float) -> tuple[Floats, Floats]:
-        """Variables, by layer and row, and biases."""
+    def _at(self, value: float) -> Floats:
+        """Variables, by layer and row."""
         value = checks.require_real(self.parameter, value)
         first, last = self._legs[0].start, self._legs[-1].stop
         if not min(first, last) <= value <= max(first, last):
@@ -158,8 +158,7 @@ class RegularizationPath:
         beta = np.where(at_upper, upper, lower)
         free = segment.free
         beta[free] = np.clip(segment.beta + way * segment.change, lower[free], upper[free])
-        layered = np.ascontiguousarray(beta.reshape(-1, dual.layers).T)
-        return layered, segment.bias + way * segment.turn
+        return np.ascontiguousarray(beta.reshape(-1, dual.layers).T)
 
     def coef_at(self, value: float) -> Floats:
         """Return the coefficient of each row: those of `dual_coef_`, zeros included.
@@ -173,8 +172,8 @@ class RegularizationPath:
         -------
         ndarray of shape (n_samples,)
         """
-        beta, bias = self._at(value)
-        model = self._build(value, beta, bias)
+        beta = self._at(value)
+        model = self._build(value, beta)
         coef = np.zeros(beta.shape[1])
         lines = model.dual_coef_
         coef[model.support_] = (lines.toarray() if issparse(lines) else lines).ravel()
@@ -192,7 +191,7 @@ class RegularizationPath:
         -------
         SVC, SVR, NuSVC or NuSVR
         """
-        return self._build(value, *self._at(value))
+        return self._build(value, self._at(value))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the coefficients of all rows along the path.
@@ -211,7 +210,7 @@ class RegularizationPath:
             ax = Figure(figsize=(6.4, 4.0), layout="constrained").subplots()
         some = self.breakpoints[:: max(1, len(self.breakpoints) // 400)]
         values = np.unique([*some, self.breakpoints[-1]])
-        coef = np.array([self._at(float(value))[0].sum(axis=0) for value in values])
+        coef = np.array([self._at(float(value)).sum(axis=0) for value in values])
         moving = coef.any(axis=0)
         ax.plot(values, coef[:, moving], linewidth=0.6, alpha=0.7)
         if self.parameter == "C":
@@ -371,19 +370,19 @@ class _Walker:
         make: MakeDual = machine._make(self.key)
         return make(self.store.target[self.members], self.store.weight[self.members])
 
-    def build(self, value: float, beta: Floats, bias: Floats) -> Any:
-        """A fitted estimator, from variables and biases."""
+    def build(self, value: float, beta: Floats) -> Any:
+        """A fitted estimator, from variables; the biases are those of a fit."""
         store, machine = self.store, self._machine_at(value)
-        point = SimpleNamespace(coef=beta.sum(axis=0), bias=bias, counts=Counts())
         dual = self.dual(value)
+        gram = Gram(store.kernel, as_rows(store.X, centre=store.centre), threads=store.threads)
+        found = examine(gram, dual, beta, self.members)
+        point = SimpleNamespace(coef=beta.sum(axis=0), bias=found.bias, counts=Counts())
         machine._problems = {self.key: SimpleNamespace(members=self.members, path=point, dual=dual)}
         machine._publish()
         [plain] = [one for one, online in _ONLINE.items() if isinstance(machine, online)]
         known = set(plain._get_param_names())
         model = plain(**{k: v for k, v in machine.get_params().items() if k in known})
-        tol = machine._tolerance()
-        gram = Gram(store.kernel, as_rows(store.X, centre=store.centre), threads=store.threads)
-        proof = examine(gram, dual, beta, self.members).certificate("optimal", tol)
+        proof = found.certificate("optimal", machine._tolerance())
         fitted = {k: v for k, v in vars(machine).items() if k not in _KEPT | known}
         model.__dict__.update(fitted | {"certificates_": [proof], "certificate_": proof})
         return model
