@@ -288,7 +288,8 @@ def regularization_path(
     low = checks.require_real(
         f"{parameter}_min", ends[0], above=None if parameter == "epsilon" else 0.0
     )
-    high = checks.require_real(f"{parameter}_max", ends[1], above=low)
+    most = 1.0 if parameter == "nu" else None
+    high = checks.require_real(f"{parameter}_max", ends[1], above=low, most=most)
     if task is None:
         task = "regression" if parameter == "epsilon" else "classification"
     checks.require_choice("task", task, ("classification", "regression"))
