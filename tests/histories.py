@@ -131,7 +131,7 @@ class History:
     def move(self) -> None:
         """Another C, nu or epsilon, at once."""
         name = str(self.rng.choice(TWINS[self.model][2]))
-        self.machine.set_params(**{name: self.draw(name)}).forget([])
+        self.machine.set_params(**{name: self.draw(name)}).change_weight([], [])
 
     # -- what has to be true -----------------------------------------------------------------------
 
