@@ -153,7 +153,7 @@ PARAMETERS = {
 def test_parameters_change_with_the_next_call(kind, model, rows):
     X, y = rows
     new = PARAMETERS[kind.removesuffix(OF_THREE)]
-    model.set_params(**new).forget([])
+    model.set_params(**new).change_weight([], [])
     assert_same(model, fit(batch(kind, **new), kind, X[:30], y[:30]), X)
 
 
@@ -187,7 +187,7 @@ def test_kernel_values_of_another_size_may_come(kind, kernel, rows):
         for i in range(N):
             add(model, kind, X[i : i + 1], y[i : i + 1])
             assert model.verify().status == "optimal"
-        warnings.filterwarnings("ignore", "the kernel will hardly see", UserWarning)
+        warnings.filterwarnings("ignore", "the kernel will hardly see|no street", UserWarning)
         assert_same(model, fit(batch(kind, **options), kind, X, y), X)
 
 
