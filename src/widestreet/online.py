@@ -10,13 +10,11 @@
 (150, 'optimal')
 """
 
-from widestreet.estimators.online.machines import (
-    OnlineNuSVC,
-    OnlineNuSVR,
-    OnlineOneClassSVM,
-    OnlineSVC,
-    OnlineSVR,
-)
+from widestreet.estimators.online.nu_svc import OnlineNuSVC
+from widestreet.estimators.online.nu_svr import OnlineNuSVR
+from widestreet.estimators.online.one_class import OnlineOneClassSVM
 from widestreet.estimators.online.persistence import load
+from widestreet.estimators.online.svc import OnlineSVC
+from widestreet.estimators.online.svr import OnlineSVR
 
 __all__ = ["OnlineNuSVC", "OnlineNuSVR", "OnlineOneClassSVM", "OnlineSVC", "OnlineSVR", "load"]
