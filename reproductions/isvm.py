@@ -136,7 +136,7 @@ def plan(quick: bool) -> list[Measurement]:
         rows = min(problem.rows, QUICK_ROWS.get(name, 5_000)) if quick else problem.rows
         limit = 10.0 if quick else LIMIT
         for method in methods(name):
-            runs = min(SEEDS.get(method.name, 10), PROBLEM_SEEDS.get(name, 10))
+            runs = SEEDS.get(method.name, 10)
             seeds = range(min(2, runs) if quick else runs)
             found += [Measurement(name, rows, method, seed, limit) for seed in seeds]
     return found
@@ -152,10 +152,8 @@ def methods(problem: str) -> list[Method]:
 
 KDD, APART = "kdd99", "kdd99-apart"
 QUICK_ROWS = {KDD: 50_000, APART: 50_000}
-# ten repetitions as in the paper, but two where the end is the optimum, and one without chance;
-# fewer of the largest set, which takes most of the time
+# ten repetitions as in the paper, but two where the end is the optimum, and one without chance
 SEEDS = {"isvm-certified": 2, "libsvm": 1}
-PROBLEM_SEEDS = {KDD: 3, APART: 3}
 
 
 def remarks(one: Measurement, trace: Any, watched: Any) -> Record:
