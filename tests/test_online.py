@@ -283,3 +283,13 @@ def test_rows_without_any_weight_make_no_model(kind, model, rows):
     assert model.n_rows_ == 30
     assert len(model.support_) == 0
     assert np.isfinite(decision(model, rows[0])).all()
+
+
+def test_coefficients_of_nothing_but_rounding_do_not_hold_the_bias():
+    """All rows but one lose their weight: no coefficient is left, and the bias is in the middle."""
+    X, y = data("svr", 12)
+    model = machine("svr", kernel="linear", C=700.0, epsilon=0.5 * np.abs(y).max()).fit(X, y)
+    for i in range(11):
+        model.change_weight(i, 0.0)
+    assert len(model.support_) == 0
+    np.testing.assert_allclose(model.predict(X), y[11], rtol=0, atol=TOL.decision)

@@ -256,10 +256,14 @@ class Path:
     # -- what a change of the free variables does ------------------------------------------------
 
     def _near(self, variables: Ints) -> Floats:
-        """How near a bound is at it: boxes may be far larger than what is in them."""
+        """How near a bound is at it: boxes may be far larger than what is in them.
+
+        But what is in them may be all rounding, compared with what targets make of kernel values.
+        """
         width = self.upper[variables] - self.lower[variables]
         largest = float(np.abs(self.beta).max(initial=0.0))
-        near: Floats = _SNAP * np.minimum(width, largest)
+        usual = float(np.abs(self.target).max(initial=0.0)) / self.free.sigma
+        near: Floats = _SNAP * np.minimum(width, max(largest, usual))
         return near
 
     def _sums(self) -> Floats:
