@@ -54,6 +54,12 @@ class Tolerances:
     skip_safety: float = 1e-3  # lengths of changes are stated this much too long, as engines do
     newton_rel: float = 1e-7  # a Newton step against the reference: the condition of K_FF times eps
 
+    # -- incremental nu-SVR ------------------------------------------------------------------------
+    insvr_violation: float = 1e-8  # times max(1, max|y|): promised after every sample
+    insvr_sum: float = 1e-10  # of C nu l: both sums of alpha
+    insvr_tube: float = 1e-10  # half the width of a tube may be this much below zero
+    inverse: float = 1e-8  # |MR - 1| of an inverse that is updated row by row
+
     # -- statistics --------------------------------------------------------------------------------
     sampled: float = 0.03  # means over 10,000 rows and more, of numbers of size 1: four sigma
 
