@@ -70,6 +70,7 @@ class Work:
 
     def __call__(self, k: int) -> int:
         if k == self.presses:
+            self.presses = -1  # once: an item whose submission was interrupted is done again
             time.sleep(self.after)
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         self.told.append(self.stopped.wait(1.0))
