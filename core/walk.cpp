@@ -26,9 +26,8 @@ Scale scale_of(const WalkView& w) {
   for (int64_t v = 0; v < w.variables; ++v) {
     const double slope = std::fabs(slope_of(w, v));
     s.slope = std::max(s.slope, slope);
-    if (w.place[v] != kFree) continue;
-    s.rate = std::max(s.rate, std::fabs(w.d_beta[v]));
-    s.rest = std::max(s.rest, slope);
+    s.rate = std::max(s.rate, std::fabs(w.d_beta[v]));  // what bounds carry along rounds, too
+    if (w.place[v] == kFree) s.rest = std::max(s.rest, slope);
   }
   return s;
 }

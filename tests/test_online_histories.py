@@ -28,6 +28,14 @@ def test_after_every_call_the_machine_is_what_a_refit_would_be(model, seed):
             history.check(reference=step == STEPS - 1)
 
 
+def test_a_long_way_without_anybody_free():
+    """C grows by four orders of magnitude, all at their bounds: one row came and went for ever."""
+    history = History("eps_svr", "linear", 135)
+    for _ in range(35):
+        history.step()
+        history.check()
+
+
 def test_the_histories_are_as_nasty_as_they_should_be():
     """What the test above is about does occur in it."""
     seen: set[str] = set()

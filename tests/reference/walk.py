@@ -60,7 +60,7 @@ def ways(state: State, still: float) -> list[tuple[float, int]]:
     """Of every variable, how far it may go and where it would be then."""
     slack, slope, free = state.slack, state.slope, state.place == FREE
     small = still * max(1.0, np.abs(slope).max(initial=0.0))
-    tiny = still * max(1.0, np.abs(state.d_beta[free]).max(initial=0.0))
+    tiny = still * max(1.0, np.abs(state.d_beta).max(initial=0.0))
     found = []
     for v in range(len(slack)):
         ends = [(np.inf, FREE)]
