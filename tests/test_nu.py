@@ -15,7 +15,7 @@ import widestreet as ws
 from conftest import OF_THREE, TOL
 from fitting import coefficients, decision
 from machines import NU, C, assert_same_function, data, machine
-from widestreet.estimators import classifier
+from widestreet.estimators import dual_classifier
 from widestreet.estimators.base import KernelMachine
 
 NU_SVC = ("nu_svc", "nu_svc" + OF_THREE)
@@ -36,8 +36,8 @@ def idle(monkeypatch):
     def block():
         with monkeypatch.context() as patch:
             patch.setattr(KernelMachine, "_prepare", refuse)
-            patch.setattr(classifier, "train", refuse)
-            patch.setattr(classifier, "train_pairs", refuse)
+            patch.setattr(dual_classifier, "train", refuse)
+            patch.setattr(dual_classifier, "train_pairs", refuse)
             yield
 
     return block

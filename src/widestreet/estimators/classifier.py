@@ -1,4 +1,4 @@
-"""What SVC and NuSVC share: classes and pairs in, votes out."""
+"""What all classifiers share: classes and pairs in, votes out."""
 
 from __future__ import annotations
 
@@ -16,19 +16,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from widestreet.arrays import Floats, Ints
-from widestreet.duals import Dual
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine, Prepared
 from widestreet.estimators.callbacks import FRAMES, RoundReporter, with_callbacks
 from widestreet.estimators.one_vs_one import (
-    OneVsOne,
     both_of_pairs,
     most_votes,
     one_vs_rest,
     pairs,
-    train_pairs,
 )
-from widestreet.estimators.training import SUCCESS, Problem, Settings, Trained, train
+from widestreet.estimators.training import SUCCESS, Settings, Trained
 from widestreet.estimators.watch import Watch
 
 _BLOCK_VALUES = 1 << 24  # numbers that a block of decision values may take
@@ -37,7 +34,7 @@ _NAMED = 5  # pairs named in a warning
 
 
 class Classifier(ClassifierMixin, KernelMachine):
-    """Base of the classifiers. The subclasses say what their dual is and what scales it."""
+    """Base of the classifiers. The subclasses train the problems between two classes."""
 
     class_weight: Any
     decision_function_shape: str
@@ -62,14 +59,28 @@ class Classifier(ClassifierMixin, KernelMachine):
         """
 
     @abstractmethod
-    def _dual(self, sign: Floats, box: Floats) -> Dual:
-        """The dual between two classes."""
+    def _train(
+        self, prepared: Prepared, code: Ints, scale: float, settings: Settings, watch: Watch
+    ) -> tuple[Floats, list[Trained]]:
+        """Train the problems of all pairs of classes.
 
-    def _duals(self, sign: Floats, box: Floats, sizes: list[int]) -> list[Dual]:
-        """The duals between several pairs of classes, whose rows stand one after the other."""
-        ends = np.cumsum(sizes)[:-1]
-        signs, boxes = np.split(sign, ends), np.split(box, ends)
-        return [self._dual(*pair) for pair in zip(signs, boxes, strict=True)]
+        Parameters
+        ----------
+        prepared : Prepared
+        code : ndarray
+            The class of each row.
+        scale : float
+            What coefficients are proportional to.
+        settings : Settings
+        watch : Watch
+
+        Returns
+        -------
+        lines : ndarray of shape (n_classes - 1, n)
+            Lines of `dual_coef_`, before they are divided by the width of the street. Of two
+            classes the second is the positive one, of more the first of each pair.
+        trained : list of Trained
+        """
 
     @abstractmethod
     def _read(self, bias: Floats) -> tuple[float, float | None]:
@@ -140,14 +151,11 @@ class Classifier(ClassifierMixin, KernelMachine):
         k = len(classes)
         names = [f"{one} against {other}" for one, other in combinations(classes.tolist(), 2)]
         report = RoundReporter(self, *given, problems=len(names))
-        before = self._warm(k - 1, X.shape[0], scale)
-        start = None if before is None else prepared.merged.gather(before)
-        solve = self._fit_two if k == 2 else self._fit_pairs
         with Watch(settings.verbose, settings.tol, report, names) as watch:
-            lines, trained = solve(prepared, code[prepared.merged.kept], start, settings, watch)
+            lines, trained = self._train(prepared, code, scale, settings, watch)
         read = [self._measured(one.bias) for one in trained]
         rho = np.array([width for _, width in read])
-        coef = prepared.merged.spread(lines, box) / _by_class(rho, k)[:, code]
+        coef = lines / _by_class(rho, k)[:, code]
         support = np.flatnonzero(coef.any(axis=0))
         support = support[np.argsort(code[support], kind="stable")]
         self._adopt(
@@ -166,74 +174,6 @@ class Classifier(ClassifierMixin, KernelMachine):
         self._mind_the_gap(names, trained)
         self._finish(report)
         return self
-
-    def _fit_two(
-        self,
-        prepared: Prepared,
-        code: Ints,
-        start: Floats | None,
-        settings: Settings,
-        watch: Watch,
-    ) -> tuple[Floats, list[Trained]]:
-        """Train the problem between two classes, of which the second is the positive one.
-
-        Parameters
-        ----------
-        prepared : Prepared
-        code : ndarray
-            The class of each row of the dual.
-        start : ndarray or None
-            Lines of `dual_coef_` to begin with.
-        settings : Settings
-        watch : Watch
-
-        Returns
-        -------
-        lines : ndarray
-            Lines of `dual_coef_`, before they are divided by the width of the street, with a
-            column for each row of the dual.
-        trained : list of Trained
-        """
-        dual = self._dual(np.where(code == 1, 1.0, -1.0), prepared.merged.box)
-        problem = Problem(dual, prepared.place)
-        if start is not None:
-            problem = problem.starting_at(start * self._rho)
-        with watch.problem() as observe:
-            trained = train(prepared.kernel, prepared.rows, problem, settings, observe)
-        return trained.solution.beta, [trained]
-
-    def _fit_pairs(
-        self,
-        prepared: Prepared,
-        code: Ints,
-        start: Floats | None,
-        settings: Settings,
-        watch: Watch,
-    ) -> tuple[Floats, list[Trained]]:
-        """Train the problems between all pairs of classes, of which the first is the positive one.
-
-        Parameters and results are those of `_fit_two`.
-        """
-        kept, box = prepared.merged.kept, prepared.merged.box
-        members = [np.flatnonzero(code == c) for c in range(int(np.max(code)) + 1)]
-        both = [(members[i], members[j]) for i, j in pairs(len(members))]
-        sizes = [len(first) + len(second) for first, second in both]
-        rows = np.concatenate([part for pair in both for part in pair])
-        sign = np.repeat([1.0, -1.0] * len(both), [len(part) for pair in both for part in pair])
-        places = np.split(kept[rows], np.cumsum(sizes)[:-1])
-        duals = self._duals(sign, box[rows], sizes)
-        problems = [Problem(dual, place) for dual, place in zip(duals, places, strict=True)]
-        if start is not None:
-            for p, (i, j) in enumerate(pairs(len(members))):
-                line = np.concatenate([start[j - 1, members[i]], start[i, members[j]]])
-                problems[p] = problems[p].starting_at(line[None] * self._rho[p])
-        machines = OneVsOne([kept[rows] for rows in members], problems)
-        trained = train_pairs(prepared.kernel, prepared.rows, machines, settings, watch)
-        coefs = [one.solution.beta[0] for one in trained]
-        lines = np.zeros((len(members) - 1, len(code)))
-        for rows, part in zip(members, machines.by_class(coefs), strict=True):
-            lines[:, rows] = part
-        return lines, trained
 
     def decision_function(self, X: Any) -> Floats:
         """How far each row is on which side.

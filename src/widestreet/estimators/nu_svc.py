@@ -7,10 +7,10 @@ from typing import Any
 from widestreet.arrays import Floats
 from widestreet.duals import Dual, nu_svc
 from widestreet.estimators import checks
-from widestreet.estimators.classifier import Classifier
+from widestreet.estimators.dual_classifier import DualClassifier
 
 
-class NuSVC(Classifier):
+class NuSVC(DualClassifier):
     """Nu-support vector classification, exact and certified.
 
     As :class:`widestreet.SVC`, but with a parameter that bounds numbers of rows instead of a price:

@@ -7,10 +7,10 @@ from typing import Any
 from widestreet.arrays import Floats
 from widestreet.duals import Dual, c_svc, split
 from widestreet.estimators import checks
-from widestreet.estimators.classifier import Classifier
+from widestreet.estimators.dual_classifier import DualClassifier
 
 
-class SVC(Classifier):
+class SVC(DualClassifier):
     """C-support vector classification, exact and certified.
 
     Minimises 1/2 |w|^2 + C sum_i weight_i max(0, 1 - y_i (w.phi(x_i) + b)) through its dual, until
