@@ -8,13 +8,14 @@
 'optimal'
 """
 
-from widestreet.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from widestreet.estimators import SVC, SVR, EnsembleSVC, NuSVC, NuSVR, OneClassSVM
 from widestreet.paths import leave_one_out, regularization_path
 
 __version__ = "0.1.0"
 __all__ = [
     "SVC",
     "SVR",
+    "EnsembleSVC",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -194,7 +194,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             checks.check_magnitude(X)
             checks.warn_of_scales(X, seen.get("feature_names_in_"))
         uses_gamma = self.kernel in ("rbf", "poly", "sigmoid", "laplacian")
-        gamma = checks.resolve_gamma(self.gamma, X, weight) if uses_gamma else 0.0
+        gamma = self._resolved_gamma(X, weight) if uses_gamma else 0.0
         kernel = checks.resolve_kernel(
             self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree
         )
@@ -204,6 +204,10 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         vectors = as_rows(X, centred=kernel.translation_invariant)
         merged = merge_duplicates(vectors, np.asarray(label, dtype=np.float64), box, threads)
         return Prepared(kernel, vectors, merged, box, seen)
+
+    def _resolved_gamma(self, X: Any, weight: Floats) -> float:
+        """The number behind gamma."""
+        return checks.resolve_gamma(self.gamma, X, weight)
 
     def _warm(self, lines: int, rows: int, scale: float) -> Floats | None:
         """Coefficients of the last fit, to begin with; None if there are none that fit.
@@ -321,6 +325,25 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             reset=False,
         )
 
+    def _gram(self, X: Any, vectors: Any, column: Ints) -> Gram:
+        """Kernel values between validated rows and vectors.
+
+        Parameters
+        ----------
+        X : ndarray or CSR
+        vectors : ndarray or CSR
+        column : ndarray
+            Where the vectors stood among the training rows, for a precomputed kernel.
+        """
+        if isinstance(self._kernel, Precomputed):
+            left: Rows = KernelRows(X, np.arange(X.shape[0]))
+            right: Rows = KernelRows(X, column.astype(np.int64))
+        else:
+            # Sparse rows have no centre: then neither do the vectors.
+            centre = None if sparse.issparse(X) else self._centre
+            left, right = as_rows(X, centre=centre), as_rows(vectors, centre=centre)
+        return Gram(self._kernel, left, right, threads=resolve_threads(self.n_jobs))
+
     def _scores(self, X: Any, bounds: Ints | None = None) -> list[Floats]:
         """Sums of coefficient times kernel value, in bounded memory.
 
@@ -336,17 +359,8 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         list of ndarray of shape (lines of dual_coef_, n)
             One for each part.
         """
-        threads = resolve_threads(self.n_jobs)
         support = np.arange(len(self.support_))
-        if isinstance(self._kernel, Precomputed):
-            left: Rows = KernelRows(X, np.arange(X.shape[0]))
-            right: Rows = KernelRows(X, self.support_.astype(np.int64))
-        else:
-            # Sparse rows have no centre: then neither do the support vectors.
-            centre = None if sparse.issparse(X) else self._centre
-            left = as_rows(X, centre=centre)
-            right = as_rows(self.support_vectors_, centre=centre)
-        gram = Gram(self._kernel, left, right, threads=threads)
+        gram = self._gram(X, self.support_vectors_, self.support_)
         coef = _dense(self.dual_coef_)
         ends = [0, *([] if bounds is None else bounds.tolist()), len(support)]
         return [gram.scan(None, support[a:b], coef[:, a:b]) for a, b in pairwise(ends)]

@@ -174,6 +174,22 @@ def weighted_variance(X: Any, weight: Floats) -> float:
     return square / total
 
 
+def mean_square_distance(X: Any, weight: Floats) -> float:
+    """Mean squared distance of the rows to their mean, rows counting by weight."""
+    share = weight / weight.sum()
+    if sparse.issparse(X):
+        mean = np.asarray(share @ X, dtype=np.float64).ravel()
+        per_entry = np.repeat(share, np.diff(X.indptr))
+        return max(0.0, float(per_entry @ np.square(X.data, dtype=np.float64)) - float(mean @ mean))
+    blocks = [slice(a, a + _BLOCK_ROWS) for a in range(0, X.shape[0], _BLOCK_ROWS)]
+    mean = sum((share[b] @ X[b] for b in blocks), start=np.zeros(X.shape[1]))
+    square = 0.0
+    for b in blocks:
+        centred = X[b] - mean
+        square += float(share[b] @ np.einsum("ij,ij->i", centred, centred))
+    return square
+
+
 def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> Floats:
     """Weights as float64, one per row; ones if there are none. Not all zero, unless they may be."""
     if sample_weight is None:

@@ -38,7 +38,6 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     class_weight: Any
     decision_function_shape: str
-    break_ties: bool
 
     classes_: Any
     class_weight_: Floats
@@ -61,7 +60,7 @@ class Classifier(ClassifierMixin, KernelMachine):
     @abstractmethod
     def _train(
         self, prepared: Prepared, code: Ints, scale: float, settings: Settings, watch: Watch
-    ) -> tuple[Floats, list[Trained]]:
+    ) -> tuple[Floats, list[Trained], dict[str, Any]]:
         """Train the problems of all pairs of classes.
 
         Parameters
@@ -80,7 +79,13 @@ class Classifier(ClassifierMixin, KernelMachine):
             Lines of `dual_coef_`, before they are divided by the width of the street. Of two
             classes the second is the positive one, of more the first of each pair.
         trained : list of Trained
+        more : dict
+            Further attributes of the model.
         """
+
+    @abstractmethod
+    def _breaks_ties(self) -> bool:
+        """Whether equal numbers of votes are decided by decision values."""
 
     @abstractmethod
     def _read(self, bias: Floats) -> tuple[float, float | None]:
@@ -132,7 +137,6 @@ class Classifier(ClassifierMixin, KernelMachine):
         checks.require_choice(
             "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
         )
-        checks.require_flag("break_ties", self.break_ties)
         checks.check_class_weight(self.class_weight)
         (X, y), seen = self._validated(X, y)
         check_classification_targets(y)
@@ -152,7 +156,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         names = [f"{one} against {other}" for one, other in combinations(classes.tolist(), 2)]
         report = RoundReporter(self, *given, problems=len(names))
         with Watch(settings.verbose, settings.tol, report, names) as watch:
-            lines, trained = self._train(prepared, code, scale, settings, watch)
+            lines, trained, more = self._train(prepared, code, scale, settings, watch)
         read = [self._measured(one.bias) for one in trained]
         rho = np.array([width for _, width in read])
         coef = lines / _by_class(rho, k)[:, code]
@@ -170,6 +174,7 @@ class Classifier(ClassifierMixin, KernelMachine):
             n_support_=np.bincount(code[support], minlength=k).astype(np.int32),
             intercept_=np.array([bias for bias, _ in read]) / rho,
             n_iter_=np.array([one.solution.pair_steps for one in trained], dtype=np.int64),
+            **more,
         )
         self._mind_the_gap(names, trained)
         self._finish(report)
@@ -213,8 +218,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        by_value = self._breaks_ties()
         X = self._query(X)
         k = len(self.classes_)
         winner = np.empty(X.shape[0], dtype=np.int64)
@@ -222,7 +226,7 @@ class Classifier(ClassifierMixin, KernelMachine):
             decision = self._decide(X[rows])
             if k == 2:
                 winner[rows] = decision[:, 0] >= 0
-            elif self.break_ties:
+            elif by_value:
                 winner[rows] = one_vs_rest(decision, k).argmax(axis=1)
             else:
                 winner[rows] = most_votes(decision, k)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 
 from widestreet.arrays import Floats, Ints
 from widestreet.duals import Dual
+from widestreet.estimators import checks
 from widestreet.estimators.base import Prepared
 from widestreet.estimators.classifier import Classifier
 from widestreet.estimators.one_vs_one import OneVsOne, pairs, train_pairs
@@ -17,6 +19,12 @@ from widestreet.estimators.watch import Watch
 
 class DualClassifier(Classifier):
     """Base of the classifiers that are optima of duals. The subclasses say of which."""
+
+    break_ties: bool
+
+    def _settings(self) -> Settings:
+        checks.require_flag("break_ties", self.break_ties)
+        return super()._settings()
 
     @abstractmethod
     def _dual(self, sign: Floats, box: Floats) -> Dual:
@@ -28,15 +36,20 @@ class DualClassifier(Classifier):
         signs, boxes = np.split(sign, ends), np.split(box, ends)
         return [self._dual(*pair) for pair in zip(signs, boxes, strict=True)]
 
+    def _breaks_ties(self) -> bool:
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        return self.break_ties
+
     def _train(
         self, prepared: Prepared, code: Ints, scale: float, settings: Settings, watch: Watch
-    ) -> tuple[Floats, list[Trained]]:
+    ) -> tuple[Floats, list[Trained], dict[str, Any]]:
         k, merged = int(np.max(code)) + 1, prepared.merged
         before = self._warm(k - 1, prepared.rows.shape[0], scale)
         start = None if before is None else merged.gather(before)
         solve = self._fit_two if k == 2 else self._fit_pairs
         lines, trained = solve(prepared, code[merged.kept], start, settings, watch)
-        return merged.spread(lines, prepared.box), trained
+        return merged.spread(lines, prepared.box), trained, {}
 
     def _fit_two(
         self,

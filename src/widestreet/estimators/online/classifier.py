@@ -9,12 +9,12 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from widestreet.arrays import Floats, Ints
 from widestreet.estimators import checks
-from widestreet.estimators.classifier import Classifier
+from widestreet.estimators.dual_classifier import DualClassifier
 from widestreet.estimators.one_vs_one import one_vs_rest, pairs
 from widestreet.estimators.online.machine import OnlineMachine
 
 
-class OnlineClassifier(OnlineMachine, Classifier):
+class OnlineClassifier(OnlineMachine, DualClassifier):
     """Base of the online classifiers: one problem for each pair of classes that have rows."""
 
     _code: dict[Any, int]

@@ -1,0 +1,303 @@
+"""The multiplicative engine: a hard-margin machine by entropy projection, and the way to it.
+
+The rho-SVM is the plane through the origin with  max 2 rho - |w|^2,  y_i w.phi_i >= rho. Its dual
+is
+
+    min a'Qa  over the simplex  a >= 0, sum a = 1,     Q_ij = y_i y_j K_ij
+
+and with the margins h = Q a the two are equal at rho* = a'h. A step of the engine takes the nearest
+point, in relative entropy, at which the present machine would have the smaller edge rho / (1 + e):
+
+    a_i <- a_i exp(-eta h_i) / Z(eta),     eta = argmin ln Z(eta) + eta rho / (1 + e)
+
+The bracket is convex in eta; its derivative is rho / (1 + e) less the mean of h under the new
+weights (equation 16: there they are equal), its second derivative their variance. There is no eta
+if no margin is that small. Then, or if rho did not fall, the step is not taken and e is halved; the
+engine is done when e falls below epsilon. Since a'Qa is convex, 2 min h - rho <= rho* <= rho for
+every point: that is the proof of how near the end is, and the printed rule of stopping is not.
+
+Every point on the way is a classifier: the first, with equal weights, is a Parzen window, the last
+one a nearly trained hard-margin machine, and their mean weighted by eta, the ensemble, is what
+boosting Parzen windows would give. It is one expansion like each of them.
+
+How e goes on after a step that was taken is the difference between `Projection` as printed
+(growth = 1) and as it is by default: it may recover from a halving. `FixedRate` has the same
+eta for all steps and ends where rho rises (Cristianini, Campbell and Shawe-Taylor, 1999).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from widestreet.arrays import Floats
+from widestreet.budget import Budget, OutOfBudget
+from widestreet.products import Product
+from widestreet.solution import Observer, Trace, TraceRecord
+
+_EXACT = 1e-13  # of the edge: how well a line search meets it
+_SEARCHES = 200  # steps of a line search, of which a dozen are usual
+_ROUNDING = 1e-14  # of the largest kernel value: a smaller rho is zero
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Step lengths by entropy projection.
+
+    Attributes
+    ----------
+    start : float
+        The first e.
+    least : float
+        The engine is done when e is smaller.
+    growth : float
+        What e is multiplied by after a step, up to `start`.
+    """
+
+    start: float = 0.1
+    least: float = 0.005
+    growth: float = 1.1
+
+
+@dataclass(frozen=True)
+class FixedRate:
+    """The same eta for every step."""
+
+    eta: float
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Weights on the simplex.
+
+    Attributes
+    ----------
+    log : ndarray
+        Their logarithms, which do not underflow.
+    weight : ndarray
+    margin : ndarray
+        h = Q a.
+    rho : float
+        a'h.
+    """
+
+    log: Floats
+    weight: Floats
+    margin: Floats
+    rho: float
+
+    @property
+    def bound(self) -> float:
+        """A lower bound on rho*."""
+        return 2.0 * float(self.margin.min()) - self.rho
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Where the engine went.
+
+    Attributes
+    ----------
+    first, last, ensemble : ndarray
+        Weights on the simplex: where it began, where it ended, and the mean of all points before
+        the last, each weighted by the eta of the step that left it.
+    status : str
+        "approximate" if it ended by its own rule, else what stopped it.
+    trace : Trace
+    steps : int
+    members : list of (float, ndarray)
+        The eta and the weights of every point before the last, if they were to be kept.
+    """
+
+    first: Floats
+    last: Floats
+    ensemble: Floats
+    status: str
+    trace: Trace
+    steps: int
+    members: list[tuple[float, Floats]]
+
+
+class MultiplicativeEngine:
+    """Goes from a prior towards the rho-SVM.
+
+    Parameters
+    ----------
+    product : Product
+        With K, over all rows.
+    sign : ndarray of shape (n,)
+        The classes, +1 and -1.
+    prior : ndarray of shape (n,)
+        Positive weights to begin with; they are scaled to sum one.
+    pace : Projection or FixedRate
+    budget : Budget
+    observer : callable
+        Is told of every point.
+    kernel_values : callable
+        Tells how many were computed so far.
+    keep : bool
+        Whether to keep all points.
+    """
+
+    def __init__(
+        self,
+        product: Product,
+        sign: Floats,
+        prior: Floats,
+        pace: Projection | FixedRate,
+        *,
+        budget: Budget,
+        observer: Observer,
+        kernel_values: Callable[[], int] = lambda: 0,
+        keep: bool = False,
+    ) -> None:
+        self.product, self.sign, self.prior, self.pace = product, sign, prior, pace
+        self.budget, self.observer, self.keep = budget, observer, keep
+        self._kernel_values = kernel_values
+        self._trace = Trace()
+        self._members: list[tuple[float, Floats]] = []
+        self._sum = np.zeros(len(sign))  # of eta times weights
+        self._etas = 0.0
+        self._tried = 0  # products so far
+        self._eta = 1.0  # of the last step: where the next line search begins
+        self._e = 0.0 if isinstance(pace, FixedRate) else pace.start
+
+    def solve(self) -> Trajectory:
+        """Take steps until the pace or the budget says that it is enough."""
+        weight = self.prior / self.prior.sum()
+        point = None
+        status = "approximate"
+        try:
+            point = self._point(np.log(weight))
+            self._tell(point, 0.0)
+            while (step := self._step(point)) is not None:
+                eta, there = step
+                self._collect(eta, point)
+                point = there
+                self._tell(point, eta)
+                self.budget.spend(1, finished=False)
+        except OutOfBudget as stop:
+            status = stop.status
+        except KeyboardInterrupt:
+            status = "interrupted"
+        return Trajectory(
+            first=weight,
+            last=weight if point is None else point.weight,
+            ensemble=self._sum / self._etas if self._etas > 0 else weight,
+            status=status,
+            trace=self._trace,
+            steps=max(0, len(self._trace) - 1),
+            members=self._members,
+        )
+
+    def _point(self, log: Floats) -> Point:
+        """The point of some logarithms, scaled to sum one."""
+        self.budget.look_at_clock()
+        log = log - log.max()
+        log = log - np.log(np.exp(log).sum())
+        weight = np.exp(log)
+        weight /= weight.sum()
+        margin = self.sign * self.product(self.sign * weight)
+        self._tried += 1
+        return Point(log, weight, margin, float(weight @ margin))
+
+    def _step(self, point: Point) -> tuple[float, Point] | None:
+        """The next point, and the eta that leads there; None if this is the last."""
+        if not _positive(point):
+            return None
+        if isinstance(self.pace, FixedRate):
+            there = self._point(point.log - self.pace.eta * point.margin)
+            return (self.pace.eta, there) if there.rho <= point.rho else None
+        self._e = min(self._e * self.pace.growth, self.pace.start)
+        while self._e >= self.pace.least:
+            edge = point.rho / (1.0 + self._e)
+            if point.margin.min() < edge:
+                eta = line_search(point.log, point.margin, edge, self._eta)
+                there = self._point(point.log - eta * point.margin)
+                if there.rho <= point.rho:
+                    self._eta = eta
+                    return eta, there
+            self._e /= 2.0
+        return None
+
+    def _collect(self, eta: float, point: Point) -> None:
+        """Let a point have its part in the ensemble. Sets: sum, etas, members."""
+        self._sum += eta * point.weight
+        self._etas += eta
+        if self.keep:
+            self._members.append((eta, point.weight))
+
+    def _tell(self, point: Point, eta: float) -> None:
+        """Write down a point, and what led there. Sets: trace."""
+        gap = point.rho - float(point.margin.min())
+        used = int(np.count_nonzero(point.weight > 1e-6 * point.weight.max()))
+        record = TraceRecord(
+            round=len(self._trace),
+            working_set=len(point.weight),
+            n_sv=used,
+            n_free=used,
+            violation=gap,
+            dual_objective=-point.rho / 2.0,
+            gap=gap,
+            rows_scanned=len(point.weight),
+            rows_skipped=0,
+            kernel_values=self._kernel_values(),
+            pair_steps=self._tried,
+            seconds=self.budget.elapsed,
+            notes={"rho": point.rho, "lower_bound": point.bound, "eta": eta, "epsilon": self._e},
+        )
+        self._trace.append(record)
+        self.observer(record)
+
+
+def _positive(point: Point) -> bool:
+    """Whether there is anything left to be made smaller."""
+    size = float(np.abs(point.margin).max())
+    if point.rho < -1e-9 * size:
+        raise ValueError(
+            f"kernel: it is not positive semidefinite on these rows (a'Ka = {point.rho:.3g}), and "
+            "then there is no margin to maximise; use 'rbf', 'linear', 'poly' with coef0 >= 0 or "
+            "'laplacian'"
+        )
+    return point.rho > _ROUNDING * size
+
+
+def line_search(log: Floats, margin: Floats, edge: float, start: float) -> float:
+    """The eta at which the mean of the margins under the new weights is `edge`.
+
+    Newton's method within a bracket: at eta = 0 the mean is larger, and some margin is smaller.
+
+    Parameters
+    ----------
+    log : ndarray
+        Logarithms of the weights.
+    margin : ndarray
+    edge : float
+    start : float
+        Where to begin.
+
+    Returns
+    -------
+    float
+    """
+    low, high, eta = 0.0, np.inf, start
+    for _ in range(_SEARCHES):
+        tilted = log - eta * margin
+        weight = np.exp(tilted - tilted.max())
+        weight /= weight.sum()
+        mean = float(weight @ margin)
+        excess = mean - edge
+        if abs(excess) <= _EXACT * edge:
+            break
+        low, high = (eta, high) if excess > 0 else (low, eta)
+        variance = float(weight @ (margin - mean) ** 2)
+        newton = eta + excess / variance if variance > 0 else np.inf
+        if np.isinf(high):
+            newton = min(newton, 4.0 * eta)
+        following = newton if low < newton < high else 0.5 * (low + high)
+        if following == eta:
+            break
+        eta = following
+    return eta

@@ -1,0 +1,233 @@
+"""One pair of classes of an ensemble: from rows to certified coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from widestreet.arrays import Floats, Ints
+from widestreet.budget import Budget, OutOfBudget
+from widestreet.certificate import Certificate, examine_margins, unexamined
+from widestreet.engines.multiplicative import (
+    FixedRate,
+    MultiplicativeEngine,
+    Projection,
+    Trajectory,
+)
+from widestreet.estimators.training import ANSWER_WITHIN, Trained, stopped_by
+from widestreet.gram import Gram
+from widestreet.products import Held, LowRank, Product, Streamed
+from widestreet.solution import Observer, Solution, Trace
+
+_HELD = 0.5  # of the memory that the kernel matrix may take
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How an ensemble is trained.
+
+    Attributes
+    ----------
+    pace : Projection or FixedRate
+    aggregate : str
+        "ensemble", "last" or "parzen".
+    rank : int, float or None
+        Columns of the low-rank kernel, or the part of its trace that may be missing, or none.
+    intercept : bool
+        Whether 1 is added to all kernel values.
+    prune : float
+        What may be missing of the model, as a part of its length.
+    part : float
+        Of rho: the violation up to which a model is optimal.
+    memory : int
+        Bytes for kernel values.
+    keep : bool
+        Whether to keep all members.
+    """
+
+    pace: Projection | FixedRate
+    aggregate: str
+    rank: int | float | None
+    intercept: bool
+    prune: float
+    part: float
+    memory: int
+    keep: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """The rows of two classes.
+
+    Attributes
+    ----------
+    sign : ndarray
+        +1 and -1.
+    prior : ndarray
+        Positive weights.
+    place : ndarray
+        Where the rows stand among all of them.
+    """
+
+    sign: Floats
+    prior: Floats
+    place: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What became of a pair.
+
+    Attributes
+    ----------
+    trained : Trained
+        Coefficients are weights times signs.
+    stages : ndarray of shape (stages, n)
+        The coefficients of the model after every step, if they were to be kept.
+    missing : float
+        How far the model may be from what it was before rows were left out, as a part of its
+        length |w|.
+    left : float
+        The part of the trace of the kernel that its low-rank version does not have.
+    """
+
+    trained: Trained
+    stages: Floats
+    missing: float
+    left: float
+
+
+def train_pair(
+    gram: Gram, pair: Pair, plan: Plan, budget: Budget, observe: Observer, rng: np.random.Generator
+) -> Result:
+    """Train the ensemble of a pair of classes, and certify it with the exact kernel."""
+    counted = gram.twin(budget.look_at_clock)
+    budget.keep_back(gram.seconds_per_value * float(len(pair.sign)) ** 2)
+    try:
+        product = _product(counted, pair, plan, rng)
+    except (OutOfBudget, KeyboardInterrupt) as stop:
+        weight = pair.prior / pair.prior.sum()
+        path = Trajectory(weight, weight, weight, stopped_by(stop), Trace(), 0, [])
+        return _finished(gram, pair, plan, budget, path, weight, 0.0, 1.0, counted.kernel_values)
+    pace = plan.pace
+    if plan.aggregate == "parzen":
+        pace = Projection(start=0.0, least=1.0)  # not a single step
+    path = MultiplicativeEngine(
+        _raised(product) if plan.intercept else product,
+        pair.sign,
+        pair.prior,
+        pace,
+        budget=budget,
+        observer=observe,
+        kernel_values=lambda: counted.kernel_values,
+        keep=plan.keep,
+    ).solve()
+    chosen = {"ensemble": path.ensemble, "last": path.last, "parzen": path.first}[plan.aggregate]
+    weight, missing = _pruned(gram, pair, plan, product, chosen)
+    left = product.left if isinstance(product, LowRank) else 0.0
+    values = counted.kernel_values
+    return _finished(gram, pair, plan, budget, path, weight, missing, left, values)
+
+
+def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator) -> Product:
+    """How kernel values meet weights."""
+    n = len(pair.sign)
+    if plan.rank is None:
+        held = Held.memory(n) <= _HELD * plan.memory
+        return Held.of(gram, pair.place) if held else Streamed(gram, pair.place)
+    room = LowRank.most(n, plan.memory)
+    whole = isinstance(plan.rank, int)
+    asked = min(int(plan.rank), n) if whole else n
+    if room < 1 or (whole and room < asked):
+        raise ValueError(
+            f"rank={plan.rank!r}: {n:,} rows need {LowRank.memory(n, max(asked, 1)):,} bytes for "
+            f"it, but max_memory is {plan.memory:,}; lower rank or raise max_memory"
+        )
+    return LowRank.of(gram, pair.place, min(asked, room), 0.0 if whole else plan.rank, rng)
+
+
+def _raised(product: Product) -> Product:
+    """The product with 1 + K."""
+    return lambda coef: product(coef) + coef.sum()
+
+
+def _pruned(
+    gram: Gram, pair: Pair, plan: Plan, product: Product, weight: Floats
+) -> tuple[Floats, float]:
+    """Weights without the smallest, and how far that may move the model, in parts of its length.
+
+    What is left out has at most the length of its weights times that of the longest row.
+    """
+    offset = float(plan.intercept)
+    coef = pair.sign * weight
+    square = float(coef @ product(coef)) + offset * float(coef.sum()) ** 2
+    longest = sqrt(float(gram.diag(pair.place).max()) + offset)
+    if square <= 0 or longest == 0:
+        return weight, 0.0
+    order = np.argsort(weight, kind="stable")
+    lost = np.cumsum(weight[order]) * longest / sqrt(square)
+    count = int(np.searchsorted(lost, plan.prune, side="right"))
+    kept = weight.copy()
+    kept[order[:count]] = 0.0
+    return kept, float(lost[count - 1]) if count else 0.0
+
+
+def _finished(
+    gram: Gram,
+    pair: Pair,
+    plan: Plan,
+    budget: Budget,
+    path: Trajectory,
+    weight: Floats,
+    missing: float,
+    left: float,
+    kernel_values: int,
+) -> Result:
+    """The coefficients with their certificate: an empty one if there is no time for another."""
+    status, n = path.status, len(weight)
+    looked = gram.twin(budget.look_at_end)
+    cost = gram.seconds_per_value * float(np.count_nonzero(weight)) * n
+    certificate: Certificate | None = None
+    if not (status == "interrupted" and cost > ANSWER_WITHIN):
+        try:
+            certificate = examine_margins(
+                looked,
+                pair.sign,
+                weight,
+                pair.place,
+                offset=float(plan.intercept),
+                status=status,
+                part=plan.part,
+            )
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            status = stopped_by(stop)
+    if certificate is None:
+        best = path.trace[-1].dual_objective if path.trace else -np.inf
+        certificate = unexamined(status, best, 0.0)
+    coef = pair.sign * weight
+    bias = np.array([float(coef.sum()) if plan.intercept else 0.0])
+    solution = Solution(
+        beta=coef[None],
+        bias=bias,
+        dual_objective=certificate.dual_objective,
+        status=status,
+        trace=path.trace,
+        pair_steps=max(1, path.steps),
+        kernel_values=kernel_values + looked.kernel_values,
+    )
+    stages = pair.sign * _stages(path, plan) if plan.keep else np.zeros((0, n))
+    return Result(Trained(solution, bias, certificate), stages, missing, left)
+
+
+def _stages(path: Trajectory, plan: Plan) -> Floats:
+    """Weights of the model after every step."""
+    members = [weight for _, weight in path.members]
+    if plan.aggregate == "last":
+        return np.array([*members, path.last])
+    if plan.aggregate == "parzen" or not members:
+        return path.first[None]
+    eta = np.array([eta for eta, _ in path.members])
+    means: Floats = np.cumsum(eta[:, None] * np.array(members), axis=0) / np.cumsum(eta)[:, None]
+    return means
