@@ -18,6 +18,7 @@
 #include "merge.hpp"
 #include "newton.hpp"
 #include "parts.hpp"
+#include "product.hpp"
 #include "slots.hpp"
 #include "survey.hpp"
 #include "walk.hpp"
@@ -715,6 +716,19 @@ NB_MODULE(_core, m) {
         });
       },
       "tile"_a.noconvert(), "size"_a, "slots"_a.noconvert(), "threads"_a);
+  m.def(
+      "times",
+      [](Array2<const double> A, Array1<const double> x, Array1<double> out, bool transposed,
+         int threads) {
+        require_threads(threads);
+        const MatrixView view{A.data(), int64_t(A.shape(0)), int64_t(A.shape(1))};
+        require(int64_t(x.shape(0)) == (transposed ? view.rows : view.columns) &&
+                    int64_t(out.shape(0)) == (transposed ? view.columns : view.rows),
+                "x and out must fit the matrix");
+        nb::gil_scoped_release release;
+        (transposed ? transposed_times : times)(view, x.data(), out.data(), threads);
+      },
+      "A"_a.noconvert(), "x"_a.noconvert(), "out"_a.noconvert(), "transposed"_a, "threads"_a);
   m.def(
       "first_equal",
       [](const HeldRows& rows, Array1<const double> label, int threads) {

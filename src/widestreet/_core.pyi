@@ -119,6 +119,7 @@ def scan_parts(
     out: Floats,
     threads: int,
 ) -> int: ...
+def times(A: Floats, x: Floats, out: Floats, transposed: bool, threads: int) -> None: ...
 def tile(
     kernel: Kernel,
     left: Rows,

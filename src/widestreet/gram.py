@@ -76,7 +76,7 @@ class Gram:
         self.left = left
         self.right = right
         self.between = between
-        self._threads = threads
+        self.threads = threads
         self.kernel_values = 0
         self._pace = _Pace()
         self._backend: NativeBackend | BlockBackend
@@ -228,7 +228,7 @@ class Gram:
 
     def _pieces(self, height: int, width: int) -> Iterator[slice]:
         """Cut a list of left rows so that no single call takes long."""
-        step = max(48, int(self._threads * _CALL_COST / (self.cost * max(1, width))))
+        step = max(48, int(self.threads * _CALL_COST / (self.cost * max(1, width))))
         for a in range(0, height, step):
             self.between()
             yield slice(a, min(a + step, height))

@@ -4,10 +4,12 @@ The product with the Gram matrix of n rows is to be had in three ways:
 
     held        K is in memory: n^2 numbers, read once for each product
     streamed    K is computed anew for each product: n^2 kernel values, no memory
-    low rank    K = G G' + E with n x r numbers G: 2 n r multiply-adds, in O(n r^2) once
+    low rank    K = G G' + D with n x r numbers G: 2 n r multiply-adds, in O(n r^2) once
 
-G is a pivoted Cholesky factor: r rows, the pivots, are chosen, and E is what is left of K when all
-that they explain is taken away. E is positive semidefinite, so that its trace bounds all of it.
+G is a pivoted Cholesky factor: r rows, the pivots, are chosen, and K - G G' is what is left of K
+when all that they explain is taken away. It is positive semidefinite, so that its trace bounds all
+of it; its diagonal D is kept. Without D, rows that the pivots do not explain would be as good as
+absent, and classes could not be told apart that the kernel does tell apart.
 Pivots are drawn at random, rows by what is left of them (Chen, Epperly, Tropp and Webber, 2022),
 many at a time: of those drawn together, the ones that explain each other are put back.
 """
@@ -21,7 +23,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-from widestreet.arrays import Floats, Ints, Real
+from widestreet import _core
+from widestreet.arrays import Floats, Ints
 from widestreet.gram import Gram
 
 _NEGLIGIBLE = 1e-17  # of the largest coefficient: smaller ones are below the rounding of the others
@@ -42,12 +45,15 @@ class Product(Protocol):
 class Held:
     """A Gram matrix in memory."""
 
-    K: Real
+    K: Floats
+    threads: int
 
     @classmethod
     def of(cls, gram: Gram, place: Ints) -> Held:
         """The kernel values of all pairs of rows."""
-        return cls(gram.block(place, place))
+        K = np.empty((len(place), len(place)))
+        gram.block(place, place, out=K)
+        return cls(K, gram.threads)
 
     @staticmethod
     def memory(rows: int) -> int:
@@ -55,8 +61,7 @@ class Held:
         return 8 * rows * rows
 
     def __call__(self, coef: Floats) -> Floats:
-        product: Floats = self.K @ coef
-        return product
+        return _times(self.K, coef, self.threads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +78,13 @@ class Streamed:
 
 @dataclass(frozen=True, eq=False)
 class LowRank:
-    """K as G G', up to what is left of its trace.
+    """K as G G', and its diagonal as it is.
 
     Attributes
     ----------
     G : ndarray of shape (n, r)
+    rest : ndarray of shape (n,)
+        The diagonal of K - G G'.
     pivots : ndarray of shape (r,)
         The rows it was made of.
     left : float
@@ -85,12 +92,14 @@ class LowRank:
     """
 
     G: Floats
+    rest: Floats
     pivots: Ints
     left: float
+    threads: int
 
     def __call__(self, coef: Floats) -> Floats:
-        product: Floats = self.G @ (coef @ self.G)
-        return product
+        inner = _times(self.G, coef, self.threads, transposed=True)
+        return _times(self.G, inner, self.threads) + self.rest * coef
 
     @staticmethod
     def memory(rows: int, rank: int) -> int:
@@ -136,7 +145,14 @@ class LowRank:
             left[chosen] = 0.0
         part = float(left.sum()) / trace if trace > 0 else 0.0
         G = np.ascontiguousarray(factor[:rank].T)
-        return cls(G, np.array(pivots, dtype=np.int64), part)
+        return cls(G, left, np.array(pivots, dtype=np.int64), part, gram.threads)
+
+
+def _times(A: Floats, x: Floats, threads: int, *, transposed: bool = False) -> Floats:
+    """Return A @ x, or A.T @ x."""
+    out = np.empty(A.shape[1] if transposed else A.shape[0])
+    _core.times(A, x, out, transposed, threads)
+    return out
 
 
 def _draw(left: Floats, count: int, rng: np.random.Generator) -> Ints:

@@ -39,6 +39,7 @@ from widestreet.solution import Observer, Trace, TraceRecord
 
 _EXACT = 1e-13  # of the edge: how well a line search meets it
 _SEARCHES = 200  # steps of a line search, of which a dozen are usual
+_SMALLEST = -600.0  # logarithm of weights that are nothing; still smaller ones are slow
 _ROUNDING = 1e-14  # of the largest kernel value: a smaller rho is zero
 
 
@@ -195,10 +196,8 @@ class MultiplicativeEngine:
     def _point(self, log: Floats) -> Point:
         """The point of some logarithms, scaled to sum one."""
         self.budget.look_at_clock()
-        log = log - log.max()
-        log = log - np.log(np.exp(log).sum())
-        weight = np.exp(log)
-        weight /= weight.sum()
+        weight, total = tilted(log)
+        log = log - (log.max() + np.log(total))
         margin = self.sign * self.product(self.sign * weight)
         self._tried += 1
         return Point(log, weight, margin, float(weight @ margin))
@@ -264,6 +263,14 @@ def _positive(point: Point) -> bool:
     return point.rho > _ROUNDING * size
 
 
+def tilted(log: Floats) -> tuple[Floats, float]:
+    """Weights of sum one from their logarithms, and the sum they had when the largest was one."""
+    weight = np.exp(np.maximum(log - log.max(), _SMALLEST))
+    total = float(weight.sum())
+    weight /= total
+    return weight, total
+
+
 def line_search(log: Floats, margin: Floats, edge: float, start: float) -> float:
     """The eta at which the mean of the margins under the new weights is `edge`.
 
@@ -284,9 +291,7 @@ def line_search(log: Floats, margin: Floats, edge: float, start: float) -> float
     """
     low, high, eta = 0.0, np.inf, start
     for _ in range(_SEARCHES):
-        tilted = log - eta * margin
-        weight = np.exp(tilted - tilted.max())
-        weight /= weight.sum()
+        weight, _ = tilted(log - eta * margin)
         mean = float(weight @ margin)
         excess = mean - edge
         if abs(excess) <= _EXACT * edge:

@@ -278,7 +278,7 @@ class EnsembleSVC(Classifier):
             pair = Pair(sign, prepared.merged.box[rows], kept[rows])
             threads = threads_for(len(rows), settings)
             gram = Gram(kernel, prepared.rows, threads=threads)
-            with limited_blas(threads), watch.problem(p) as observe:
+            with limited_blas(1), watch.problem(p) as observe:
                 one = train_pair(gram, pair, plan, shares.next(), observe, settings.rng)
             found.append(one)
             shares.stop = one.trained.solution.status == "interrupted"
