@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from sklearn.metrics import r2_score
 
 from widestreet.arrays import Floats
 from widestreet.certificate import examine
 from widestreet.duals import Dual
 from widestreet.engines.path import Counts, Segment
 from widestreet.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM, checks
-from widestreet.estimators.base import KernelMachine
+from widestreet.estimators.base import KernelMachine, dense_coef
 from widestreet.estimators.online.exact import MakeDual, ends_of
 from widestreet.estimators.online.machine import OnlineMachine
 from widestreet.gram import Gram
@@ -38,6 +37,8 @@ _ONLINE: dict[type[KernelMachine], type[OnlineMachine]] = {
     OneClassSVM: OnlineOneClassSVM,
 }
 _KEPT = {"_store", "_problems", "_proof", "max_rows"}  # what estimators do not have
+_ENOUGH = 200  # breakpoints that are looked at to choose one
+_VALUES = 1 << 22  # kernel values that are held at a time
 _DECADE = 10.0  # factor that one leg of a path spans at the most
 
 
@@ -115,12 +116,11 @@ class RegularizationPath:
     def __init__(
         self,
         parameter: str,
-        make: Callable[[float], Dual],
-        build: Callable[[float, Floats], Any],
+        walker: _Walker,
         legs: list[_Leg],
     ) -> None:
         self.parameter = parameter
-        self._make, self._build, self._legs = make, build, legs
+        self._walker, self._legs = walker, legs
         values = [legs[0].start]  # legs end at nothing
         values += [
             leg.start + theta * (leg.stop - leg.start)
@@ -152,7 +152,7 @@ class RegularizationPath:
                 break
         segment = leg.segments[max(0, bisect_right(leg.thetas, theta) - 1)]
         way = theta - segment.theta
-        dual = self._make(value)
+        dual = self._walker.dual(value)
         lower, upper = dual.lower.T.ravel(), dual.upper.T.ravel()
         at_upper = np.unpackbits(segment.at_upper, count=len(upper)).astype(bool)
         beta = np.where(at_upper, upper, lower)
@@ -173,10 +173,9 @@ class RegularizationPath:
         ndarray of shape (n_samples,)
         """
         beta = self._at(value)
-        model = self._build(value, beta)
+        model = self._walker.build(value, beta)
         coef = np.zeros(beta.shape[1])
-        lines = model.dual_coef_
-        coef[model.support_] = (lines.toarray() if issparse(lines) else lines).ravel()
+        coef[model.support_] = dense_coef(model.dual_coef_)[0]
         return coef
 
     def model_at(self, value: float) -> Any:
@@ -191,7 +190,117 @@ class RegularizationPath:
         -------
         SVC, SVR, NuSVC or NuSVR
         """
-        return self._build(value, self._at(value))
+        return self._walker.build(value, self._at(value))
+
+    # -- which value to choose -----------------------------------------------------------------
+
+    def _some(self, values: Any) -> Floats:
+        """The values asked for, or breakpoints from end to end."""
+        if values is not None:
+            return np.atleast_1d(np.asarray(values, dtype=np.float64))
+        some = self.breakpoints[:: max(1, len(self.breakpoints) // _ENOUGH)]
+        return np.unique([*some, self.breakpoints[-1]])
+
+    def decision_function(self, X: Any, values: Any = None) -> Floats:
+        """Decision values, or predictions of regressions, of the models of many values at once.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        values : array-like, default=None
+            Of the parameter; by default some hundred breakpoints from end to end.
+
+        Returns
+        -------
+        ndarray of shape (n_values, n_samples)
+        """
+        models = [self.model_at(float(value)) for value in self._some(values)]
+        store = self._walker.store
+        coef = np.zeros((len(models), store.n))
+        for line, model in zip(coef, models, strict=True):
+            line[model.support_] = dense_coef(model.dual_coef_)[0]
+        used = np.flatnonzero(coef.any(axis=0))
+        X = models[0]._query(X)
+        gram = models[0]._gram(X, store.X[used], used)
+        found = np.empty((len(models), X.shape[0]))
+        step = max(1, _VALUES // max(1, len(used)))
+        for a in range(0, X.shape[0], step):
+            part = np.arange(a, min(a + step, X.shape[0]))
+            found[:, part] = coef[:, used] @ gram.block(part, None).T
+        found += np.array([model.intercept_[0] for model in models])[:, None]
+        return found
+
+    def scores(self, X: Any, y: Any, values: Any = None) -> Floats:
+        """How good the models of many values are on rows: accuracy, or R^2 of regressions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        values : array-like, default=None
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+        """
+        found = self.decision_function(X, values)
+        classes = getattr(self._walker.machine, "classes_", None)
+        y = np.asarray(y)
+        if classes is None:
+            return np.array([r2_score(y, line) for line in found])
+        return np.asarray(np.mean(classes[(found >= 0).astype(int)] == y, axis=1))
+
+    def best(self, X: Any, y: Any) -> float:
+        """Return the value whose model is best on rows, which should not be those trained on.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        float
+            The smallest of the best among some hundred breakpoints.
+        """
+        return float(self._some(None)[np.argmax(self.scores(X, y))])
+
+    def leave_one_out_bounds(self, values: Any = None) -> Floats:
+        """A bound on the part of the rows that models without them get wrong, for classifiers.
+
+        A row x is certain to be classified by the machine that was not trained on it as it should
+        be, if that is so with a margin of more than its own part, |coefficient| K(x, x) (Jaakkola
+        and Haussler, 1999; Evgeniou, Pontil and Elisseeff, 2004). That is proved for machines
+        without a bias; with one it is an estimate. `leave_one_out` has the truth, for more work.
+
+        Parameters
+        ----------
+        values : array-like, default=None
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_values,)
+        """
+        store, values = self._walker.store, self._some(values)
+        if not hasattr(self._walker.machine, "classes_"):
+            raise ValueError("leave_one_out_bounds belongs to task='classification'")
+        sign = 2.0 * store.target - 1.0
+        margin = sign * self.decision_function(store.X, values)
+        own = np.array([self.coef_at(float(value)) for value in values]) * store.gram.diag()
+        doubtful = margin <= np.abs(own)
+        return np.asarray(doubtful @ store.weight / store.weight.sum())
+
+    def best_by_bound(self) -> float:
+        """Return the value with the smallest of the `leave_one_out_bounds`.
+
+        Returns
+        -------
+        float
+            The smallest of the best among some hundred breakpoints.
+        """
+        return float(self._some(None)[np.argmin(self.leave_one_out_bounds())])
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the coefficients of all rows along the path.
@@ -336,7 +445,7 @@ class _Walker:
                 segments: list[Segment] = []
                 exact.path.follow(ends_of(self.dual(stop)), observe=segments.append)
                 legs.append(_Leg(start, stop, segments, [s.theta for s in segments]))
-        return RegularizationPath(self.parameter, self.dual, self.build, legs)
+        return RegularizationPath(self.parameter, self, legs)
 
     def _check_end(self, high: float) -> None:
         """Refuse a nu that the classes do not allow."""

@@ -221,7 +221,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         """
         if not self.warm_start or not hasattr(self, "support_"):
             return None
-        coef = _dense(self.dual_coef_)
+        coef = dense_coef(self.dual_coef_)
         if len(coef) != lines or self.shape_fit_[0] != rows:
             return None
         before = np.zeros((lines, rows))
@@ -361,7 +361,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         """
         support = np.arange(len(self.support_))
         gram = self._gram(X, self.support_vectors_, self.support_)
-        coef = _dense(self.dual_coef_)
+        coef = dense_coef(self.dual_coef_)
         ends = [0, *([] if bounds is None else bounds.tolist()), len(support)]
         return [gram.scan(None, support[a:b], coef[:, a:b]) for a, b in pairwise(ends)]
 
@@ -379,6 +379,6 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         return self.dual_coef_ @ self.support_vectors_
 
 
-def _dense(coef: Any) -> Floats:
+def dense_coef(coef: Any) -> Floats:
     """Coefficients as an array."""
     return np.asarray(coef.toarray() if sparse.issparse(coef) else coef)
