@@ -10,7 +10,7 @@ from pathlib import Path
 from widestreet.cli.race import configure as configure_race
 
 from . import __doc__ as summary
-from . import grid, online, race, scan, strategies
+from . import ensemble, grid, online, race, scan, strategies
 from .discovery import invited, solvers, tasks
 from .plan import Leg
 from .records import Job, Record, Store
@@ -71,6 +71,7 @@ def main() -> int:
     configure_run(commands.add_parser("run"))
     strategies.configure(commands.add_parser("strategies"))
     online.configure(commands.add_parser("online"))
+    ensemble.configure(commands.add_parser("ensemble"))
     for name in ("list", "scan", "grid"):
         commands.add_parser(name)
     options = parser.parse_args()
@@ -78,6 +79,8 @@ def main() -> int:
         return race.main(options)
     if options.command == "run":
         return run(options)
+    if options.command == "ensemble":
+        return ensemble.main(options)
     if options.command == "online":
         return online.main(options)
     if options.command == "strategies":
