@@ -220,7 +220,7 @@ class History:
             dual = build_dual(self.model, y, weight=weight, **options)
             place = {int(machine._store.ids[m]): at for at, m in enumerate(exact.members)}
             at = [place[self.rows[r].id] for r in rows]
-            beta = exact.path.layered(exact.path.beta)
+            beta = exact.beta
             K = self.matrix(self.X[rows], self.X[rows])
             terms = in_reference_terms(dual)
             assert kkt.kkt_violation(K, terms, beta[:, at]) <= bound

@@ -13,11 +13,12 @@ from sklearn.metrics import r2_score
 from widestreet.arrays import Floats
 from widestreet.certificate import examine
 from widestreet.duals import Dual
-from widestreet.engines.path import Counts, Segment
+from widestreet.engines.path import Segment
 from widestreet.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM, checks
 from widestreet.estimators.base import KernelMachine, dense_coef
-from widestreet.estimators.online.exact import MakeDual, ends_of
+from widestreet.estimators.online.exact import ends_of
 from widestreet.estimators.online.machine import OnlineMachine
+from widestreet.estimators.online.optimum import MakeDual
 from widestreet.gram import Gram
 from widestreet.online import (
     OnlineNuSVC,
@@ -486,8 +487,10 @@ class _Walker:
         dual = self.dual(value)
         gram = Gram(store.kernel, as_rows(store.X, centre=store.centre), threads=store.threads)
         found = examine(gram, dual, beta, self.members)
-        point = SimpleNamespace(coef=beta.sum(axis=0), bias=found.bias, counts=Counts())
-        machine._problems = {self.key: SimpleNamespace(members=self.members, path=point, dual=dual)}
+        point = SimpleNamespace(
+            members=self.members, dual=dual, coef=beta.sum(axis=0), bias=found.bias, steps=0
+        )
+        machine._problems = {self.key: point}
         machine._publish()
         [plain] = [one for one, online in _ONLINE.items() if isinstance(machine, online)]
         known = set(plain._get_param_names())

@@ -189,8 +189,8 @@ class OnlineClassifier(OnlineMachine, DualClassifier):
                 intercept[p] = sign * here
                 rho.append(1.0)
                 continue
-            middle, width = self._measured(exact.path.bias)
-            rows, value = exact.members, sign * exact.path.coef / width
+            middle, width = self._measured(exact.bias)
+            rows, value = exact.members, sign * exact.coef / width
             line = np.zeros(len(rows), dtype=np.int64)
             if k > 2:
                 line = np.where(code[rows] == i, j - 1, i)

@@ -1,39 +1,30 @@
-"""One dual over rows that come and go, always at its exact optimum."""
+"""The optimum by the path engine, which goes wherever rows, weights and parameters go."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from widestreet.arrays import Floats, Ints
-from widestreet.certificate import Certificate, examine
 from widestreet.duals import Dual
 from widestreet.engines.path import Ends, Path
+from widestreet.estimators.online.optimum import MakeDual, Optimum
 from widestreet.estimators.online.store import Store
 from widestreet.estimators.training import Problem, Settings, train
-from widestreet.gram import Gram
-from widestreet.rows import as_rows
 
 _BATCH_TOL = 1e-5  # violation that the batch engine leaves to the path
 _MANY = 0.25  # of the rows there are: more newcomers than this are for the batch engine
 
-MakeDual = Callable[[Floats, Floats], Dual]  # from targets and weights
 
-
-class Exact:
-    """The optimum of a dual over some rows of a store.
+class Exact(Optimum):
+    """The optimum of a dual over some rows of a store, by the path engine.
 
     Parameters
     ----------
-    store : Store
-    members : ndarray
-        Where the rows stand in the store.
-    make : callable
-        Makes the dual from targets and weights of rows.
-    settings : Settings
-        For the batch engine, which finds the first optimum.
+    store, members, make, settings
+        As for `Optimum`.
     beta : ndarray, optional
         The optimum, if it is known.
     """
@@ -46,17 +37,33 @@ class Exact:
         settings: Settings,
         beta: Floats | None = None,
     ) -> None:
-        self.store, self.members, self.make = store, members, make
-        self.settings = replace(settings, tol=_BATCH_TOL)
+        super().__init__(store, members, make, replace(settings, tol=_BATCH_TOL))
         if beta is None:
             self.path = self._solved(None)
         else:
             self.path = Path(self, store.gram.diag(members), self.dual, beta)
 
+    # -- what there is -----------------------------------------------------------------------------
+
     @property
-    def dual(self) -> Dual:
-        """The dual of the rows as they are."""
-        return self.make(self.store.target[self.members], self.store.weight[self.members])
+    def beta(self) -> Floats:
+        """Variables, by layer and row."""
+        return self.path.layered(self.path.beta)
+
+    @property
+    def bias(self) -> Floats:
+        """Of each group."""
+        return self.path.bias
+
+    @property
+    def score(self) -> Floats:
+        """Of each row."""
+        return self.path.score
+
+    @property
+    def steps(self) -> int:
+        """How many straight lines were followed."""
+        return self.path.counts.steps
 
     def block(self, I: Ints, J: Ints | None) -> Floats:
         """Kernel values of rows with others, None for all."""
@@ -89,7 +96,7 @@ class Exact:
         dual = self.dual
         if len(rows) > max(1.0, _MANY * before):
             beta = np.zeros_like(dual.target)
-            beta[:, :before] = self.path.layered(self.path.beta)
+            beta[:, :before] = self.beta
             self.path = self._solved(beta)
             return
         new = slice(before, None)
@@ -114,13 +121,10 @@ class Exact:
     # -- questions ---------------------------------------------------------------------------------
 
     def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
-        """Each row with its score and the biases at the optimum without it.
-
-        None if nothing is left then. Rows whose absence changes nothing are passed over.
-        """
+        """Each row with its score and the biases at the optimum without it."""
         target, weight = self.store.target[self.members], self.store.weight[self.members]
         fixed = not self.path.total.any() and self.path.free.present(self.path.groups).all()
-        idle = (self.path.coef == 0) & fixed  # if not, a row at the edge may hold the bias
+        idle = (self.coef == 0) & fixed  # if not, a row at the edge may hold the bias
         for at in np.flatnonzero(~idle & (weight > 0)):
             left = weight.copy()
             left[at] = 0.0
@@ -138,13 +142,6 @@ class Exact:
         if self.path.layers == 1 and len(kinds) == 2:
             return any(weight[target == kind].sum() == 0 for kind in kinds)
         return not weight.any()
-
-    def certificate(self, tol: float) -> Certificate:
-        """What an independent look at all rows proves."""
-        rows = as_rows(self.store.X, centre=self.store.centre)
-        gram = Gram(self.store.kernel, rows, threads=self.store.threads)
-        beta = self.path.layered(self.path.beta)
-        return examine(gram, self.dual, beta, self.members).certificate("optimal", tol)
 
 
 def ends_of(dual: Dual) -> Ends:

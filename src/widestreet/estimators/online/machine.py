@@ -22,7 +22,8 @@ from widestreet.budget import parse_memory
 from widestreet.certificate import Certificate
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine
-from widestreet.estimators.online.exact import Exact, MakeDual
+from widestreet.estimators.online.exact import Exact
+from widestreet.estimators.online.optimum import MakeDual, Optimum
 from widestreet.estimators.online.persistence import Log, save
 from widestreet.estimators.online.store import Store
 from widestreet.estimators.training import Settings, worst
@@ -44,7 +45,7 @@ class OnlineMachine(KernelMachine):
     max_rows: int | None
 
     _store: Store
-    _problems: dict[Any, Exact]
+    _problems: dict[Any, Optimum]
     _proof: list[Certificate] | None
     _log: Log | None = None
 
@@ -344,7 +345,7 @@ class OnlineMachine(KernelMachine):
         for key, members in layout.items():
             exact = self._problems.get(key)
             if exact is None:
-                self._problems[key] = Exact(self._store, members, self._make(key), settings)
+                self._problems[key] = self._solved(key, members, settings)
                 continue
             exact.make = self._make(key)
             mine = new[np.isin(new, members)]
@@ -353,6 +354,12 @@ class OnlineMachine(KernelMachine):
             else:
                 exact.update()
         self._proof = None
+
+    def _solved(
+        self, key: Any, members: Ints, settings: Settings, beta: Floats | None = None
+    ) -> Optimum:
+        """The optimum of a problem, which `beta` is if it is known."""
+        return Exact(self._store, members, self._make(key), settings, beta)
 
     def _close(self, gone: Ints) -> None:
         """Remove rows of no weight for good, and publish. Sets: store, problems."""
@@ -432,7 +439,7 @@ class OnlineMachine(KernelMachine):
             values = self._left_out()
         return values[np.argsort(self._store.ids, kind="stable")]
 
-    def _present(self) -> Iterable[Exact]:
+    def _present(self) -> Iterable[Optimum]:
         """All problems, found anew if a change went wrong. Sets: problems."""
         if not self._problems:
             settings = self._settings()
@@ -470,7 +477,7 @@ class OnlineMachine(KernelMachine):
             "n_kernel_values_": store.kernel_values,
             "fit_status_": 0,
             "shape_fit_": store.X.shape,
-            "n_iter_": sum(exact.path.counts.steps for exact in self._problems.values()),
+            "n_iter_": sum(exact.steps for exact in self._problems.values()),
         }
         self.__dict__.update(fitted | more)
 

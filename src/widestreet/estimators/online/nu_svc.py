@@ -13,8 +13,8 @@ from widestreet.duals import Dual, nu_svc
 from widestreet.estimators import checks
 from widestreet.estimators.nu_svc import NuSVC
 from widestreet.estimators.online.classifier import OnlineClassifier
-from widestreet.estimators.online.exact import MakeDual
 from widestreet.estimators.online.machine import level_of_caller
+from widestreet.estimators.online.optimum import MakeDual
 
 
 class OnlineNuSVC(OnlineClassifier, NuSVC):

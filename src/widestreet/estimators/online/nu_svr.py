@@ -9,7 +9,7 @@ from widestreet.arrays import Floats
 from widestreet.duals import Dual, nu_svr
 from widestreet.estimators import checks
 from widestreet.estimators.nu_svr import NuSVR
-from widestreet.estimators.online.exact import MakeDual
+from widestreet.estimators.online.optimum import MakeDual
 from widestreet.estimators.online.regressor import OnlineRegressor
 
 

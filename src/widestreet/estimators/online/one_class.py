@@ -11,8 +11,8 @@ from widestreet.arrays import Floats, Ints
 from widestreet.duals import Dual, one_class
 from widestreet.estimators import checks
 from widestreet.estimators.one_class import OneClassSVM
-from widestreet.estimators.online.exact import MakeDual
 from widestreet.estimators.online.machine import OnlineMachine
+from widestreet.estimators.online.optimum import MakeDual
 from widestreet.estimators.online.single import publish_single, single_left_out
 
 

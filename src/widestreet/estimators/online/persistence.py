@@ -19,7 +19,6 @@ import numpy as np
 
 from widestreet import archive
 from widestreet.estimators import checks
-from widestreet.estimators.online.exact import Exact
 from widestreet.estimators.online.store import Store
 from widestreet.journal import Journal, records
 from widestreet.threads import limited_blas, resolve_threads
@@ -124,7 +123,7 @@ def snapshot(machine: OnlineMachine) -> tuple[dict[str, Any], dict[str, Any]]:
     header["problems"] = [None if key is None else list(key) for key in machine._problems]
     for p, exact in enumerate(machine._problems.values()):
         arrays[f"members_{p}"] = exact.members
-        arrays[f"beta_{p}"] = exact.path.layered(exact.path.beta)
+        arrays[f"beta_{p}"] = exact.beta
     return header, arrays
 
 
@@ -160,8 +159,8 @@ def restore(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     with limited_blas(1):
         for p, key in enumerate(header["problems"]):
             key = None if key is None else tuple(key)
-            machine._problems[key] = Exact(
-                store, arrays[f"members_{p}"], machine._make(key), settings, arrays[f"beta_{p}"]
+            machine._problems[key] = machine._solved(
+                key, arrays[f"members_{p}"], settings, arrays[f"beta_{p}"]
             )
     machine._publish()
     return machine

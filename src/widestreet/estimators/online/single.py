@@ -14,7 +14,7 @@ def single_left_out(machine: OnlineMachine, intercept: Any) -> Floats:
     """Values of the rows by the models without them; nothing is known of a lonely row."""
     values = np.full(machine._store.n, np.nan)
     for exact in machine._problems.values():
-        now = exact.path.score + intercept(exact.path.bias)
+        now = exact.score + intercept(exact.bias)
         values[exact.members] = now
         for row, found in exact.each_without():
             values[row] = np.nan if found is None else found[0] + intercept(found[1])
@@ -27,8 +27,8 @@ def publish_single(machine: OnlineMachine, read: Any) -> None:
     groups = machine._make(None)(np.zeros(1), np.ones(1)).groups
     coef, found = np.zeros((1, store.n)), read(np.zeros(groups))
     for exact in machine._problems.values():
-        coef[0, exact.members] = exact.path.coef
-        found = read(exact.path.bias)
+        coef[0, exact.members] = exact.coef
+        found = read(exact.bias)
     support = np.flatnonzero(coef[0])
     support = support[np.argsort(store.ids[support], kind="stable")]
     machine._adopt_rows(

@@ -11,7 +11,7 @@ from widestreet.arrays import Floats
 from widestreet.duals import Dual, c_svc
 from widestreet.estimators import checks
 from widestreet.estimators.online.classifier import OnlineClassifier
-from widestreet.estimators.online.exact import MakeDual
+from widestreet.estimators.online.optimum import MakeDual
 from widestreet.estimators.svc import SVC
 
 

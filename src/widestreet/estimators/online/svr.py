@@ -7,7 +7,7 @@ from typing import Any
 
 from widestreet.arrays import Floats
 from widestreet.duals import Dual, eps_svr
-from widestreet.estimators.online.exact import MakeDual
+from widestreet.estimators.online.optimum import MakeDual
 from widestreet.estimators.online.regressor import OnlineRegressor
 from widestreet.estimators.svr import SVR
 
