@@ -18,7 +18,7 @@ from fitting import decision
 from machines import CLASSIFIERS, GAMMA, data
 from machines import machine as batch
 from online_machines import ONLINE, N, add, assert_same, begun, fit, machine, mixed
-from widestreet.online import OnlineNuSVC, OnlineSVC
+from widestreet.online import OnlineNuSVC, OnlineNuSVR, OnlineSVC
 
 
 @pytest.fixture
@@ -167,6 +167,9 @@ CHECKED = [
     make(n_jobs=1, **({"nu": 0.2} if make is OnlineNuSVC else {}), **options)
     for make in ONLINE.values()
     for options in ({}, {"kernel": "linear"}, {"max_rows": 10_000, "kernel": "laplacian"})
+] + [
+    OnlineNuSVR(n_jobs=1, method="insvr", scaling=scaling, kernel=kernel)
+    for scaling, kernel in (("libsvm", "rbf"), ("schoelkopf", "linear"))
 ]
 
 

@@ -37,7 +37,7 @@ _ONLINE: dict[type[KernelMachine], type[OnlineMachine]] = {
     NuSVR: OnlineNuSVR,
     OneClassSVM: OnlineOneClassSVM,
 }
-_KEPT = {"_store", "_problems", "_proof", "max_rows"}  # what estimators do not have
+_KEPT = {"_store", "_problems", "_proof", "_counts"}  # what estimators do not have
 _ENOUGH = 200  # breakpoints that are looked at to choose one
 _VALUES = 1 << 22  # kernel values that are held at a time
 _DECADE = 10.0  # factor that one leg of a path spans at the most
@@ -493,9 +493,9 @@ class _Walker:
         machine._problems = {self.key: point}
         machine._publish()
         [plain] = [one for one, online in _ONLINE.items() if isinstance(machine, online)]
-        known = set(plain._get_param_names())
-        model = plain(**{k: v for k, v in machine.get_params().items() if k in known})
+        known, given = set(plain._get_param_names()), machine.get_params()
+        model = plain(**{k: v for k, v in given.items() if k in known})
         proof = found.certificate("optimal", machine._tolerance())
-        fitted = {k: v for k, v in vars(machine).items() if k not in _KEPT | known}
+        fitted = {k: v for k, v in vars(machine).items() if k not in _KEPT | set(given)}
         model.__dict__.update(fitted | {"certificates_": [proof], "certificate_": proof})
         return model

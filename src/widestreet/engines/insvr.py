@@ -64,7 +64,6 @@ _RESTORED = 1e-14  # of C nu l: the same for the sum of alpha
 _ZEROS = 5  # steps of no length before ties are broken by index
 _STEPS = 100  # for each sample there is, before it is given up
 _REFINEMENTS = 2
-_SNAP = 1e-7  # of C: what `load` takes for a bound
 _CURE = 'method="path" deals with such data'
 
 
@@ -181,7 +180,7 @@ class Insvr:
 
     # -- what can be done ------------------------------------------------------------------------
 
-    def load(self, K: Floats, y: Floats, alpha: Floats | None = None) -> None:
+    def load(self, K: Floats, y: Floats, alpha: Floats | None = None, snap: float = 1e-7) -> None:
         """Begin from several samples at once, forgetting all there were.
 
         Parameters
@@ -190,6 +189,8 @@ class Insvr:
         y : ndarray of shape (l,)
         alpha : ndarray of shape (2, l), optional
             An optimum, at most C. Without it samples are added one by one.
+        snap : float
+            Of C: what of alpha is taken for a bound.
 
         Sets: everything.
         """
@@ -202,7 +203,7 @@ class Insvr:
             for i in range(len(y)):
                 self.add(K[:i, i], float(K[i, i]), float(y[i]))
         elif len(y):
-            self._adopt(K, y, np.asarray(alpha, dtype=np.float64))
+            self._adopt(K, y, np.asarray(alpha, dtype=np.float64), snap)
 
     def add(self, column: Floats, own: float, y: float) -> None:
         """Add one sample and restore the optimum.
@@ -257,7 +258,7 @@ class Insvr:
         self._set.refresh()
         self._margin.sync("ia")
 
-    def _adopt(self, K: Floats, y: Floats, alpha: Floats) -> None:
+    def _adopt(self, K: Floats, y: Floats, alpha: Floats, snap: float) -> None:
         """Take over an optimum: S one by one, then a Newton step. Sets: everything."""
         if alpha.shape != (2, len(y)):
             raise ValueError(f"alpha must have shape (2, {len(y)}), got {alpha.shape}")
@@ -266,7 +267,7 @@ class Insvr:
         s = self._set
         s.scale = 1.0 / len(y) if self.scaling == "schoelkopf" else 1.0
         s.alpha[:] = np.clip(alpha.T.ravel(), 0.0, self.C)
-        full, zero = s.alpha >= (1 - _SNAP) * self.C, s.alpha <= _SNAP * self.C
+        full, zero = s.alpha >= (1 - snap) * self.C, s.alpha <= snap * self.C
         s.alpha[full], s.alpha[zero] = self.C, 0.0
         s.state[full], s.state[zero] = ERROR, REST
         s.refresh()

@@ -116,7 +116,7 @@ class OnlineMachine(KernelMachine):
         first = not hasattr(self, "_store")
         self._check_kernel()
         X, y, seen = self._checked(X, y, first)
-        weight = checks.check_weight(sample_weight, X.shape[0], may_vanish=not first)
+        weight = self._weights(sample_weight, X.shape[0], may_vanish=not first)
         given = {"X": X, "weight": weight} | ({} if y is None else {"y": y})
         given |= {} if classes is None else {"classes": np.asarray(classes)}
         names = seen.get("feature_names_in_")
@@ -206,6 +206,10 @@ class OnlineMachine(KernelMachine):
             X = X.toarray() if sparse.issparse(X) else sparse.csr_matrix(X)
         return X, y, seen
 
+    def _weights(self, sample_weight: Any, rows: int, *, may_vanish: bool) -> Floats:
+        """Validated weights."""
+        return checks.check_weight(sample_weight, rows, may_vanish=may_vanish)
+
     def _y_options(self) -> dict[str, Any]:
         return {}
 
@@ -273,6 +277,7 @@ class OnlineMachine(KernelMachine):
         settings = self._settings()
         self._check_parameters()
         self._check_kernel()
+        self._check_change(gone, 0.0)
         self._open(journal)
         with self._change() as touched, limited_blas(1):
             self._store.weight[gone] = 0.0
@@ -300,10 +305,11 @@ class OnlineMachine(KernelMachine):
         rows = self._find(ids)
         if len(np.unique(rows)) < len(rows):
             raise ValueError(f"ids: a row can have one weight only, but some come twice: {ids!r}")
-        weight = checks.check_weight(sample_weight, len(rows), may_vanish=True)
+        weight = self._weights(sample_weight, len(rows), may_vanish=True)
         settings = self._settings()
         self._check_parameters()
         self._check_kernel()
+        self._check_change(rows, weight)
         self._open(journal)
         with self._change() as touched, limited_blas(1):
             self._store.weight[rows] = weight
@@ -311,6 +317,9 @@ class OnlineMachine(KernelMachine):
             changed = {"ids": self._store.ids[rows], "weight": weight}
             self._commit(journal, "weight", changed, rows[:0], touched)
         return self
+
+    def _check_change(self, rows: Ints, weight: Floats | float) -> None:
+        """Refuse other weights of rows, zero if they go, where that cannot be done."""
 
     def _find(self, ids: Any) -> Ints:
         """Where rows stand, in the order in which they are named."""

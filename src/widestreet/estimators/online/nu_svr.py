@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
-from widestreet.arrays import Floats
-from widestreet.duals import Dual, nu_svr
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from widestreet.arrays import Floats, Ints
+from widestreet.engines.insvr import Counts, Scaling
 from widestreet.estimators import checks
 from widestreet.estimators.nu_svr import NuSVR
-from widestreet.estimators.online.optimum import MakeDual
+from widestreet.estimators.online.exact import Exact
+from widestreet.estimators.online.faithful import Faithful, NuSvr
+from widestreet.estimators.online.optimum import Optimum
 from widestreet.estimators.online.regressor import OnlineRegressor
+from widestreet.estimators.training import Settings
+
+_CURE = 'method="path" does that; set_params keeps the rows that are there'
 
 
 class OnlineNuSVR(OnlineRegressor, NuSVR):
@@ -27,6 +35,12 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
         What C means: the price of a residual, as everywhere else, or that of their mean, C divided
         by the sum of the weights, as in the papers that introduced the machine. Then every row
         that comes makes all others cheaper.
+    method : {"path", "insvr"}, default="path"
+        How the optimum is kept. "insvr" is the published algorithm (Gu et al., Incremental learning
+        for nu-support vector regression, Neural Networks 67, 2015): the rows of the first call are
+        solved at once, all others are added one by one in its three stages. It ends where "path"
+        does, which is faster and does more: with "insvr" rows can only come, and their weights are
+        whole numbers, a weight of two being two samples. All kernel values are kept.
     kernel : {"rbf", "linear", "poly", "laplacian"} or callable, default="rbf"
         It must be positive semidefinite.
     degree : int, default=3
@@ -58,6 +72,8 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
     True
     """
 
+    _counts: tuple[Counts, Counts] | None
+
     def __init__(
         self,
         *,
@@ -69,6 +85,7 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
         coef0: float = 0.0,
         tol: float = 1e-8,
         scaling: str = "libsvm",
+        method: str = "path",
         max_rows: int | None = None,
         random_state: Any = None,
         max_memory: int | float | str | None = None,
@@ -82,18 +99,102 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
         self.coef0 = coef0
         self.tol = tol
         self.scaling = scaling
+        self.method = method
         self.max_rows = max_rows
         self.random_state = random_state
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
+    @property
+    def insvr_counts_(self) -> Counts:
+        """What INSVR did for all rows that were added, with method="insvr".
+
+        The steps of its three stages, `ia`, `raia` and `sra`, and how many of them met a special
+        case: `conflict_1`, `conflict_2`, `sc_1`, `sc_2`; and two cases that the paper has not,
+        `empty` and `exchanges`. Rows of the first call, or of a file, were not added by INSVR.
+        """
+        return self._counted()[0]
+
+    @property
+    def insvr_last_counts_(self) -> Counts:
+        """The same for the rows of the last call alone."""
+        return self._counted()[1]
+
+    def _counted(self) -> tuple[Counts, Counts]:
+        check_is_fitted(self, "_store")
+        if self._counts is None:
+            raise AttributeError('there are counts of INSVR with method="insvr" only')
+        total, last = self._counts
+        return replace(total), replace(last)
+
+    # -- what INSVR cannot do ----------------------------------------------------------------------
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         checks.require_choice("scaling", self.scaling, ("libsvm", "schoelkopf"))
+        checks.require_choice("method", self.method, ("path", "insvr"))
+        if self.method != "insvr":
+            return
+        if self.max_rows is not None:
+            raise ValueError(
+                f'max_rows={self.max_rows!r}: method="insvr" cannot forget rows; {_CURE}'
+            )
+        if hasattr(self, "_store"):
+            self._check_whole(self._store.weight)
 
-    def _make(self, key: Any) -> MakeDual:
-        return partial(_nu_svr_dual, float(self.C), float(self.nu), self.scaling == "schoelkopf")
+    def _weights(self, sample_weight: Any, rows: int, *, may_vanish: bool) -> Floats:
+        weight = super()._weights(sample_weight, rows, may_vanish=may_vanish)
+        if self.method == "insvr":
+            self._check_whole(weight)
+        return weight
 
+    def _check_whole(self, weight: Floats) -> None:
+        broken = weight[weight != weight.round()]
+        if len(broken):
+            raise ValueError(
+                f'sample_weight={float(broken[0])!r} is no whole number, and method="insvr" knows '
+                f"no other weights; {_CURE}"
+            )
 
-def _nu_svr_dual(C: float, nu: float, mean: bool, y: Floats, weight: Floats) -> Dual:
-    return nu_svr(y, C / float(weight.sum()) if mean else C, nu, weight)
+    def _check_change(self, rows: Ints, weight: Floats | float) -> None:
+        if self.method == "insvr" and (self._store.weight[rows] != weight).any():
+            raise ValueError(
+                f'method="insvr" can neither forget rows nor change their weights; {_CURE}'
+            )
+
+    # -- the optimum -------------------------------------------------------------------------------
+
+    def _make(self, key: Any) -> NuSvr:
+        return NuSvr(float(self.C), float(self.nu), cast(Scaling, self.scaling))
+
+    def _solved(
+        self, key: Any, members: Ints, settings: Settings, beta: Floats | None = None
+    ) -> Optimum:
+        kind = Faithful if self.method == "insvr" else Exact
+        return kind(self._store, members, self._make(key), settings, beta)
+
+    def _arrange(self, new: Ints, settings: Settings) -> None:
+        """As ever, but by this method; after a failure INSVR begins with the rows that were there.
+
+        Sets: problems.
+        """
+        published = self.method == "insvr"
+        for key, problem in self._problems.items():
+            if isinstance(problem, Faithful) != published:
+                self._problems[key] = self._solved(key, problem.members, settings, problem.beta)
+        old = np.setdiff1d(np.arange(self._store.n), new)
+        if published and not self._problems and self._store.weight[old].any():
+            self._problems[None] = self._solved(None, old, settings)
+        super()._arrange(new, settings)
+
+    def _publish(self) -> None:
+        super()._publish()
+        before, self._counts = getattr(self, "_counts", None), None
+        if self.method == "insvr":
+            total, last = Counts(), Counts()
+            total += before[0] if before is not None else Counts()
+            for problem in self._problems.values():
+                assert isinstance(problem, Faithful)
+                last += problem.last
+            total += last
+            self._counts = total, last
