@@ -150,10 +150,12 @@ PARAMETERS = {
 }
 
 
-def test_parameters_change_with_the_next_call(kind, model, rows):
+@pytest.mark.parametrize("call", ["forget", "change_weight"])
+def test_parameters_change_with_the_next_call(kind, model, rows, call):
     X, y = rows
     new = PARAMETERS[kind.removesuffix(OF_THREE)]
-    model.set_params(**new).change_weight([], [])
+    nothing = ([],) if call == "forget" else ([], [])
+    getattr(model.set_params(**new), call)(*nothing)
     assert_same(model, fit(batch(kind, **new), kind, X[:30], y[:30]), X)
 
 

@@ -272,8 +272,6 @@ class OnlineMachine(KernelMachine):
             The estimator itself.
         """
         gone = np.unique(self._find(ids))
-        if len(gone) == 0:
-            return self
         settings = self._settings()
         self._check_parameters()
         self._check_kernel()
