@@ -185,11 +185,11 @@ def test_kernel_values_of_another_size_may_come(kind, kernel, rows):
     options = CONVEX[kernel] | ({"coef0": 0.0} if kernel == "poly" else {})
     model = machine(kind, **options)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "nu=.* is infeasible", UserWarning)
+        warnings.filterwarnings("ignore", "nu=.* is infeasible|no street", UserWarning)
         for i in range(N):
             add(model, kind, X[i : i + 1], y[i : i + 1])
             assert model.verify().status == "optimal"
-        warnings.filterwarnings("ignore", "the kernel will hardly see|no street", UserWarning)
+        warnings.filterwarnings("ignore", "the kernel will hardly see", UserWarning)
         assert_same(model, fit(batch(kind, **options), kind, X, y), X)
 
 
@@ -251,6 +251,30 @@ def test_nu_that_the_classes_do_not_allow_is_lowered_with_a_warning():
     model.partial_fit(X[rest], y[rest])
     every = np.r_[few[1:], few[0], rest]
     assert_same(model, batch("nu_svc", nu=0.6).fit(X[every], y[every]), X)
+
+
+def test_a_street_of_no_width_is_warned_of_once_a_call():
+    """The same rows in both classes, until they go and others that can be told apart are left."""
+    X, _ = data("nu_svc", 10)
+    y = np.repeat([-1, 1], 10)
+    model = machine("nu_svc", kernel="linear", nu=0.5)
+    calls = (
+        lambda: model.fit(np.vstack([X, X]), y),
+        lambda: model.partial_fit(np.vstack([X[:2], X[:2]]), [-1, -1, 1, 1]),
+        lambda: model.forget([0, 10]),
+    )
+    for call in calls:
+        with pytest.warns(UserWarning, match=r"no street wider .*-1 against 1.*raise nu") as caught:
+            call()
+        assert [one.filename for one in caught] == [__file__]
+        assert np.isfinite(model.decision_function(X)).all()
+    before, apart = model.ids_, np.vstack([X - 50.0, X + 50.0])
+    with pytest.warns(UserWarning, match="no street"):
+        model.partial_fit(apart, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.forget(before)
+    assert (model.predict(apart) == y).all()
 
 
 # -- what is shown -----------------------------------------------------------------------------

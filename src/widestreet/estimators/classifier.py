@@ -103,6 +103,10 @@ class Classifier(ClassifierMixin, KernelMachine):
             for name, one in zip(names, trained, strict=True)
             if one.certificate.status in SUCCESS and self._read(one.bias)[1] is None
         ]
+        self._warn_of_closed(closed, 4 + FRAMES)
+
+    def _warn_of_closed(self, closed: list[str], stacklevel: int) -> None:
+        """Warn of pairs without a street, if there are any."""
         if closed:
             more = " and more" if len(closed) > _NAMED else ""
             warnings.warn(
@@ -110,7 +114,7 @@ class Classifier(ClassifierMixin, KernelMachine):
                 f"{more}: decision values are not divided by its width; raise nu, lower tol, or "
                 "multiply sample_weight",
                 UserWarning,
-                stacklevel=3 + FRAMES,
+                stacklevel=stacklevel,
             )
 
     @with_callbacks

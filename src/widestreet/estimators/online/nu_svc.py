@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -97,20 +98,26 @@ class OnlineNuSVC(OnlineClassifier, NuSVC):
 
     def _publish(self) -> None:
         super()._publish()
-        low = [
+        low = self._names(
             pair
             for pair, exact in self._problems.items()
             if largest_nu(exact.dual.upper[0] > 0, np.abs(exact.dual.lower + exact.dual.upper)[0])
             < float(self.nu) * (1 - 1e-12)
-        ]
+        )
         if low:
-            names = ", ".join(f"{self.classes_[i]} against {self.classes_[j]}" for i, j in low[:5])
             warnings.warn(
-                f"nu={self.nu!r} is infeasible for {names}: one class has too few rows; the "
-                "largest possible value is used until it has more",
+                f"nu={self.nu!r} is infeasible for {', '.join(low[:5])}: one class has too few "
+                "rows; the largest possible value is used until it has more",
                 UserWarning,
                 stacklevel=level_of_caller(),
             )
+        closed = self._names(
+            pair for pair, exact in self._problems.items() if self._read(exact.bias)[1] is None
+        )
+        self._warn_of_closed(closed, 1 + level_of_caller())
+
+    def _names(self, found: Iterable[tuple[int, int]]) -> list[str]:
+        return [f"{self.classes_[i]} against {self.classes_[j]}" for i, j in found]
 
 
 def _nu_svc_dual(
