@@ -247,6 +247,15 @@ def test_a_path_belongs_to_two_classes():
         ws.regularization_path(X, np.ones(N), C_min=1.0, C_max=2.0)
 
 
+@pytest.mark.parametrize("parameter", ["C", "nu"])
+def test_targets_that_are_no_labels_ask_for_the_task(parameter):
+    X, y = rows("C of SVR")
+    ends = {f"{parameter}_min": 0.1, f"{parameter}_max": 0.2}
+    with pytest.raises(ValueError, match=r"y has continuous targets.*task='regression'"):
+        ws.regularization_path(X, y, **ends)
+    assert ws.regularization_path(X, y, task="regression", n_jobs=1, **ends).breakpoints[0] == 0.1
+
+
 def test_nu_is_what_the_classes_allow():
     X, y = rows("nu of NuSVC")
     few = np.r_[np.flatnonzero(y < 0)[:4], np.flatnonzero(y > 0)[:12]]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import r2_score
+from sklearn.utils.multiclass import type_of_target
 
 from widestreet.arrays import Floats
 from widestreet.certificate import examine
@@ -405,6 +406,8 @@ def regularization_path(
     checks.require_choice("task", task, ("classification", "regression"))
     if parameter == "epsilon" and task == "classification":
         raise ValueError("epsilon_min and epsilon_max belong to task='regression'")
+    if task == "classification" and type_of_target(y, input_name="y").startswith("continuous"):
+        raise ValueError("y has continuous targets and no classes: pass task='regression'")
     shared = {"kernel": kernel, "degree": degree, "gamma": gamma, "coef0": coef0, "n_jobs": n_jobs}
     machine = _machine(parameter, task, low, C, epsilon, shared)
     return _Walker(machine, parameter).walk(X, y, sample_weight, low, high)
