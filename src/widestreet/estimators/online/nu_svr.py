@@ -60,6 +60,15 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
     n_jobs : int, default=None
         Threads; None uses every processor available to the process.
 
+    Attributes
+    ----------
+    epsilon_ : float
+        Half the width of the tube.
+    insvr_counts_, insvr_last_counts_ : Counts
+        With method="insvr" only: what it did for all rows that it added, and for those of the last
+        call. Steps of its stages are `ia`, `raia` and `sra`; `conflict_1`, `conflict_2`, `sc_1` and
+        `sc_2` say how many of them met that special case.
+
     Examples
     --------
     >>> from widestreet.datasets import friedman
