@@ -60,6 +60,7 @@ def values_along(found) -> np.ndarray:
     return np.unique(np.r_[points[[0, -1]], some, (some[1:] + some[:-1]) / 2])
 
 
+@pytest.mark.filterwarnings("ignore:no street wider")
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_everywhere_on_the_path_is_the_model_of_a_fit(name, kernel):
     X, y = rows(name)
