@@ -61,8 +61,6 @@ class Segment:
         Variables that are free on it.
     beta, change : ndarray
         Their values at the beginning, and what these change by per unit of theta.
-    bias, turn : ndarray
-        The same of the biases.
     at_upper : ndarray of uint8
         Bits: which variables sit at their upper bounds.
     """
@@ -72,8 +70,6 @@ class Segment:
     free: Ints
     beta: Floats
     change: Floats
-    bias: Floats
-    turn: Floats
     at_upper: Bytes
 
 
@@ -174,10 +170,7 @@ class Walk:
         length, variable, to = self._nearest(native, change)
         if self.observe is not None and length > 0:
             upper = np.packbits(path.place == UPPER)
-            bias = path.bias.copy()
-            self.observe(
-                Segment(self.theta, length, free, path.beta[free], change, bias, turn, upper)
-            )
+            self.observe(Segment(self.theta, length, free, path.beta[free], change, upper))
         native.advance(length)
         path.bias += length * turn
         path.total += length * self.d_total
