@@ -11,7 +11,7 @@ from widestreet.benchmarks.tables import markdown
 from .method import TOL
 from .paper import Findings, Paper
 from .report import Section, Table, write, write_records
-from .words import COLUMNS, NO_WORDS, OPENING, QUICK, REPEAT, UNFINISHED
+from .words import NO_WORDS, OPENING, QUICK, REPEAT, UNFINISHED
 
 QUICK_SECONDS = 240.0  # after which a quick run begins nothing new
 
@@ -34,7 +34,7 @@ def sections(paper: Paper, findings: Findings, machine: dict[str, str]) -> list[
         Section("", opening),
         Section("What agrees, what does not, and why", [discussion(paper, findings)]),
         *paper.sections(findings),
-        Section("Columns", [COLUMNS.format(tol=TOL)]),
+        Section("Columns", [paper.columns.format(tol=TOL)]),
         Section("Data and parameters", [_problems(paper, findings), _missing(paper, findings)]),
         Section("Machine", [markdown(["", ""], [[k, v] for k, v in machine.items()]), loud]),
         Section("Repeat it", [REPEAT.format(name=paper.name)]),

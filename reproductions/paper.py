@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from widestreet.benchmarks.records import Record
-from widestreet.benchmarks.task import Task
+from widestreet.benchmarks.task import Split, Task
 
 from . import cells
 from .measurement import Measurement
 from .method import Method
 from .report import Section
 from .spread import Spread, count, decimals, digits, percent
+from .words import COLUMNS
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,10 @@ class Paper:
         A context in which a fit is run; what it yields is handed to `remarks`.
     remarks : callable
         What of the trace of a fit is worth a place in its record.
+    measure : callable or None
+        What a measurement is, if it is not one fit: makes its record of the problem and its rows.
+    columns : str
+        What the columns of its tables mean, with a place for `tol`.
     """
 
     name: str
@@ -157,3 +162,5 @@ class Paper:
     words: Path
     watch: Callable[[Measurement], AbstractContextManager[Any]] = lambda one: nullcontext()
     remarks: Callable[[Measurement, Any, Any], Record] = nothing
+    measure: Callable[[Any, Split, Measurement], Record] | None = None
+    columns: str = COLUMNS
