@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
+from sklearn.preprocessing import minmax_scale, normalize
 
+from widestreet import datasets
 from widestreet.benchmarks.data import covtype, kdd99, mnist
 from widestreet.benchmarks.data.news20 import HELD_OUT
-from widestreet.benchmarks.files import svmlight
+from widestreet.benchmarks.files import opened, svmlight
 from widestreet.benchmarks.task import TEST_ROWS, Split, given, part
 
 EVERY = 10**9  # more test rows than any set has
@@ -90,3 +92,34 @@ def digit_labels(n: int) -> Split:
     """Digits 0 to 9 as a number, divided by 9."""
     X, y, X_test, y_test = mnist.digits()
     return given(X / 255.0, y.astype(float) / 9.0, X_test / 255.0, y_test.astype(float) / 9.0, n)
+
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+NUMBERED = {word: str(i) for words in (MONTHS, DAYS) for i, word in enumerate(words, 1)}
+YEAR = "YearPredictionMSD.txt"
+
+
+@cache
+def columns(name: str) -> tuple[Any, Any]:
+    """A table with a target "y"; months and days by number. The year of a song stands first."""
+    with opened(name) as file:
+        lines = [line.split(",") for line in file.read().decode().split()]
+    names = ["y"] if name == YEAR else lines.pop(0)
+    values = np.array([[float(NUMBERED.get(word, word)) for word in line] for line in lines])
+    target = names.index("y")
+    return np.delete(values, target, axis=1), values[:, target]
+
+
+def pool(name: str, unit: float, n: int) -> Split:
+    """At most so many rows to draw from, columns in [0, 1], targets divided by `unit`; no test."""
+    X, y = columns(name)
+    X = minmax_scale(X)
+    kept = np.sort(np.random.default_rng(0).permutation(len(y))[:n])
+    return Split(X[kept], y[kept] / unit, X[:0], y[:0])
+
+
+def friedman_pool(n: int) -> Split:
+    """Friedman's function as in the paper of INSVR, whose columns are in [0, 1] already."""
+    X, y = datasets.friedman(n, random_state=0)
+    return Split(X, y, X[:0], y[:0])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from . import isvm, prsvm, randsvm
+from . import insvr, isvm, prsvm, randsvm
 from .paper import Paper
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (isvm.PAPER, prsvm.PAPER, randsvm.PAPER)}
+PAPERS: dict[str, Paper] = {
+    module.PAPER.name: module.PAPER for module in (isvm, prsvm, randsvm, insvr)
+}
