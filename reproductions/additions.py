@@ -123,13 +123,13 @@ class Trial:
         old, options = slice(self.size), self.problem.options()
         model = OnlineNuSVR(**options, C=self.problem.C, scaling="schoelkopf", n_jobs=threads)
         model.fit(self.X[old], self.y[old])
-        coef = np.zeros(self.size)
-        coef[model.support_] = model.dual_coef_[0] * self.size
+        path = model._problems[None].path
+        alpha = self.size * np.abs(path.layered(path.beta))  # both sides, in the paper's scale
         machine = Insvr(self.problem.C, NU)
         K, y = self.K[old, old], self.y[old]
         try:
-            machine.load(K, y, np.maximum([coef, -coef], 0.0))
-        except (ValueError, RuntimeError):  # both sides of a sample: net coefficients do not tell
+            machine.load(K, y, alpha)
+        except (ValueError, RuntimeError):  # too degenerate to begin in the middle
             machine.load(K, y)
         return model, machine
 
