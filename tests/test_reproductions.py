@@ -82,7 +82,7 @@ def miniature(paper, rows: int = 120):
         if "max_rounds" in chosen:
             chosen |= {"max_rounds": 3}
         if "trials" in chosen:
-            chosen |= {"trials": 2}
+            chosen |= {"trials": 1, "sizes": chosen["sizes"][:2]}
         method = replace(one.method, parameters=chosen)
         return replace(one, rows=rows, method=method)
 
