@@ -209,7 +209,7 @@ def test_the_gradient_is_that_of_what_is_reported(scaling):
         ("conflict_1", "raia", "rbf", 0.9, 1.0),
         ("conflict_2", "sra", "rbf", 0.9, 1.0),
         ("sc_1", "ia", "rbf", 0.6, 1.0),
-        ("sc_2", "raia", "rbf", 0.9, 100.0),
+        ("held", "raia", "rbf", 0.9, 100.0),
         ("empty", "ia", "rbf", 0.9, 1.0),
         ("exchanges", "raia", "linear", 0.6, 100.0),
     ],
@@ -243,7 +243,7 @@ def test_many_doubled_samples_are_held_still(scaling):
     machine.load(K[:13, :13], y[:13], alpha)
     assert len(machine._set.doubled) > 2
     machine.add(K[:13, 13], K[13, 13], y[13])
-    assert machine.last.sc_2 >= machine.last.raia + machine.last.ia > 0
+    assert machine.last.held >= machine.last.sc_2 >= machine.last.raia + machine.last.ia > 0
     assert machine.inverse_error <= TOL.inverse
     assert_optimal(machine, K, y)
     fresh = trained(K, y, C, 0.3, scaling)

@@ -24,7 +24,7 @@ of e'). At the end no condition may be violated by more than 1e-8 max(1, max |y|
 Special cases, counted in `Counts`. *Conflict-1*: S has one label only and c the other one, so that
 alpha_c could not rise under both sums. *Conflict-2*: S has one label only, and of the sum of alpha
 and e' only e' can move. *SC-1*: S has one label only during IA, and the row of e' is left out.
-*SC-2*: samples are in S with both sides (e' = 0), and more of them than the matrix can bear: lower
+*SC-2*: several samples are in S with both sides (e' = 0), more than the matrix can bear: lower
 sides, the set M of the paper, are held still, S' = S - M.
 
 Where this differs from the paper:
@@ -73,6 +73,8 @@ class Counts:
 
     Attributes
     ----------
+    held : int
+        Steps with sides held still: those of SC-2, and those of RAIA with one doubled sample.
     empty : int
         Steps with an empty S, in which b' or e' alone could move.
     exchanges : int
@@ -86,6 +88,7 @@ class Counts:
     conflict_2: int = 0
     sc_1: int = 0
     sc_2: int = 0
+    held: int = 0
     empty: int = 0
     exchanges: int = 0
 
@@ -342,7 +345,8 @@ class Insvr:
         done = getattr(self.last, stage) + 1
         setattr(self.last, stage, done)
         self.last.empty += self._margin.empty
-        self.last.sc_2 += self._margin.holds
+        self.last.sc_2 += len(self._set.doubled) > 1
+        self.last.held += self._margin.holds
         if done > _STEPS * (self._set.size + 1):
             raise RuntimeError(f"sample {self._set.size}: not settled in {done} steps; {_CURE}")
 
