@@ -32,6 +32,8 @@ DEGREE, COEF0 = 2, 1.0  # of the polynomial kernel, section 4.2
 GAMMA = 1.0  # 1 / (2 sigma^2) with sigma = 0.707, section 4.2: 1.0003, and surely meant to be 1
 CASES = ("conflict_1", "conflict_2", "sc_1", "sc_2")
 STAGES = ("ia", "raia", "sra")
+MORE = ("held", "no_tube")  # steps with sides held still, trials that begin with an exact fit
+FLAT = 1e-9  # of the largest target (or 1): a narrower tube is none
 WAYS = ("insvr", "path", "libsvm", "cold", "warm")
 LEAST = 3  # trials of every size, however long they take
 STEPS = 3_000_000  # of LIBSVM, before it gives up
@@ -101,6 +103,13 @@ def checked(K: Any, y: Any, coef: Any, box: float) -> Check:
     return Check(float(max(max(worst) / scale, over)), gap)
 
 
+def spread(alpha: Any, C: float) -> Any:
+    """The same net coefficients, all rows having a share in what pulls both ways."""
+    net = np.maximum(alpha - alpha[::-1], 0.0)
+    room = C - net.max(axis=0)
+    return net + (alpha - net).sum() / 2 * room / room.sum()
+
+
 # -- one trial -------------------------------------------------------------------------------------
 
 
@@ -118,13 +127,19 @@ class Trial:
         """LIBSVM's C when all rows are there."""
         return self.problem.C / (self.size + 1)
 
-    def begin(self, threads: int) -> tuple[OnlineNuSVR, Insvr]:
-        """Our online machine and the paper's at the optimum of the old rows."""
+    def begin(self, threads: int, shared: bool = False) -> tuple[OnlineNuSVR, Insvr]:
+        """Our online machine and the paper's at the optimum of the old rows.
+
+        Without a tube there are many: that at which our path ends, or, `shared`, one at which all
+        rows pull both ways.
+        """
         old, options = slice(self.size), self.problem.options()
         model = OnlineNuSVR(**options, C=self.problem.C, scaling="schoelkopf", n_jobs=threads)
         model.fit(self.X[old], self.y[old])
         path = model._problems[None].path
         alpha = self.size * np.abs(path.layered(path.beta))  # both sides, in the paper's scale
+        if shared:
+            alpha = spread(alpha, self.problem.C)
         machine = Insvr(self.problem.C, NU)
         K, y = self.K[old, old], self.y[old]
         try:
@@ -152,23 +167,26 @@ class Trial:
 
 def count_cases(problem: Regression, split: Split, one: Measurement) -> Record:
     """How often the special cases occur when one sample is added."""
-    sizes, trials = one.method.parameters["sizes"], one.method.parameters["trials"]
-    problem = replace(problem, C=one.method.parameters.get("C", problem.C))
+    asked = one.method.parameters
+    sizes, trials = asked["sizes"], asked["trials"]
+    problem = replace(problem, C=asked.get("C", problem.C))
     cells = []
     for size in _possible(sizes, split):
         cell: Record = {"size": size, "trials": trials, "failed": 0}
-        cell |= dict.fromkeys((*CASES, *STAGES, "trials_with_case", "n_sv"), 0)
+        cell |= dict.fromkeys((*CASES, *STAGES, *MORE, "trials_with_case", "n_sv"), 0)
         checks = []
         for number in range(trials):
             trial = Trial(problem, split, size, [one.seed, size, number])
             try:
-                machine = trial.begin(one.threads)[1]
+                machine = trial.begin(one.threads, asked.get("shared", False))[1]
+                no_tube = machine.tube <= FLAT * max(1.0, np.abs(trial.y[:size]).max())
                 machine.add(trial.K[:size, size], trial.K[size, size], trial.y[size])
             except RuntimeError:
                 cell["failed"] += 1
                 continue
-            for name in (*CASES, *STAGES):
+            for name in (*CASES, *STAGES, "held"):
                 cell[name] += getattr(machine.last, name)
+            cell["no_tube"] += int(no_tube)
             cell["trials_with_case"] += any(getattr(machine.last, name) for name in CASES)
             cell["n_sv"] += np.count_nonzero(machine.coef) / trials
             checks.append(trial.check(machine.coef))
