@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from sklearn import svm
-from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 
 from widestreet import NuSVR
 from widestreet.benchmarks.records import Record
@@ -25,11 +24,8 @@ from widestreet.online import OnlineNuSVR
 
 from .measurement import Measurement
 from .method import TOL
-from .paper import Problem
+from .regressions import NU, Regression
 
-NU, C = 0.3, 100.0  # section 4.2
-DEGREE, COEF0 = 2, 1.0  # of the polynomial kernel, section 4.2
-GAMMA = 1.0  # 1 / (2 sigma^2) with sigma = 0.707, section 4.2: 1.0003, and surely meant to be 1
 CASES = ("conflict_1", "conflict_2", "sc_1", "sc_2")
 STAGES = ("ia", "raia", "sra")
 MORE = ("held", "no_tube")  # steps with sides held still, trials that begin with an exact fit
@@ -37,28 +33,6 @@ FLAT = 1e-9  # of the largest target (or 1): a narrower tube is none
 WAYS = ("insvr", "path", "libsvm", "cold", "warm")
 LEAST = 3  # trials of every size, however long they take
 STEPS = 3_000_000  # of LIBSVM, before it gives up
-
-
-@dataclass(frozen=True)
-class Regression(Problem):
-    """Rows that trials draw from, and a kernel."""
-
-    def parameters(self) -> str:
-        kernels = {"linear": "linear", "poly": f"(xx' + 1)^{DEGREE}", "rbf": f"gamma {GAMMA:g}"}
-        return f"{kernels[self.kernel]}, nu {NU:g}, C {self.C:g} / l"
-
-    def options(self) -> dict[str, Any]:
-        """What estimators are given."""
-        kernel = {"kernel": self.kernel, "gamma": self.gamma, "coef0": COEF0, "degree": DEGREE}
-        return kernel | {"nu": NU}
-
-    def values(self, A: Any, B: Any) -> Any:
-        """Kernel values."""
-        if self.kernel == "linear":
-            return linear_kernel(A, B)
-        if self.kernel == "poly":
-            return polynomial_kernel(A, B, degree=DEGREE, gamma=self.gamma, coef0=COEF0)
-        return rbf_kernel(A, B, gamma=self.gamma)
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,10 @@ from widestreet.benchmarks import files
 from widestreet.benchmarks.records import Store
 from widestreet.benchmarks.task import Split
 from widestreet.cli import main
-from widestreet.online import OnlineNuSVR
 from widestreet.reproductions import (
     additions,
     cells,
     data,
-    insvr,
     isvm,
     measure,
     page,
@@ -390,7 +388,7 @@ def made_up_cells(one: Measurement) -> dict:
     """What trials of one more row find."""
     check = {"violation": 1e-12, "gap": 1e-12, "seconds": 0.1}
     cell = {"trials": 5, "failed": 0, "trials_with_case": 1, "steps": 2.0} | check
-    cell |= dict.fromkeys((*additions.CASES, *additions.STAGES), 1)
+    cell |= dict.fromkeys((*additions.CASES, *additions.MORE, *additions.STAGES), 1)
     cell |= dict.fromkeys(additions.WAYS, check)
     return {"cells": [cell | {"size": size} for size in one.method.parameters.get("sizes", ())]}
 
@@ -450,81 +448,6 @@ def test_prsvm_reports_every_iteration_and_the_weights():
     assert sum(found["levels"][-1]) > 0
     if found["certificate"] == "optimal":
         assert found["violators_each"][-1] == 0
-
-
-def regression(kernel: str = "rbf") -> additions.Regression:
-    return insvr.problems()[f"friedman-{kernel}"]
-
-
-@pytest.mark.parametrize("kernel", insvr.KERNELS)
-def test_a_check_knows_optima_from_others(kernel):
-    problem, split, rows = regression(kernel), tiny("svr", 60), 60
-    model = OnlineNuSVR(**problem.options(), C=problem.C, scaling="schoelkopf")
-    model.fit(split.X, split.y)
-    coef = np.zeros(rows)
-    coef[model.support_] = model.dual_coef_[0]
-    K, box = problem.values(split.X, split.X), problem.C / rows
-    found = additions.checked(K, split.y, coef, box)
-    assert max(found.violation, found.gap) < 1e-12
-    for wrong in (0.9 * coef, coef + 0.01 * box, np.roll(coef, 1)):
-        found = additions.checked(K, split.y, wrong, box)
-        assert found.violation > 1e-4
-    assert additions.checked(K, split.y, 0 * coef, box).gap > 0.01
-
-
-def test_a_check_allows_a_tube_without_width():
-    """Then the coefficients need not use up nu."""
-    y = np.ones(10)
-    found = additions.checked(np.eye(10), y, np.zeros(10), 1.0)
-    assert found.violation == 0
-    y[0] = 2.0
-    assert additions.checked(np.eye(10), y, np.zeros(10), 1.0).violation > 0.4
-
-
-@pytest.mark.parametrize("kernel", insvr.KERNELS)
-def test_insvr_counts_cases_and_checks_every_trial(kernel):
-    chosen = insvr.cases(6)
-    one = Measurement(f"friedman-{kernel}", 200, chosen)
-    first, again = measure.measure(PAPERS["insvr"], [one, one])
-    assert first["cells"] == again["cells"]
-    assert [cell["size"] for cell in first["cells"]] == list(insvr.SIZES)
-    assert first["trials"] == 6 * len(insvr.SIZES)
-    assert first["failed"] == 0
-    assert max(first["violation"], first["relative_gap"]) < 1e-9
-    assert all(cell["ia"] >= cell["trials"] for cell in first["cells"])
-
-
-def test_insvr_and_others_agree_on_one_more_row():
-    one = Measurement("friedman-rbf", 200, insvr.figures((20, 50, 500), 60.0))
-    one = replace(one, method=replace(one.method, parameters=one.method.parameters | {"trials": 3}))
-    (found,) = measure.measure(PAPERS["insvr"], [one])
-    assert [cell["size"] for cell in found["cells"]] == [20, 50]  # 500 are not there
-    for cell in found["cells"]:
-        assert cell["trials"] == 3
-        for way in additions.WAYS:
-            assert cell[way]["seconds"] > 0
-            assert cell[way]["gap"] < (1e-9 if way in ("insvr", "path") else 1e-2)
-
-
-def test_a_trial_that_fails_is_counted(monkeypatch):
-    def stuck(*arguments):
-        raise RuntimeError("not settled")
-
-    monkeypatch.setattr(additions.Insvr, "add", stuck)
-    monkeypatch.setattr(additions.Insvr, "load", lambda *arguments: None)
-    chosen = insvr.cases(2)
-    found = list(measure.measure(PAPERS["insvr"], [Measurement("friedman-rbf", 50, chosen)]))
-    assert [cell["failed"] for cell in found[0]["cells"]] == [2] * len(insvr.SIZES)
-
-
-def test_the_printed_table_of_insvr():
-    """Numbers that the paper's prose and our words point at."""
-    assert insvr.printed("friedman", 20, "conflict_1", "rbf") == 537
-    assert insvr.printed("housing", 10, "sc_2", "linear") == 2
-    assert insvr.printed("forest-fires", 20, "conflict_2", "poly") == 91
-    assert {len(line) for lines in insvr.PRINTED.values() for line in lines} == {12}
-    assert insvr.ranked([(1, 2), (2, 3), (3, 9)]) == pytest.approx(1)
-    assert insvr.ranked([(1, 2), (1, 3)]) == 0
 
 
 # -- data --------------------------------------------------------------------------------------
