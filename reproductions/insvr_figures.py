@@ -128,51 +128,57 @@ The worst over all sizes and trials, computed alike for everybody from the coeff
 
 
 def draw_steps(known: dict[str, dict[str, list[Record]]]) -> Any:
-    canvas, panels = _panels(known)
-    for row, (name, of) in zip(panels, known.items(), strict=True):
-        for panel, (kernel, cells) in zip(row, of.items(), strict=False):
-            sizes = [cell["size"] for cell in cells]
-            for place, what in enumerate((*STAGES, "steps")):
-                label = "our path" if what == "steps" else what.upper()
-                style = {"color": COLOURS[(0, 2, 4, 7)[place]], "marker": MARKERS[place]}
-                values = [cell[what] for cell in cells]
-                panel.plot(sizes, values, label=label, markersize=3, linewidth=1.2, **style)
-            panel.set_title(f"{SETS[name][0]}, {KERNELS[kernel]}", fontsize=8)
-    return _finished(canvas, panels, "steps")
+    labels = {stage: stage.upper() for stage in STAGES} | {"steps": "our path"}
+    canvas, panels = _panels(known, "steps", together=False)
+    for panel, cells in panels:
+        sizes = [cell["size"] for cell in cells]
+        for place, (what, label) in enumerate(labels.items()):
+            style = {"color": COLOURS[(0, 2, 4, 7)[place]], "marker": MARKERS[place]}
+            panel.plot(sizes, [cell[what] for cell in cells], label=label, **style, **LINE)
+    return _with_legend(canvas, panels)
 
 
 def draw_times(known: dict[str, dict[str, list[Record]]]) -> Any:
-    canvas, panels = _panels(known)
-    for row, (name, of) in zip(panels, known.items(), strict=True):
-        for panel, (kernel, cells) in zip(row, of.items(), strict=False):
-            sizes = [cell["size"] for cell in cells]
-            for place, way in enumerate(WAYS):
-                style = {"color": COLOURS[(0, 4, 3, 2, 5)[place]], "marker": MARKERS[place]}
-                values = [1e3 * cell[way]["seconds"] for cell in cells]
-                label = WAY_TITLES[way]
-                panel.plot(sizes, values, label=label, markersize=3, linewidth=1.2, **style)
-            panel.set_yscale("log")
-            panel.set_title(f"{SETS[name][0]}, {KERNELS[kernel]}", fontsize=8)
-    return _finished(canvas, panels, "ms")
+    canvas, panels = _panels(known, "ms", together=True)
+    for panel, cells in panels:
+        sizes = [cell["size"] for cell in cells]
+        for place, (way, label) in enumerate(WAY_TITLES.items()):
+            style = {"color": COLOURS[(0, 4, 3, 2, 5)[place]], "marker": MARKERS[place]}
+            values = [1e3 * cell[way]["seconds"] for cell in cells]
+            panel.plot(sizes, values, label=label, **style, **LINE)
+        panel.set_yscale("log")
+    return _with_legend(canvas, panels)
 
 
-def _panels(known: dict[str, dict[str, list[Record]]]) -> tuple[Any, Any]:
-    """A row of panels for each set, one for each kernel."""
+LINE = {"markersize": 3, "linewidth": 1.2}
+
+
+def _panels(
+    known: dict[str, dict[str, list[Record]]], what: str, together: bool
+) -> tuple[Any, list[tuple[Any, list[Record]]]]:
+    """A row of panels for each set, one for each kernel, with what is to be drawn there."""
     from matplotlib.figure import Figure as Canvas
 
-    canvas = Canvas(figsize=(8.4, 0.8 + 1.7 * len(known)), layout="constrained")
-    return canvas, canvas.subplots(len(known), len(KERNELS), squeeze=False)
-
-
-def _finished(canvas: Any, panels: Any, what: str) -> Any:
-    for panel in panels.flat:
-        panel.set_xscale("log")
-        panel.tick_params(labelsize=7)
-        tidy(panel)
-    for panel in panels[:, 0]:
-        panel.set_ylabel(what, fontsize=8)
-    for panel in panels[-1]:
+    canvas = Canvas(figsize=(8.4, 0.8 + 1.5 * len(known)), layout="constrained")
+    shape = (len(known), len(KERNELS))
+    axes = canvas.subplots(*shape, squeeze=False, sharex=True, sharey=together)
+    axes[0][0].set_xscale("log")
+    axes[0][0].set_xticks(SIZES, [f"{size:,}" for size in SIZES])
+    axes[0][0].set_xticks([], minor=True)
+    found = []
+    for row, (name, of) in zip(axes, known.items(), strict=True):
+        row[0].set_ylabel(what, fontsize=8)
+        for panel, kernel in zip(row, KERNELS, strict=True):
+            panel.set_title(f"{SETS[name][0]}, {KERNELS[kernel]}", fontsize=8)
+            tidy(panel)
+            panel.tick_params(labelsize=7)
+            found.append((panel, of.get(kernel, [])))
+    for panel in axes[-1]:
         panel.set_xlabel("l", fontsize=8)
+    return canvas, found
+
+
+def _with_legend(canvas: Any, panels: list[tuple[Any, list[Record]]]) -> Any:
     legend = panels[0][0].get_legend_handles_labels()
     canvas.legend(*legend, loc="outside upper center", ncols=5, frameon=False, fontsize=8)
     return canvas
@@ -194,10 +200,12 @@ def facts(findings: Findings) -> dict[str, str]:
             f"{what}_mean": f"{sum(values) / len(values):.1f}",
             f"{what}_most": f"{max(values):.1f}",
         }
-    together = [sum(cell[stage] for stage in STAGES) for cell in last]
-    found["stages_mean"] = f"{sum(together) / len(together):.1f}"
+    for end, cells in (("mean", last), ("small", first)):
+        together = [sum(cell[stage] for stage in STAGES) for cell in cells]
+        found[f"stages_{end}"] = f"{sum(together) / len(together):.1f}"
+    largest = [cell for cell in last if cell["size"] == max(cell["size"] for cell in last)]
     for way in WAYS:
-        for end, cells in (("", last), ("_small", first)):
+        for end, cells in (("", last), ("_small", first), ("_largest", largest)):
             logs = [math.log(cell[way]["seconds"] / cell["insvr"]["seconds"]) for cell in cells]
             found[f"{way}_times{end}"] = digits(math.exp(sum(logs) / len(logs)))
             slower = sum(value > 0 for value in logs)

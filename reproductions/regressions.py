@@ -70,7 +70,7 @@ def _problem(name: str, kernel: str) -> Regression:
         "svr",
         GAMMA,
         C,
-        "the paper's; it does not say how columns and targets are scaled",
+        "the paper's" + ("; it does not say how columns and targets are scaled" if file else ""),
         kernel=kernel,
         files=(file,) if file else (),
         source=f"{title}, {made if file else 'generated'}",
