@@ -176,7 +176,7 @@ def test_special_cases_are_counted(scaling, monkeypatch):
     assert counts == {name: sum(one[name] for one in seen) for name in counts}
     assert len(seen) == N - 1
     assert counts["sc_1"] > 0 or scaling == "libsvm"  # which has no first stage
-    assert min(counts[name] for name in ("conflict_1", "conflict_2", "sc_2")) > 0
+    assert min(counts[name] for name in ("conflict_1", "conflict_2", "held")) > 0
 
 
 def test_counts_are_there_with_insvr_only():

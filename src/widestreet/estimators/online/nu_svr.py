@@ -119,8 +119,9 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
         """What INSVR did for all rows that were added, with method="insvr".
 
         The steps of its three stages, `ia`, `raia` and `sra`, and how many of them met a special
-        case: `conflict_1`, `conflict_2`, `sc_1`, `sc_2`; and two cases that the paper has not,
-        `empty` and `exchanges`. Rows of the first call, or of a file, were not added by INSVR.
+        case: `conflict_1`, `conflict_2`, `sc_1`, `sc_2`; and cases that the paper has not,
+        `held`, `empty` and `exchanges`. Rows of the first call, or of a file, were not added by
+        INSVR.
         """
         return self._counted()[0]
 
