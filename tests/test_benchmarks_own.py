@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from benchmarks import online, strategies
+from benchmarks import ensemble, online, strategies
 from benchmarks.discovery import invited, solvers
+
+ABSENT = SimpleNamespace(missing=lambda: "no data")
 
 
 def record(solver: str, seconds: float, **more: object) -> dict[str, object]:
@@ -69,3 +72,19 @@ def test_rows_that_come_and_go_in_miniature(monkeypatch, capsys):
     said = capsys.readouterr().out
     for part in online.PARTS:
         assert f"### {part}" in said
+
+
+def test_ensembles_in_miniature(monkeypatch, capsys):
+    for name, value in (
+        ("RANKS", (5, 10)), ("COVTYPE_ROWS", 80), ("COVTYPE_RANK", 10), ("SIZES", (40, 80)),
+        ("FIXED_RANK", 5), ("FIXED_STEPS", 3),
+    ):  # fmt: skip
+        monkeypatch.setattr(ensemble, name, value)
+    loaded = ensemble.loaded
+    monkeypatch.setattr(ensemble, "tasks", lambda: {"a9a": ABSENT, "covtype-2": ABSENT})
+    monkeypatch.setattr(ensemble, "loaded", lambda name, rows: loaded(name, min(rows, 120)))
+    assert ensemble.main(argparse.Namespace(threads=1, only=None)) == 0
+    said = capsys.readouterr().out
+    for part in ensemble.PARTS:
+        assert f"### {part}" in said
+    assert "EnsembleSVC, rank 10" in said
