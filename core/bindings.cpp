@@ -450,7 +450,7 @@ struct HeldWalk {
            Array1<double> beta, Array1<const uint8_t> group, Array1<const int8_t> place,
            Array1<double> score, Array1<const double> bias, Array1<const double> d_target,
            Array1<const double> d_lower, Array1<const double> d_upper, Array1<const double> d_beta,
-           Array1<const double> d_score, Array1<const double> d_bias) {
+           Array1<const double> d_score, Array1<const double> d_bias, MaybeIndex rows) {
     const size_t n = target.shape(0);
     require(layers >= 1 && score.shape(0) * size_t(layers) == n && d_score.shape(0) * layers == n,
             "one score per row is needed");
@@ -465,6 +465,13 @@ struct HeldWalk {
             upper.data(),   beta.data(),   group.data(),    place.data(),
             score.data(),   bias.data(),   d_target.data(), d_lower.data(),
             d_upper.data(), d_beta.data(), d_score.data(),  d_bias.data()};
+    if (!rows) return;
+    view.rows = rows->data();
+    view.count = int64_t(rows->shape(0));
+    for (int64_t i = 0; i < view.count; ++i)
+      require(view.rows[i] >= 0 && view.rows[i] < int64_t(score.shape(0)) &&
+                  (i == 0 || view.rows[i - 1] < view.rows[i]),
+              "rows must be there, in ascending order");
   }
 
   nb::tuple nearest(double still, double no_way, bool first, Index passed_over) const {
@@ -601,17 +608,18 @@ NB_MODULE(_core, m) {
                     Array1<const uint8_t>, Array1<const int8_t>, Array1<double>,
                     Array1<const double>, Array1<const double>, Array1<const double>,
                     Array1<const double>, Array1<const double>, Array1<const double>,
-                    Array1<const double>>(),
+                    Array1<const double>, MaybeIndex>(),
            "layers"_a, "target"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
            "beta"_a.noconvert(), "group"_a.noconvert(), "place"_a.noconvert(),
            "score"_a.noconvert(), "bias"_a.noconvert(), "d_target"_a.noconvert(),
            "d_lower"_a.noconvert(), "d_upper"_a.noconvert(), "d_beta"_a.noconvert(),
-           "d_score"_a.noconvert(), "d_bias"_a.noconvert(), nb::keep_alive<1, 3>(),
-           nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
-           nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>(),
-           nb::keep_alive<1, 10>(), nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(),
-           nb::keep_alive<1, 13>(), nb::keep_alive<1, 14>(), nb::keep_alive<1, 15>(),
-           nb::keep_alive<1, 16>())
+           "d_score"_a.noconvert(), "d_bias"_a.noconvert(),
+           "rows"_a.noconvert().none() = nb::none(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+           nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(),
+           nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>(), nb::keep_alive<1, 10>(),
+           nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(), nb::keep_alive<1, 13>(),
+           nb::keep_alive<1, 14>(), nb::keep_alive<1, 15>(), nb::keep_alive<1, 16>(),
+           nb::keep_alive<1, 17>())
       .def("nearest", &HeldWalk::nearest, "still"_a, "no_way"_a, "first"_a,
            "passed_over"_a.noconvert())
       .def(

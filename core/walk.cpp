@@ -9,12 +9,27 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-inline double slope_of(const WalkView& w, int64_t v) {
-  return w.d_target[v] - w.d_score[v / w.layers] - w.d_bias[w.group[v]];
+inline double slope_of(const WalkView& w, int64_t r, int64_t v) {
+  return w.d_target[v] - w.d_score[r] - w.d_bias[w.group[v]];
 }
 
-inline double slack_of(const WalkView& w, int64_t v) {
-  return w.target[v] - w.score[v / w.layers] - w.bias[w.group[v]];
+inline double slack_of(const WalkView& w, int64_t r, int64_t v) {
+  return w.target[v] - w.score[r] - w.bias[w.group[v]];
+}
+
+// Calls visit(row) for each row that is looked at.
+template <class Visit>
+void each_row(const WalkView& w, Visit&& visit) {
+  const int64_t count = w.rows ? w.count : w.variables / w.layers;
+  for (int64_t i = 0; i < count; ++i) visit(w.rows ? w.rows[i] : i);
+}
+
+// Calls visit(row, variable) for each variable of these, in the order of their numbers.
+template <class Visit>
+void each(const WalkView& w, Visit&& visit) {
+  each_row(w, [&](int64_t r) {
+    for (int64_t v = r * w.layers; v < (r + 1) * w.layers; ++v) visit(r, v);
+  });
 }
 
 struct Scale {
@@ -23,12 +38,12 @@ struct Scale {
 
 Scale scale_of(const WalkView& w) {
   Scale s;
-  for (int64_t v = 0; v < w.variables; ++v) {
-    const double slope = std::fabs(slope_of(w, v));
+  each(w, [&](int64_t r, int64_t v) {
+    const double slope = std::fabs(slope_of(w, r, v));
     s.slope = std::max(s.slope, slope);
     s.rate = std::max(s.rate, std::fabs(w.d_beta[v]));  // what bounds carry along rounds, too
     if (w.place[v] == kFree) s.rest = std::max(s.rest, slope);
-  }
+  });
   return s;
 }
 
@@ -37,7 +52,7 @@ struct Reach {
   int8_t to = kFree;
 };
 
-inline Reach reach_of(const WalkView& w, int64_t v, double small, double tiny) {
+inline Reach reach_of(const WalkView& w, int64_t r, int64_t v, double small, double tiny) {
   Reach reach;
   if (w.place[v] == kFree) {
     const double below = w.d_beta[v] - w.d_lower[v], above = w.d_beta[v] - w.d_upper[v];
@@ -50,8 +65,8 @@ inline Reach reach_of(const WalkView& w, int64_t v, double small, double tiny) {
   }
   if (!(w.upper[v] > w.lower[v] || w.d_upper[v] > w.d_lower[v])) return reach;
   const double sign = w.place[v] == kLower ? 1.0 : -1.0;
-  const double slope = sign * slope_of(w, v);
-  if (slope > small) reach.length = std::max(0.0, -sign * slack_of(w, v)) / slope;
+  const double slope = sign * slope_of(w, r, v);
+  if (slope > small) reach.length = std::max(0.0, -sign * slack_of(w, r, v)) / slope;
   return reach;
 }
 
@@ -67,35 +82,37 @@ Breakpoint nearest(const WalkView& w, double still, double no_way, bool first,
   const auto allowed = [&](int64_t v) {
     return std::find(passed_over, passed_over + count, v) == passed_over + count;
   };
-  for (int64_t v = 0; v < w.variables; ++v) {
-    const Reach reach = reach_of(w, v, small, tiny);
+  each(w, [&](int64_t r, int64_t v) {
+    const Reach reach = reach_of(w, r, v, small, tiny);
     if (reach.length < found.length && allowed(v)) {
       found.length = reach.length;
       found.variable = v;
       found.to = reach.to;
     }
-  }
+  });
   if (found.variable < 0) return found;
-  for (int64_t v = 0; first && v < found.variable; ++v) {
-    const Reach reach = reach_of(w, v, small, tiny);
-    if (reach.length <= found.length + no_way && allowed(v)) {
-      found.variable = v;
-      found.to = reach.to;
-      break;
-    }
+  if (first) {
+    each(w, [&](int64_t r, int64_t v) {
+      if (v >= found.variable) return;
+      const Reach reach = reach_of(w, r, v, small, tiny);
+      if (reach.length <= found.length + no_way && allowed(v)) {
+        found.variable = v;
+        found.to = reach.to;
+      }
+    });
   }
-  found.slope = slope_of(w, found.variable);
+  found.slope = slope_of(w, found.variable / w.layers, found.variable);
   return found;
 }
 
 void advance(const WalkView& w, double length) {
-  for (int64_t v = 0; v < w.variables; ++v) {
+  each(w, [&](int64_t, int64_t v) {
     w.beta[v] += length * w.d_beta[v];
     w.target[v] += length * w.d_target[v];
     w.lower[v] += length * w.d_lower[v];
     w.upper[v] += length * w.d_upper[v];
-  }
-  for (int64_t r = 0; r < w.variables / w.layers; ++r) w.score[r] += length * w.d_score[r];
+  });
+  each_row(w, [&](int64_t r) { w.score[r] += length * w.d_score[r]; });
 }
 
 }  // namespace widestreet

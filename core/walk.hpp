@@ -1,4 +1,4 @@
-// A step of the path engine, over all variables: where the next breakpoint is, and going there.
+// A step of the path engine: where the next breakpoint is, and going there.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,9 @@ struct WalkView {
   const double *d_target = nullptr, *d_lower = nullptr, *d_upper = nullptr, *d_beta = nullptr;
   const double* d_score = nullptr;
   const double* d_bias = nullptr;
+  // the rows that are looked at and moved, in ascending order; null for all
+  const int64_t* rows = nullptr;
+  int64_t count = 0;
 };
 
 struct Breakpoint {

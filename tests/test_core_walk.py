@@ -34,10 +34,10 @@ def random_state(rng: np.random.Generator, rows: int, layers: int, groups: int) 
     )  # fmt: skip
 
 
-def native(state: State) -> tuple[Walk, dict[str, np.ndarray]]:
+def native(state: State, rows: np.ndarray | None = None) -> tuple[Walk, dict[str, np.ndarray]]:
     values = {field.name: getattr(state, field.name) for field in fields(state)}
     held = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in values.items()}
-    return Walk(**held), held
+    return Walk(**held, rows=rows), held
 
 
 def drawn(seed: int, rows: int, layers: int, groups: int) -> tuple[State, np.random.Generator]:
@@ -97,6 +97,32 @@ def test_up_to_the_nearest_kink_nobody_leaves_the_conditions(seed, rows, layers,
     assert (held["beta"] <= held["upper"] + room)[inside].all()
 
 
+@given(**SHAPES, first=st.booleans())
+def test_of_rows_that_are_not_looked_at_nothing_is_known(seed, rows, layers, groups, first):
+    """The kink of some rows is that of a problem of these, and only they go there."""
+    state, rng = drawn(seed, rows, layers, groups)
+    seen = np.flatnonzero(rng.random(rows) < 0.6)
+    variables = (seen[:, None] * layers + np.arange(layers)).ravel()
+    part = {}
+    for field in fields(state):
+        value = getattr(state, field.name)
+        of_row, of_group = field.name.endswith("score"), field.name.endswith("bias")
+        kept = ... if of_group else seen if of_row else variables
+        part[field.name] = value if field.name == "layers" else value[kept]
+    walk, held = native(state, seen)
+    found = walk.nearest(STILL, NO_WAY, first, np.zeros(0, dtype=np.int64))
+    wanted = reference.nearest(State(**part), STILL, NO_WAY, first, [])
+    assert found[1] == (variables[wanted[1]] if wanted[1] >= 0 else -1)
+    np.testing.assert_allclose(found[2:], wanted[2:], rtol=TOL.exact, atol=TOL.exact)
+    walk.advance(0.5)
+    after = reference.advance(state, 0.5)
+    for name in ("target", "lower", "upper", "beta", "score"):
+        moved = seen if name == "score" else variables
+        expected = getattr(state, name).copy()
+        expected[moved] = getattr(after, name)[moved]
+        np.testing.assert_allclose(held[name], expected, rtol=0, atol=TOL.exact * 10)
+
+
 def test_of_a_tie_the_first_by_number():
     """Without being asked, the first that is strictly nearest; asked, the first hardly farther."""
     state, _ = drawn(0, 3, 1, 1)
@@ -129,6 +155,9 @@ def test_of_a_tie_the_first_by_number():
         ("d_upper", np.zeros(7), "per variable"),
         ("d_bias", np.zeros(3), "per group"),
         ("group", np.full(6, 2, dtype=np.uint8), "no such group"),
+        ("rows", np.array([0, 3]), "ascending"),
+        ("rows", np.array([-1, 2]), "ascending"),
+        ("rows", np.array([1, 1]), "ascending"),
     ],
 )
 def test_refuses_what_does_not_fit(name, value, match):

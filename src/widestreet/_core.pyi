@@ -92,6 +92,7 @@ class Walk:
         d_beta: Floats,
         d_score: Floats,
         d_bias: Floats,
+        rows: Ints | None = None,
     ) -> None: ...
     def nearest(
         self, still: float, no_way: float, first: bool, passed_over: Ints
