@@ -5,7 +5,6 @@ The factor is that of M = K_SS + sigma A_S'A_S, where A_gv = 1 if variable v bel
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,13 @@ from scipy import linalg
 from scipy.linalg import cython_blas
 
 from widestreet import _core
-from widestreet.arrays import Bools, Bytes, Floats, Ints
+from widestreet.arrays import Bytes, Floats, Ints
+from widestreet.engines.sight import ALL
 
 _core.use_trsv(cython_blas.__pyx_capi__["dtrsv"])
 
 FLAT = 1e-12  # of its own curvature: what a variable must add to enter
+_HOLES = 16  # beyond as many as there are variables, from which on they are closed
 _AHEAD = 1.5  # times what is needed: room that arrays get when they grow
 
 
@@ -43,19 +44,22 @@ class FreeSet:
         self.members: list[int] = []
         self._group: list[int] = []
         self._slot: list[int] = []  # column of `held` of each of them
+        self._holes: list[int] = []  # columns of `held` that nobody has, below the last one
         self._held: Floats = np.zeros((rows, 16))
+        self._shared = False  # whether `held` belongs to others as well, and must not be written
         self._factor = _core.Factor()
-        self._arrays: tuple[Ints, Bytes] | None = None
+        self._arrays: tuple[Ints, Ints, Bytes, Ints] | None = None
 
     def __len__(self) -> int:
         return len(self.members)
 
     def copy(self) -> FreeSet:
-        """Another one of the same variables."""
-        other = copy(self)
-        other.members, other._group = self.members.copy(), self._group.copy()
-        other._slot, other._held = self._slot.copy(), self._held.copy()
-        other._factor = self._factor.copy()
+        """Another one of the same variables; kernel values are copied when one of them writes."""
+        self._shared = True
+        other = FreeSet.__new__(FreeSet)
+        vars(other).update(vars(self))
+        for name in ("members", "_group", "_slot", "_holes", "_factor"):
+            setattr(other, name, getattr(self, name).copy())
         return other
 
     def __getstate__(self) -> dict[str, Any]:
@@ -70,28 +74,40 @@ class FreeSet:
 
     # -- who is there ------------------------------------------------------------------------------
 
-    def _both(self) -> tuple[Ints, Bytes]:
+    def _all(self) -> tuple[Ints, Ints, Bytes, Ints]:
         if self._arrays is None:
+            variables = np.array(self.members, dtype=np.int64)
             self._arrays = (
-                np.array(self.members, dtype=np.int64),
+                variables,
+                variables // self.layers,
                 np.array(self._group, dtype=np.uint8),
+                np.array(self._slot, dtype=np.int64),
             )
         return self._arrays
 
     @property
     def variables(self) -> Ints:
         """The variables, as an array."""
-        return self._both()[0]
+        return self._all()[0]
 
     @property
     def group(self) -> Bytes:
         """The group of each."""
-        return self._both()[1]
+        return self._all()[2]
 
     @property
     def rows(self) -> Ints:
         """The row of each."""
-        return self.variables // self.layers
+        return self._all()[1]
+
+    @property
+    def _slots(self) -> Ints:
+        return self._all()[3]
+
+    @property
+    def _width(self) -> int:
+        """Columns of `held` up to the last one that somebody has."""
+        return len(self.members) + len(self._holes)
 
     def place(self, variable: int) -> int:
         """Where a variable stands among the others."""
@@ -103,7 +119,7 @@ class FreeSet:
 
     def values(self, row: int) -> Floats:
         """Kernel values of a row with those of all variables."""
-        found: Floats = self._held[row, self._slot]
+        found: Floats = self._held[row, self._slots]
         return found
 
     # -- who comes and goes ------------------------------------------------------------------------
@@ -125,18 +141,15 @@ class FreeSet:
             return False
         self._factor.load(np.ascontiguousarray(L.T))
         self.members, self._group = variables.tolist(), group.tolist()
-        self._slot, self._arrays = list(range(len(variables))), None
+        self._slot, self._holes = list(range(len(variables))), []
+        self._arrays, self._shared = None, False
         self._held = np.zeros((self.n, int(_AHEAD * len(variables)) + 16))
         self._held[:, : len(variables)] = K
         return True
 
     def rescale(self, sigma: float) -> None:
         """Kernel values have another size than when sigma was chosen. Sets: sigma, factor."""
-        K = (
-            self._held[np.ix_(self.rows, np.array(self._slot))]
-            if self.members
-            else np.zeros((0, 0))
-        )
+        K = self._held[np.ix_(self.rows, self._slots)]
         same = self.group[:, None] == self.group
         L, info = linalg.lapack.dpotrf(K + sigma * same, lower=True, clean=True)
         if info == 0:
@@ -150,9 +163,10 @@ class FreeSet:
         pivot = self._factor.append(column[self.rows] + self.sigma * same, own, FLAT)
         if not pivot > FLAT * own:
             return False
-        slot = len(self.members)
+        slot = self._holes[-1] if self._holes else self._width
         self._reserve(len(self._held), slot + 1)
         self._held[: self.n, slot] = column
+        del self._holes[-1:]
         self.members.append(variable)
         self._group.append(group)
         self._slot.append(slot)
@@ -161,19 +175,26 @@ class FreeSet:
 
     def remove(self, at: int) -> int:
         """Let a variable go; returns which one."""
-        variable, slot = self.members.pop(at), self._slot.pop(at)
+        variable = self.members.pop(at)
+        self._holes.append(self._slot.pop(at))
         self._group.pop(at)
         self._arrays = None
         self._factor.remove(at)
-        last = len(self.members)
-        if slot != last:
-            self._held[:, slot] = self._held[:, last]
-            self._slot[self._slot.index(last)] = slot
+        if len(self._holes) > len(self.members) + _HOLES:
+            self._close()
         return variable
 
+    def _close(self) -> None:
+        """Sets: held, without holes."""
+        k = len(self.members)
+        held = np.zeros_like(self._held)
+        held[:, :k] = self._held[:, self._slots]
+        self._held, self._shared = held, False
+        self._slot, self._holes, self._arrays = list(range(k)), [], None
+
     def _reserve(self, rows: int, slots: int) -> None:
-        """Sets: held, with room for so many."""
-        if rows <= len(self._held) and slots <= self._held.shape[1]:
+        """Sets: held, with room for so many, to be written."""
+        if rows <= len(self._held) and slots <= self._held.shape[1] and not self._shared:
             return
         height, width = len(self._held), self._held.shape[1]
         if rows > height:
@@ -181,19 +202,21 @@ class FreeSet:
         if slots > width:
             width = int(_AHEAD * slots) + 16
         held = np.zeros((height, width))
-        k = len(self.members)
+        k = self._width
         held[: self.n, :k] = self._held[: self.n, :k]
-        self._held = held
+        self._held, self._shared = held, False
 
     def extend(self, values: Floats) -> None:
         """More rows, with their kernel values with those of the variables."""
         m = len(values)
         self._reserve(self.n + m, 1)
-        self._held[self.n : self.n + m, self._slot] = values
+        self._held[self.n : self.n + m, self._slots] = values
         self.n += m
 
     def rearrange(self, order: Ints) -> None:
         """Rows have other places: which one now stands where."""
+        self._reserve(0, 0)
+        self._held[:, self._holes] = 0.0
         moved = np.flatnonzero(order != np.arange(len(order)))
         self._held[moved] = self._held[order[moved]]
         now = dict(zip(order.tolist(), range(len(order)), strict=True))
@@ -210,14 +233,13 @@ class FreeSet:
         self._factor.solve_bordered(first, second, self.group, self.sigma, x, m)
         return x, m
 
-    def spread(self, change: Floats) -> Floats:
-        """What changes of the variables do to the scores of all rows."""
-        weights = np.zeros(len(self.members))
-        weights[self._slot] = change
-        moved: Floats = self._held[: self.n, : len(weights)] @ weights
+    def spread(self, change: Floats, rows: Ints | slice = ALL) -> Floats:
+        """What changes of the variables do to the scores of rows."""
+        weights = np.zeros(self._width)
+        weights[self._slots] = change
+        moved: Floats = self._held[: self.n, : len(weights)][rows] @ weights
         return moved
 
-    def present(self, groups: int) -> Bools:
+    def present(self, groups: int) -> list[bool]:
         """Which groups have a variable here."""
-        found: Bools = np.bincount(self.group, minlength=groups) > 0
-        return found
+        return [g in self._group for g in range(groups)]

@@ -31,7 +31,7 @@ weights, C, nu, epsilon or labels are other endpoints of the same path.
 Linear algebra: Cholesky factor of K_SS + sigma A_S'A_S, which is positive definite exactly if
 K_SS is so on the directions that keep the sums; rows come and go in O(|S|^2) (core/factor.cpp).
 Kernel columns of S are kept, so that the change of all scores is one product of a matrix with a
-vector, which is most of the work.
+vector. With many rows that is most of the work: most steps look at a few of them only (sight.py).
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ import numpy as np
 from widestreet.arrays import Bytes, Floats, Ints
 from widestreet.duals import Dual
 from widestreet.engines.free_set import FreeSet
+from widestreet.engines.sight import ALL
 from widestreet.engines.walk import (
     FREE,
     LOWER,
@@ -63,6 +64,8 @@ _STILL = 1e-13  # slopes below this part of the largest do not count
 _REFRESH = 500  # events after which all scores are computed anew
 _SNAP = 1e-12  # of a box: how near a bound is at it
 _CLOSE = 1e-9  # the same where rounding would lead beyond it
+_FINE = 1e-14  # of the targets: h of free variables that need no correction
+_EXACT = 1e-15  # the same of the coefficients' sizes: what sums may differ by
 _OTHER_SIZE = 10.0  # factor between sigma and kernel values from which on it is chosen anew
 
 
@@ -99,7 +102,7 @@ class Path:
     total, bias : ndarray
         Of every group.
     score : ndarray
-        Of every row.
+        Of every row; on a walk, up to date at those of `watched`.
     free : FreeSet
         The free variables.
     counts : Counts
@@ -118,6 +121,7 @@ class Path:
         self.place = np.full(len(self.beta), LOWER, dtype=np.int8)
         self.bias = np.zeros(self.groups)
         self.score = np.zeros(dual.rows)
+        self.watched: Ints | slice = ALL
         self.counts = Counts()
         self.free = FreeSet(dual.rows, dual.layers, _typical(self.diagonal))
         self._since_refresh = 0
@@ -349,7 +353,7 @@ class Path:
         free = self.free.variables
         moved = self.beta[free] + step * along
         self.beta[free] = np.clip(moved, self.lower[free], self.upper[free])
-        self.score += step * self.free.spread(along)
+        self.score[self.watched] += step * self.free.spread(along, self.watched)
         self.bias += step * turn
 
     def tighten(self, ends: Ends) -> None:
@@ -376,6 +380,7 @@ class Path:
         ends: Ends,
         rng: np.random.Generator | None = None,
         observe: Surveyor | None = None,
+        near: int | None = None,
     ) -> None:
         """Let the data move to other values, and the optimum with them.
 
@@ -386,40 +391,49 @@ class Path:
             For ties that nothing else resolves.
         observe : callable, optional
             Is told of every segment.
+        near : int, optional
+            How many bound variables to look at between looks at all of them.
 
         Sets: everything.
         """
-        rng = np.random.default_rng(0) if rng is None else rng
-        walk = Walk(self, ends, observe)
+        walk = Walk(self, ends, observe, near)
         while not walk.arrived:
             if walk.tangled:
                 self.counts.untangled += 1
+                rng = np.random.default_rng(0) if rng is None else rng
                 walk.pull_apart(rng)
             walk.step()
         walk.end()
         if walk.apart is not None:
-            self.follow(Ends(target=self.target - walk.apart), rng)
+            self.follow(Ends(target=walk.goal), rng, near=walk.sight.wider)
 
-    def correct(self) -> None:
-        """Take what rounding has added up out of the free variables.
+    def correct(self) -> bool:
+        """Take what rounding has added up out of the free variables; returns whether any has.
 
         One that this would lead out of its box had arrived at the end of it.
         Sets: beta, score, bias, free, place.
         """
+        fine = _FINE * float(np.abs(self.target).max(initial=0.0))
+        nothing = _EXACT * float(np.abs(self.beta).sum())
+        changed = False
         while True:
             free = self.free.variables
             h = self.target[free] - self.score[self.free.rows] - self.bias[self.free.group]
-            change, turn = self.free.solve(h, self.total - self._sums())
+            short = self.total - self._sums()
+            if np.abs(h).max(initial=0.0) <= fine and np.abs(short).max() <= nothing:
+                return changed
+            changed = True
+            change, turn = self.free.solve(h, short)
             beta, lower, upper = self.beta[free], self.lower[free], self.upper[free]
             below, above = beta + change < lower, beta + change > upper
             if not (below | above).any():
                 self.move(1.0, change, turn)
-                return
+                return True
             close = _CLOSE * (upper - lower)
             below &= beta <= lower + close
             above &= beta >= upper - close
             if not (below | above).any():
-                return
+                return True
             self._arrive(free[below], LOWER)
             self._arrive(free[above], UPPER)
 
@@ -448,7 +462,7 @@ class Path:
         They do not depend then on the way that led here, and are those of a batch fit. Sets: bias.
         """
         given = self.free.present(self.groups)
-        if not given.all():
+        if not all(given):
             self.bias = np.where(given, self.bias, self._middle())
 
     def due(self) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from widestreet import _core
 from widestreet.arrays import Bools, Bytes, Floats, Ints
+from widestreet.engines.sight import Sight
 
 if TYPE_CHECKING:
     from widestreet.engines.path import Path
@@ -28,6 +29,7 @@ _NO_WAY = 1e-13  # steps shorter than this do not count as such
 _NOTHING = 1e-12  # of the change of a box: what a total need not change by
 _ROUNDED = 1e-14  # the same of a sum: what its rounding may be
 _NOISE = 1e-13  # of the terms of a slope: what may be rounding
+_RIGHT = 1e-12  # of the targets' scale: h that is as good as zero
 _END = 1e-14  # what is left of the way when it is over
 
 
@@ -87,15 +89,19 @@ class Counts:
     exchanges: int = 0
     zero_steps: int = 0
     untangled: int = 0
+    overlooked: int = 0
 
 
 class Walk:
-    """One path, on the way."""
+    """One path, on the way; of `near` bound variables sight.py tells."""
 
-    def __init__(self, path: Path, ends: Ends, observe: Surveyor | None) -> None:
+    def __init__(
+        self, path: Path, ends: Ends, observe: Surveyor | None = None, near: int | None = None
+    ) -> None:
         self.path, self.ends, self.observe = path, ends, observe
         self.theta = 0.0
-        self.apart: Floats | None = None  # what was added to the targets against ties
+        self.goal = path.target.copy() if ends.target is None else ends.target
+        self.apart: Floats | None = None  # what targets have beside, at the end to be taken back
         self._zero = 0  # steps of length zero, in a row
         self.d_target = _way(path.target, ends.target)
         self.d_lower = _way(path.lower, ends.lower)
@@ -103,6 +109,9 @@ class Walk:
         self.d_total = _way(path.total, ends.total)
         widest = max(float(np.abs(d).max(initial=0.0)) for d in (self.d_lower, self.d_upper))
         self._nothing = _NOTHING * widest + _ROUNDED * float(np.abs(path.beta).sum())
+        moving = (self.d_target != 0) | (self.d_lower != 0) | (self.d_upper != 0)
+        by_row = moving.reshape(-1, path.layers).any(axis=1)
+        self.sight = Sight(path, by_row, near if observe is None else 0)
         self._seat()
         self._carry()
 
@@ -155,19 +164,23 @@ class Walk:
         second = self.d_total - self.sums
         group = self._without_free(second)
         if group is not None:
+            self._look_around()
             self._ray(group, float(second[group]))
             return
+        if self.sight.worn:
+            self._look_around()
+        rows = None if isinstance(path.watched, slice) else path.watched
         free = path.free.variables
         change, turn = path.free.solve(self.d_target[free] - self.moved[path.free.rows], second)
         d_beta = self.carried.copy()
         d_beta[free] = change
-        d_score = self.moved + path.free.spread(change)
+        d_score = self._d_score(change, turn)
         native = _core.Walk(
             path.layers, path.target, path.lower, path.upper, path.beta, path.group, path.place,
             path.score, path.bias, self.d_target, self.d_lower, self.d_upper, d_beta, d_score,
-            turn,
+            turn, rows,
         )  # fmt: skip
-        length, variable, to = self._nearest(native, change)
+        length, variable, to = self._nearest(native, change, turn)
         if self.observe is not None and length > 0:
             upper = np.packbits(path.place == UPPER)
             self.observe(Segment(self.theta, length, free, path.beta[free], change, upper))
@@ -176,9 +189,13 @@ class Walk:
         path.total += length * self.d_total
         self.theta += length
         if path.due():
+            self._look_around()
             path.refresh()
         if variable < 0:
             return
+        if rows is None and self.sight.pays:
+            slope = self.d_target - np.repeat(d_score, path.layers) - turn[path.group]
+            self.sight.narrow(slope, variable)
         self._zero = self._zero + 1 if length <= _NO_WAY else 0
         path.counts.zero_steps += length <= _NO_WAY
         if to == FREE:
@@ -189,7 +206,27 @@ class Walk:
             path.leave(variable, to)
             self._reseat(variable, column)
 
-    def _nearest(self, native: _core.Walk, change: Floats) -> tuple[float, int, int]:
+    def _d_score(self, change: Floats, turn: Floats) -> Floats:
+        """What scores change by, of the rows that are looked at: of free ones, what makes h = 0."""
+        free, watched = self.path.free, self.path.watched
+        if isinstance(watched, slice):
+            return self.moved + free.spread(change)
+        bound = np.zeros(len(self.moved), dtype=bool)
+        bound[watched] = True
+        bound[free.rows] = False
+        rows = np.flatnonzero(bound)
+        d_score = self.moved.copy()
+        d_score[rows] += free.spread(change, rows)
+        d_score[free.rows] = self.d_target[free.variables] - turn[free.group]
+        return d_score
+
+    def _rest(self, change: Floats, turn: Floats) -> float:
+        """What rounding leaves of the slopes of h of free variables."""
+        free = self.path.free
+        slope = self.d_target[free.variables] - self.moved[free.rows] - turn[free.group]
+        return float(np.abs(slope - free.spread(change, free.rows)).max(initial=0.0))
+
+    def _nearest(self, native: _core.Walk, change: Floats, turn: Floats) -> tuple[float, int, int]:
         """The nearest breakpoint: how far, whose it is (-1: the end), and where that one goes.
 
         Variables that seem to violate at once, by a slope that is rounding, stay where they are.
@@ -205,6 +242,8 @@ class Walk:
             if to != FREE or length > _NO_WAY:
                 return length, variable, to
             row = variable // path.layers
+            if not self.sight.whole:
+                rest = self._rest(change, turn)
             terms = float(np.abs(path.free.values(row)) @ np.abs(change)) + abs(self.moved[row])
             if abs(slope) > 10.0 * rest + _NOISE * terms:
                 return length, variable, to
@@ -212,10 +251,9 @@ class Walk:
 
     def _without_free(self, second: Floats) -> int | None:
         """A group whose total must change without a free variable to do it."""
-        path = self.path
-        for g in np.flatnonzero(~path.free.present(path.groups)).tolist():
-            if abs(second[g]) > self._nothing:
-                return int(g)
+        for g, present in enumerate(self.path.free.present(self.path.groups)):
+            if not present and abs(second[g]) > self._nothing:
+                return g
         return None
 
     def _movable(self) -> Bools:
@@ -245,32 +283,52 @@ class Walk:
         for other, _ in [*self.path.enter(variable), (variable, FREE)]:
             self._reseat(other)
 
+    def _look_around(self) -> None:
+        """Look at all rows; those that were overlooked get targets that make them right.
+
+        Sets: score, target, apart.
+        """
+        path = self.path
+        if self.sight.whole:
+            return
+        unseen = self.sight.widen() & (path.upper > path.lower)
+        h = path.slack()
+        right = _RIGHT * max(1.0, float(np.abs(path.target).max(initial=0.0)))
+        wrong = np.where(path.place == UPPER, h < -right, (path.place == LOWER) & (h > right))
+        wrong &= unseen
+        if wrong.any():
+            path.counts.overlooked += int(np.count_nonzero(wrong))
+            self._put_apart(np.where(wrong, -h, 0.0))
+
+    def _put_apart(self, extra: Floats) -> None:
+        """Sets: apart, target."""
+        self.apart = extra if self.apart is None else self.apart + extra
+        self.path.target += extra
+
     def pull_apart(self, rng: np.random.Generator) -> None:
         """Move h of bound variables away from zero by random amounts. Sets: apart, target."""
         path = self.path
         scale = _APART * max(1.0, float(np.abs(path.target).max(initial=0.0)))
         amount = scale * (1.0 + rng.random(len(path.target)))
         sign = np.where(path.place == UPPER, 1.0, np.where(path.place == LOWER, -1.0, 0.0))
-        extra = sign * amount
-        self.apart = extra if self.apart is None else self.apart + extra
-        path.target += extra
+        self._put_apart(sign * amount)
         self._zero = 0
 
     def end(self) -> None:
         """Be exactly where the data were to go. Sets: data, and beta of bound variables."""
         path, ends = self.path, self.ends
-        for name in ("target", "lower", "upper", "total"):
+        self._look_around()
+        for name in ("lower", "upper", "total"):
             given = getattr(ends, name)
             if given is not None:
                 setattr(path, name, given.copy())
-        if self.apart is not None:
-            path.target = path.target + self.apart
+        path.target = self.goal.copy() if self.apart is None else self.goal + self.apart
         for to, bound in ((LOWER, path.lower), (UPPER, path.upper)):
             there = path.place == to
             path.beta[there] = bound[there]
         path.seat()
-        path.correct()
-        path.seat()  # those that rounding had kept away from their bounds
+        if path.correct():
+            path.seat()  # those that rounding had kept away from their bounds
         np.clip(path.beta, path.lower, path.upper, out=path.beta)  # rounding may have led outside
         path.centre()
 

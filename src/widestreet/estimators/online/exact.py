@@ -123,7 +123,7 @@ class Exact(Optimum):
     def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
         """Each row with its score and the biases at the optimum without it."""
         target, weight = self.store.target[self.members], self.store.weight[self.members]
-        fixed = not self.path.total.any() and self.path.free.present(self.path.groups).all()
+        fixed = not self.path.total.any() and all(self.path.free.present(self.path.groups))
         idle = (self.coef == 0) & fixed  # if not, a row at the edge may hold the bias
         for at in np.flatnonzero(~idle & (weight > 0)):
             left = weight.copy()
