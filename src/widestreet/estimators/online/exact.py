@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
-from widestreet.arrays import Floats, Ints
+from widestreet.arrays import Bools, Floats, Ints
 from widestreet.duals import Dual
 from widestreet.engines.path import Ends, Path
 from widestreet.estimators.online.optimum import MakeDual, Optimum
@@ -15,6 +16,7 @@ from widestreet.estimators.online.store import Store
 from widestreet.estimators.training import Problem, Settings, train
 
 _BATCH_TOL = 1e-5  # violation that the batch engine leaves to the path
+_AGAIN = 64  # columns to keep, beside as many as there are free rows, as they come again
 _MANY = 0.25  # of the rows there are: more newcomers than this are for the batch engine
 
 
@@ -125,23 +127,40 @@ class Exact(Optimum):
         target, weight = self.store.target[self.members], self.store.weight[self.members]
         fixed = not self.path.total.any() and all(self.path.free.present(self.path.groups))
         idle = (self.coef == 0) & fixed  # if not, a row at the edge may hold the bias
+        last, kernel = self._last(target, weight), Remembered(self, _AGAIN + len(self.path.free))
         for at in np.flatnonzero(~idle & (weight > 0)):
-            left = weight.copy()
-            left[at] = 0.0
-            if self._is_void(target, left):
+            if last[at]:
                 yield int(self.members[at]), None
                 continue
+            left = weight.copy()
+            left[at] = 0.0
             path, ends = self.path.clone(), ends_of(self.make(target, left))
+            path.kernel = kernel
             path.tighten(ends)
             path.follow(ends)
             yield int(self.members[at]), (float(path.score[at]), path.bias)
 
-    def _is_void(self, target: Floats, weight: Floats) -> bool:
-        """Whether rows of these weights make no problem: none is left, or those of one class."""
+    def _last(self, target: Floats, weight: Floats) -> Bools:
+        """Rows without which there is no problem: nobody else has a weight, or of that class."""
+        last: Bools = np.zeros(len(target), dtype=bool)
         kinds = np.unique(target) if self.path.layers == 1 else target[:1]
-        if self.path.layers == 1 and len(kinds) == 2:
-            return any(weight[target == kind].sum() == 0 for kind in kinds)
-        return not weight.any()
+        classes = [target == kind for kind in kinds] if len(kinds) == 2 else [True]
+        for kind in classes:
+            there = np.flatnonzero(kind & (weight > 0))
+            last[there if len(there) else slice(None)] |= len(there) <= 1
+        return last
+
+
+class Remembered:
+    """Kernel values of a problem; the columns asked for lately are kept."""
+
+    def __init__(self, exact: Exact, columns: int) -> None:
+        self.scan, self._block = exact.scan, exact.block
+        self._column = lru_cache(columns)(lambda row: exact.block(np.array([row]), None))
+
+    def block(self, I: Ints, J: Ints | None) -> Floats:
+        """Kernel values of rows with others, None for all."""
+        return self._column(int(I[0])) if J is None and len(I) == 1 else self._block(I, J)
 
 
 def ends_of(dual: Dual) -> Ends:
