@@ -558,7 +558,7 @@ NB_MODULE(_core, m) {
           "B"_a.noconvert())
       .def(
           "solve_bordered",
-          [](const Factor& self, Array1<const double> first, Array1<const double> second,
+          [](Factor& self, Array1<const double> first, Array1<const double> second,
              Array1<const uint8_t> group, double sigma, Array1<double> x, Array1<double> m) {
             const size_t k = size_t(self.size()), groups = second.shape(0);
             require(first.shape(0) == k && group.shape(0) == k && x.shape(0) == k,

@@ -6,6 +6,10 @@
 
 namespace widestreet {
 
+namespace {
+constexpr int64_t kFew = 8;  // rows that are cheaper one by one
+}
+
 Trsv& trsv() {
   static Trsv given = nullptr;
   return given;
@@ -21,27 +25,49 @@ void Factor::solve(char transposed, double* B, int64_t columns) const {
     trsv()(&uplo, &transposed, &diagonal, &size, A, &lda, B + j * size_, &stride);
 }
 
+void Factor::find_border(const uint8_t* group, int groups) {
+  if (int(border_.size()) != groups || !std::equal(group_.begin(), group_.end(), group)) {
+    group_.clear();
+    border_.assign(groups, {});
+  }
+  const int64_t known = int64_t(group_.size());
+  group_.assign(group, group + size_);
+  for (int g = 0; g < groups; ++g) {
+    std::vector<double>& y = border_[g];
+    y.resize(size_);
+    for (int64_t i = known; i < size_; ++i) y[i] = group[i] == g ? 1.0 : 0.0;
+    if (size_ - known > kFew) {
+      for (int64_t i = 0; i < known; ++i) y[i] = group[i] == g ? 1.0 : 0.0;
+      forward(y.data(), 1);
+      continue;
+    }
+    for (int64_t i = known; i < size_; ++i) {
+      for (int64_t j = 0; j < i; ++j) y[i] -= column(j)[i] * y[j];
+      y[i] /= column(i)[i];
+    }
+  }
+}
+
 void Factor::solve_bordered(const double* first, const double* second, const uint8_t* group,
-                            int groups, double sigma, double* x, double* m) const {
+                            int groups, double sigma, double* x, double* m) {
   // (K + sigma A'A) x + A'm = first + sigma A' second =: r and A x = second, so that with
   // Y = L^-1 A' and z = L^-1 r:  Y'Y m = Y'z - second  and  x = L'^-1 (z - Y m).
-  std::vector<double> Y(groups * size_);
+  find_border(group, groups);
+  const std::vector<std::vector<double>>& Y = border_;
   std::vector<double> square(groups * groups), right(groups);
   std::vector<char> present(groups);
   for (int64_t i = 0; i < size_; ++i) {
     x[i] = first[i] + sigma * second[group[i]];
-    Y[group[i] * size_ + i] = 1.0;
     present[group[i]] = 1;
   }
   forward(x, 1);
-  forward(Y.data(), groups);
   for (int g = 0; g < groups; ++g) {
-    const double* y = Y.data() + g * size_;
+    const std::vector<double>& y = Y[g];
     right[g] = -second[g];
     for (int64_t i = 0; i < size_; ++i) right[g] += y[i] * x[i];
     for (int h = 0; h <= g; ++h) {
       double sum = 0;
-      for (int64_t i = 0; i < size_; ++i) sum += y[i] * Y[h * size_ + i];
+      for (int64_t i = 0; i < size_; ++i) sum += y[i] * Y[h][i];
       square[g * groups + h] = square[h * groups + g] = sum;
     }
   }
@@ -61,7 +87,7 @@ void Factor::solve_bordered(const double* first, const double* second, const uin
     m[g] = right[g] / square[g * groups + g];
   }
   for (int g = 0; g < groups; ++g)
-    for (int64_t i = 0; i < size_; ++i) x[i] -= m[g] * Y[g * size_ + i];
+    for (int64_t i = 0; i < size_; ++i) x[i] -= m[g] * Y[g][i];
   backward(x, 1);
 }
 
@@ -90,6 +116,16 @@ double Factor::append(const double* row, double own, double least) {
 
 void Factor::remove(int64_t i) {
   // What row i explained of those behind it goes back to them: a rank-one update of their part.
+  // The border is another row of L for each group.
+  const bool known = i < int64_t(group_.size());
+  std::vector<double> border_back(border_.size());
+  if (known) {
+    group_.erase(group_.begin() + i);
+    for (size_t g = 0; g < border_.size(); ++g) {
+      border_back[g] = border_[g][i];
+      border_[g].erase(border_[g].begin() + i);
+    }
+  }
   std::vector<double> back(column(i) + i + 1, column(i) + size_);
   for (int64_t j = 0; j < i; ++j) std::copy(column(j) + i + 1, column(j) + size_, column(j) + i);
   for (int64_t j = i + 1; j < size_; ++j)
@@ -105,10 +141,17 @@ void Factor::remove(int64_t i) {
       l[r] = (l[r] + s * x[r]) * inverse;
       x[r] = c * x[r] - s * l[r];
     }
+    if (j >= int64_t(group_.size())) continue;
+    for (size_t g = 0; g < border_.size(); ++g) {
+      double& y = border_[g][j];
+      y = (y + s * border_back[g]) * inverse;
+      border_back[g] = c * border_back[g] - s * y;
+    }
   }
 }
 
 void Factor::load(const double* L, int64_t size) {
+  group_.clear();
   size_ = 0;
   reserve(size);
   size_ = size;

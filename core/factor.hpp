@@ -25,7 +25,7 @@ class Factor {
   // Solves [K A'; A 0] [x; m] = [first; second] where L L' = K + sigma A'A and A_gi = 1 if row i
   // belongs to group g. Groups without a row get m = 0. Sets: x (size() values), m (`groups`).
   void solve_bordered(const double* first, const double* second, const uint8_t* group, int groups,
-                      double sigma, double* x, double* m) const;
+                      double sigma, double* x, double* m);
 
   // Adds a row to A, given its values against the rows there are and its own. Its pivot is what is
   // left of its own value when all that those rows explain is taken away; below `least` times that
@@ -46,6 +46,12 @@ class Factor {
   const double* column(int64_t j) const { return values_.data() + j * room_; }
   void reserve(int64_t room);
   void solve(char transposed, double* B, int64_t columns) const;
+  void find_border(const uint8_t* group, int groups);
+
+  // L^-1 A' as of the latest bordered solve, a line per group. Rows that come are added to it by the
+  // next one, those that go are taken out at once.
+  std::vector<std::vector<double>> border_;
+  std::vector<uint8_t> group_;  // of the rows that the border knows
 
   std::vector<double> values_;  // room_ x room_, column by column
   int64_t size_ = 0, room_ = 0;

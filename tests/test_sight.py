@@ -50,11 +50,10 @@ def test_the_optimum_is_exact_where_the_guess_is_poor(model, again, blinkered, m
 
 @pytest.mark.parametrize("model", MODELS)
 def test_few_rows_lead_where_all_rows_do(model, blinkered):
-    world = World(model, "rbf", 21, n=60)
+    world = World(model, "rbf", 24, n=60)
     world.C, world.nu, world.epsilon = 10.0, 0.3, 0.1
-    world.weight = (np.arange(world.n) < 50).astype(float)
     path, wide = world.path(), world.path()
-    for _ in history(world, path):
+    for _ in history(world, path, 60):
         wide.follow(world.ends(world.weight), near=0)
         size = max(10.0, np.abs(path.beta).sum())
         np.testing.assert_allclose(path.score, wide.score, rtol=0, atol=TOL.decision * size)

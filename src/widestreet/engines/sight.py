@@ -27,7 +27,7 @@ ALL = slice(None)
 
 _NEAR = 128  # bound variables to look at
 _WIDER = 4  # times as many on the second path
-_AGAIN = 16  # steps after which to look at all rows
+_AGAIN = 50  # steps after which to look at all rows
 _WORTH = 300_000  # kernel values of all rows with the free ones from which on it pays
 _SMALL = 1e-100  # against division by zero
 
