@@ -76,16 +76,19 @@ def test_targets_that_made_overlooked_rows_right_are_taken_back(blinkered):
     assert path.counts.overlooked > 0
 
 
-def test_who_is_told_of_every_segment_is_told_the_truth(blinkered):
+@pytest.mark.parametrize("what", ["target", "total"])
+def test_who_is_told_of_every_segment_is_told_the_truth(what, blinkered, monkeypatch):
     """A path that is observed looks at all rows."""
-    world = World("eps_svr", "rbf", 3, n=40)
-    world.C, world.weight = 10.0, np.ones(world.n)
-    world.value[4] += 3.0  # of one row: few data move
-    found, ends = [], world.ends(world.weight)
-    world.value[4] -= 3.0
-    for near in (None, 0):
+    world = World("nu_svr", "rbf", 3, n=40)
+    world.C, world.nu, world.weight = 10.0, 0.2, np.ones(world.n)
+    found = []
+    for worth in (0, np.inf):
+        monkeypatch.setattr(sight, "_WORTH", worth)
         path, segments = world.path(), []
-        path.follow(ends, observe=segments.append, near=near)
+        moved = path.target.copy()
+        moved[8:10] += 3.0  # of one row: few data move
+        ends = Ends(target=moved) if what == "target" else Ends(total=3 * path.total)
+        path.follow(ends, observe=segments.append)
         found.append([(s.theta, s.length, s.free.tolist()) for s in segments])
         assert path.counts.overlooked == 0
     assert found[0] == found[1]

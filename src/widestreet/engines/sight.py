@@ -47,14 +47,13 @@ class Sight:
     def __init__(self, path: Path, moving: Bools, near: int | None) -> None:
         self.path, self._moving = path, moving
         self.near = _NEAR if near is None else near
-        self._able = int(np.count_nonzero(moving)) <= self.near
+        self._able = 0 < self.near >= int(np.count_nonzero(moving))
         self._steps = 0
 
     @property
     def whole(self) -> bool:
         return isinstance(self.path.watched, slice)
 
-    @property
     def worn(self) -> bool:
         """Count a step; whether it is time to look at all rows again."""
         self._steps += 1

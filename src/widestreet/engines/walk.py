@@ -167,7 +167,7 @@ class Walk:
             self._look_around()
             self._ray(group, float(second[group]))
             return
-        if self.sight.worn:
+        if self.sight.worn():
             self._look_around()
         rows = None if isinstance(path.watched, slice) else path.watched
         free = path.free.variables
