@@ -50,23 +50,29 @@ Scale scale_of(const WalkView& w) {
 struct Reach {
   double length = kInf;
   int8_t to = kFree;
+  double speed = 0;  // at which it goes there: parts of its box, or of its target, per theta
 };
 
 inline Reach reach_of(const WalkView& w, int64_t r, int64_t v, double small, double tiny) {
   Reach reach;
   if (w.place[v] == kFree) {
     const double below = w.d_beta[v] - w.d_lower[v], above = w.d_beta[v] - w.d_upper[v];
-    if (below < -tiny) reach = {std::max(0.0, w.beta[v] - w.lower[v]) / -below, kLower};
+    const double width = w.upper[v] - w.lower[v];
+    if (below < -tiny)
+      reach = {std::max(0.0, w.beta[v] - w.lower[v]) / -below, kLower, -below / width};
     if (above > tiny) {
       const double length = std::max(0.0, w.upper[v] - w.beta[v]) / above;
-      if (length < reach.length) reach = {length, kUpper};
+      if (length < reach.length) reach = {length, kUpper, above / width};
     }
     return reach;
   }
   if (!(w.upper[v] > w.lower[v] || w.d_upper[v] > w.d_lower[v])) return reach;
   const double sign = w.place[v] == kLower ? 1.0 : -1.0;
   const double slope = sign * slope_of(w, r, v);
-  if (slope > small) reach.length = std::max(0.0, -sign * slack_of(w, r, v)) / slope;
+  if (slope > small) {
+    reach.length = std::max(0.0, -sign * slack_of(w, r, v)) / slope;
+    reach.speed = slope / std::max(1.0, std::fabs(w.target[v]));
+  }
   return reach;
 }
 
@@ -95,7 +101,8 @@ Breakpoint nearest(const WalkView& w, double still, double no_way, bool first,
     each(w, [&](int64_t r, int64_t v) {
       if (v >= found.variable) return;
       const Reach reach = reach_of(w, r, v, small, tiny);
-      if (reach.length <= found.length + no_way && allowed(v)) {
+      const double farther = (reach.length - found.length) * std::max(1.0, reach.speed);
+      if ((reach.length <= found.length || farther <= no_way) && allowed(v)) {
         found.variable = v;
         found.to = reach.to;
       }

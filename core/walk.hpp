@@ -35,7 +35,8 @@ struct Breakpoint {
 
 // h = target - score - bias of a variable at a bound reaches zero, or a free variable a bound.
 // Slopes and rates below `still` times the largest do not count; nor do the variables passed over.
-// With `first`, the first by number of those not farther than `no_way` from the nearest is chosen.
+// With `first`, the first by number of those is chosen that are not farther than the nearest, by
+// more than `no_way` of theta or of their own box or target.
 Breakpoint nearest(const WalkView& w, double still, double no_way, bool first,
                    const int64_t* passed_over, int64_t count);
 

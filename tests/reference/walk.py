@@ -46,6 +46,9 @@ class State:
         return self.d_target - np.repeat(self.d_score, self.layers) - self.d_bias[self.group]
 
 
+TINY = np.finfo(float).tiny  # the width of a box without width
+
+
 class Kink(NamedTuple):
     """How far it is, whose it is (-1: nobody's) and where that one goes, and slopes of h."""
 
@@ -56,25 +59,27 @@ class Kink(NamedTuple):
     rest: float
 
 
-def ways(state: State, still: float) -> list[tuple[float, int]]:
-    """Of every variable, how far it may go and where it would be then."""
+def ways(state: State, still: float) -> list[tuple[float, int, float]]:
+    """Of every variable, how far it may go, where it would be then, and how fast it goes there."""
     slack, slope, free = state.slack, state.slope, state.place == FREE
     small = still * max(1.0, np.abs(slope).max(initial=0.0))
     tiny = still * max(1.0, np.abs(state.d_beta).max(initial=0.0))
     found = []
     for v in range(len(slack)):
-        ends = [(np.inf, FREE)]
+        ends = [(np.inf, FREE, 0.0)]
+        width = max(state.upper[v] - state.lower[v], TINY)
         if free[v]:
             down = state.d_lower[v] - state.d_beta[v]  # what it comes nearer to its bounds by
             up = state.d_beta[v] - state.d_upper[v]
             if down > tiny:
-                ends.append((max(0.0, state.beta[v] - state.lower[v]) / down, LOWER))
+                ends.append((max(0.0, state.beta[v] - state.lower[v]) / down, LOWER, down / width))
             if up > tiny:
-                ends.append((max(0.0, state.upper[v] - state.beta[v]) / up, UPPER))
+                ends.append((max(0.0, state.upper[v] - state.beta[v]) / up, UPPER, up / width))
         elif state.upper[v] > state.lower[v] or state.d_upper[v] > state.d_lower[v]:
             sign = 1.0 if state.place[v] == LOWER else -1.0
             if sign * slope[v] > small:
-                ends.append((max(0.0, -sign * slack[v]) / (sign * slope[v]), FREE))
+                speed = sign * slope[v] / max(1.0, abs(state.target[v]))
+                ends.append((max(0.0, -sign * slack[v]) / (sign * slope[v]), FREE, speed))
         found.append(min(ends))
     return found
 
@@ -88,7 +93,12 @@ def nearest(state: State, still: float, no_way: float, first: bool, passed_over)
     if length == np.inf:
         return Kink(np.inf, -1, FREE, 0.0, rest)
     margin = no_way if first else 0.0
-    variable = min(v for v, way in able.items() if way[0] <= length + margin)
+    tied = [
+        v
+        for v, (way, _, speed) in able.items()
+        if way == length or (way - length) * max(1.0, speed) <= margin
+    ]
+    variable = min(tied)
     return Kink(length, variable, able[variable][1], float(state.slope[variable]), rest)
 
 
