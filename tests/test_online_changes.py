@@ -11,13 +11,24 @@ from sklearn.model_selection import GridSearchCV
 
 from widestreet import NuSVC, regularization_path
 from widestreet.datasets import friedman, twonorm
-from widestreet.online import OnlineNuSVC, OnlineOneClassSVM, OnlineSVC, OnlineSVR
+from widestreet.online import OnlineNuSVC, OnlineNuSVR, OnlineOneClassSVM, OnlineSVC, OnlineSVR
 
 
 @pytest.fixture
 def rows():
     X, y = twonorm(60, random_state=0)
     return X, np.where(y > 0, 2, 1)
+
+
+def test_totals_that_differ_by_rounding_are_no_way_to_go():
+    """All rows at their bounds, boxes of 1e8: a total has no digits left to be exact in."""
+    rng = np.random.default_rng(3)
+    for _ in range(39):
+        X = np.round(rng.normal(size=(40, 2)), 1)
+        X[20:] = X[:20]
+        y = np.round(np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=40), 1)
+    model = OnlineNuSVR(nu=1.0, C=1e8, kernel="linear", n_jobs=1).fit(X, y)
+    assert model.n_iter_ < 100
 
 
 def test_classes_that_are_named_later_do_not_rename_the_rows(rows):

@@ -108,6 +108,34 @@ def test_the_optimum_is_exact_after_every_change(model, kernel, seed):
         world.check(path)
 
 
+def test_rounding_of_what_bounds_carried_does_not_turn_in_circles():
+    """Three rows come that nobody else opposes; what they would move adds up to nothing."""
+    world = World("c_svc", "rbf", 108)
+    path = world.path()
+    for weight in filter(np.any, (world.next() for _ in range(10))):
+        path.follow(world.ends(weight))
+        world.weight = weight
+        world.check(path)
+    assert path.counts.steps < 100
+
+
+def test_a_circle_is_left_with_an_error(monkeypatch):
+    world = World("eps_svr", "rbf", 3)
+    path = world.path()
+    monkeypatch.setattr(walk.Walk, "step", lambda self: setattr(self, "_zero", self._zero + 1))
+    with pytest.raises(RuntimeError, match=r"turns in a circle.*scale"):
+        path.follow(world.ends(np.ones(world.n)))
+
+
+@pytest.mark.parametrize("seed", [21, 23, 34, 36])
+@pytest.mark.parametrize("model", MODELS)
+def test_the_way_may_be_long(model, seed):
+    """From a far point, along which rates are huge: nobody jumps over a box."""
+    world = World(model, "rbf", seed, n=60)
+    world.C, world.nu, world.weight[:50] = 10.0, 0.3, 1.0
+    world.check(world.path())
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("model", MODELS)
 def test_from_any_feasible_point_to_the_optimum(model, kernel, rng):

@@ -66,6 +66,7 @@ _SNAP = 1e-12  # of a box: how near a bound is at it
 _CLOSE = 1e-9  # the same where rounding would lead beyond it
 _FINE = 1e-14  # of the targets: h of free variables that need no correction
 _EXACT = 1e-15  # the same of the coefficients' sizes: what sums may differ by
+_HOPELESS = 100  # times that ties are broken by force on one walk
 _OTHER_SIZE = 10.0  # factor between sigma and kernel values from which on it is chosen anew
 
 
@@ -400,6 +401,7 @@ class Path:
         while not walk.arrived:
             if walk.tangled:
                 self.counts.untangled += 1
+                walk.give_up_at(_HOPELESS)
                 rng = np.random.default_rng(0) if rng is None else rng
                 walk.pull_apart(rng)
             walk.step()

@@ -103,12 +103,14 @@ class Walk:
         self.goal = path.target.copy() if ends.target is None else ends.target
         self.apart: Floats | None = None  # what targets have beside, at the end to be taken back
         self._zero = 0  # steps of length zero, in a row
+        self._pulls = 0  # times that ties were broken by force
         self.d_target = _way(path.target, ends.target)
         self.d_lower = _way(path.lower, ends.lower)
         self.d_upper = _way(path.upper, ends.upper)
         self.d_total = _way(path.total, ends.total)
         widest = max(float(np.abs(d).max(initial=0.0)) for d in (self.d_lower, self.d_upper))
         self._nothing = _NOTHING * widest + _ROUNDED * float(np.abs(path.beta).sum())
+        self.d_total[np.abs(self.d_total) <= self._nothing] = 0.0  # `correct` sees to that
         moving = (self.d_target != 0) | (self.d_lower != 0) | (self.d_upper != 0)
         by_row = moving.reshape(-1, path.layers).any(axis=1)
         self.sight = Sight(path, by_row, near if observe is None else 0)
@@ -161,6 +163,8 @@ class Walk:
         """Go to the next breakpoint. Sets: everything."""
         path = self.path
         path.counts.steps += 1
+        if self._zero == _ZERO_STEPS:
+            self._carry()  # it may be rounding of what came and went that turns to and fro
         second = self.d_total - self.sums
         group = self._without_free(second)
         if group is not None:
@@ -299,6 +303,15 @@ class Walk:
         if wrong.any():
             path.counts.overlooked += int(np.count_nonzero(wrong))
             self._put_apart(np.where(wrong, -h, 0.0))
+
+    def give_up_at(self, most: int) -> None:
+        """Raise rather than break ties by force more often than that."""
+        self._pulls += 1
+        if self._pulls > most:
+            raise RuntimeError(
+                f"the path turns in a circle at theta={self.theta:g}: rounding is larger than what "
+                "there is to decide; scale the features or targets, or lower C"
+            )
 
     def _put_apart(self, extra: Floats) -> None:
         """Sets: apart, target."""
