@@ -41,6 +41,7 @@ _EXACT = 1e-13  # of the edge: how well a line search meets it
 _SEARCHES = 200  # steps of a line search, of which a dozen are usual
 _SMALLEST = -600.0  # logarithm of weights that are nothing; still smaller ones are slow
 _ROUNDING = 1e-14  # of the largest kernel value: a smaller rho is zero
+_INDEFINITE = 1e-9  # of the same: a rho so far below zero is none that rounding made
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ class Trajectory:
     first, last, ensemble : ndarray
         Weights on the simplex: where it began, where it ended, and the mean of all points before
         the last, each weighted by the eta of the step that left it.
+    rho : dict
+        a'Qa of these, by name; infinite where it was never computed.
     status : str
         "approximate" if it ended by its own rule, else what stopped it.
     trace : Trace
@@ -115,10 +118,18 @@ class Trajectory:
     first: Floats
     last: Floats
     ensemble: Floats
+    rho: dict[str, float]
     status: str
     trace: Trace
     steps: int
     members: list[tuple[float, Floats]]
+
+
+def unmoved(prior: Floats, status: str) -> Trajectory:
+    """Where the engine is that was stopped before it knew anything."""
+    weight, _ = tilted(np.log(prior))
+    rho = dict.fromkeys(("first", "last", "ensemble"), float("inf"))
+    return Trajectory(weight, weight, weight, rho, status, Trace(), 0, [])
 
 
 class MultiplicativeEngine:
@@ -133,6 +144,8 @@ class MultiplicativeEngine:
     prior : ndarray of shape (n,)
         Positive weights to begin with; they are scaled to sum one.
     pace : Projection or FixedRate
+    largest : float
+        Largest kernel value of a row with itself, which rounding is measured by.
     budget : Budget
     observer : callable
         Is told of every point.
@@ -149,29 +162,29 @@ class MultiplicativeEngine:
         prior: Floats,
         pace: Projection | FixedRate,
         *,
+        largest: float,
         budget: Budget,
         observer: Observer,
         kernel_values: Callable[[], int] = lambda: 0,
         keep: bool = False,
     ) -> None:
         self.product, self.sign, self.prior, self.pace = product, sign, prior, pace
-        self.budget, self.observer, self.keep = budget, observer, keep
+        self.largest, self.budget, self.observer, self.keep = largest, budget, observer, keep
         self._kernel_values = kernel_values
         self._trace = Trace()
         self._members: list[tuple[float, Floats]] = []
         self._sum = np.zeros(len(sign))  # of eta times weights
-        self._etas = 0.0
+        self._margins = np.zeros(len(sign))  # and of eta times margins
         self._tried = 0  # products so far
         self._eta = 1.0  # of the last step: where the next line search begins
         self._e = 0.0 if isinstance(pace, FixedRate) else pace.start
 
     def solve(self) -> Trajectory:
         """Take steps until the pace or the budget says that it is enough."""
-        weight = self.prior / self.prior.sum()
-        point = None
+        first = point = None
         status = "approximate"
         try:
-            point = self._point(np.log(weight))
+            first = point = self._point(np.log(self.prior))
             self._tell(point, 0.0)
             while (step := self._step(point)) is not None:
                 eta, there = step
@@ -183,10 +196,16 @@ class MultiplicativeEngine:
             status = stop.status
         except KeyboardInterrupt:
             status = "interrupted"
+        if first is None or point is None:
+            return unmoved(self.prior, status)
+        etas = float(self._sum.sum())
+        ensemble = self._sum / etas if etas > 0 else first.weight
+        edge = float(ensemble @ self._margins) / etas if etas > 0 else first.rho
         return Trajectory(
-            first=weight,
-            last=weight if point is None else point.weight,
-            ensemble=self._sum / self._etas if self._etas > 0 else weight,
+            first=first.weight,
+            last=point.weight,
+            ensemble=ensemble,
+            rho={"first": first.rho, "last": point.rho, "ensemble": edge},
             status=status,
             trace=self._trace,
             steps=max(0, len(self._trace) - 1),
@@ -204,7 +223,7 @@ class MultiplicativeEngine:
 
     def _step(self, point: Point) -> tuple[float, Point] | None:
         """The next point, and the eta that leads there; None if this is the last."""
-        if not _positive(point):
+        if not self._positive(point):
             return None
         if isinstance(self.pace, FixedRate):
             there = self._point(point.log - self.pace.eta * point.margin)
@@ -221,10 +240,16 @@ class MultiplicativeEngine:
             self._e /= 2.0
         return None
 
+    def _positive(self, point: Point) -> bool:
+        """Whether there is anything left to be made smaller."""
+        if point.rho < -_INDEFINITE * self.largest:
+            raise indefinite(f"a'Ka = {point.rho:.3g}")
+        return point.rho > _ROUNDING * self.largest
+
     def _collect(self, eta: float, point: Point) -> None:
-        """Let a point have its part in the ensemble. Sets: sum, etas, members."""
+        """Let a point have its part in the ensemble. Sets: sum, margins, members."""
         self._sum += eta * point.weight
-        self._etas += eta
+        self._margins += eta * point.margin
         if self.keep:
             self._members.append((eta, point.weight))
 
@@ -251,16 +276,12 @@ class MultiplicativeEngine:
         self.observer(record)
 
 
-def _positive(point: Point) -> bool:
-    """Whether there is anything left to be made smaller."""
-    size = float(np.abs(point.margin).max())
-    if point.rho < -1e-9 * size:
-        raise ValueError(
-            f"kernel: it is not positive semidefinite on these rows (a'Ka = {point.rho:.3g}), and "
-            "then there is no margin to maximise; use 'rbf', 'linear', 'poly' with coef0 >= 0 or "
-            "'laplacian'"
-        )
-    return point.rho > _ROUNDING * size
+def indefinite(proof: str) -> ValueError:
+    """The error for a kernel that is not positive semidefinite."""
+    return ValueError(
+        f"kernel: it is not positive semidefinite on these rows ({proof}), and then there is no "
+        "margin to maximise; use 'rbf', 'linear', 'poly' with coef0 >= 0 or 'laplacian'"
+    )
 
 
 def tilted(log: Floats) -> tuple[Floats, float]:

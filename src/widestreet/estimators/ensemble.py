@@ -241,7 +241,7 @@ class EnsembleSVC(Classifier):
             ),
             rank=rank,
             intercept=checks.require_flag("intercept", self.intercept),
-            prune=checks.require_real("prune", self.prune, least=0.0),
+            prune=checks.require_real("prune", self.prune, least=0.0, most=1.0),
             part=least,
             memory=parse_memory(self.max_memory),
             keep=checks.require_flag("keep_stages", self.keep_stages),

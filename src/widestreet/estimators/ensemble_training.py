@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
@@ -15,13 +15,16 @@ from widestreet.engines.multiplicative import (
     MultiplicativeEngine,
     Projection,
     Trajectory,
+    indefinite,
+    unmoved,
 )
 from widestreet.estimators.training import ANSWER_WITHIN, Trained, stopped_by
 from widestreet.gram import Gram
 from widestreet.products import Held, LowRank, Product, Streamed
-from widestreet.solution import Observer, Solution, Trace
+from widestreet.solution import Observer, Solution
 
 _HELD = 0.5  # of the memory that the kernel matrix may take
+_CHOSEN = {"ensemble": "ensemble", "last": "last", "parzen": "first"}  # by what it is called
 
 
 @dataclass(frozen=True)
@@ -106,11 +109,12 @@ def train_pair(
     counted = gram.twin(budget.look_at_clock)
     budget.keep_back(gram.seconds_per_value * float(len(pair.sign)) ** 2)
     try:
+        largest = _largest(counted, pair, plan)
         product = _product(counted, pair, plan, rng)
     except (OutOfBudget, KeyboardInterrupt) as stop:
-        weight = pair.prior / pair.prior.sum()
-        path = Trajectory(weight, weight, weight, stopped_by(stop), Trace(), 0, [])
-        return _finished(gram, pair, plan, budget, path, weight, 0.0, 1.0, counted.kernel_values)
+        path = unmoved(pair.prior, stopped_by(stop))
+        values = counted.kernel_values
+        return _finished(gram, pair, plan, budget, path, path.first, 0.0, 1.0, values)
     pace = plan.pace
     if plan.aggregate == "parzen":
         pace = Projection(start=0.0, least=1.0)  # not a single step
@@ -119,16 +123,29 @@ def train_pair(
         pair.sign,
         pair.prior,
         pace,
+        largest=largest,
         budget=budget,
         observer=observe,
         kernel_values=lambda: counted.kernel_values,
         keep=plan.keep,
     ).solve()
-    chosen = {"ensemble": path.ensemble, "last": path.last, "parzen": path.first}[plan.aggregate]
-    weight, missing = _pruned(gram, pair, plan, product, chosen)
-    left = product.left if isinstance(product, LowRank) else 0.0
+    chosen = _CHOSEN[plan.aggregate]
+    weight, square, left = getattr(path, chosen), path.rho[chosen], 0.0
+    if isinstance(product, LowRank):
+        square -= float(product.rest @ weight**2)
+        left = product.left
+    weight, missing = _pruned(weight, square, largest, plan.prune)
     values = counted.kernel_values
     return _finished(gram, pair, plan, budget, path, weight, missing, left, values)
+
+
+def _largest(gram: Gram, pair: Pair, plan: Plan) -> float:
+    """The largest kernel value of a row with itself."""
+    diagonal = gram.diag(pair.place)
+    least = float(diagonal.min())
+    if least < 0:
+        raise indefinite(f"K(x, x) = {least:.3g}")
+    return float(diagonal.max()) + plan.intercept
 
 
 def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator) -> Product:
@@ -153,22 +170,26 @@ def _raised(product: Product) -> Product:
     return lambda coef: product(coef) + coef.sum()
 
 
-def _pruned(
-    gram: Gram, pair: Pair, plan: Plan, product: Product, weight: Floats
-) -> tuple[Floats, float]:
+def _pruned(weight: Floats, square: float, largest: float, most: float) -> tuple[Floats, float]:
     """Weights without the smallest, and how far that may move the model, in parts of its length.
 
     What is left out has at most the length of its weights times that of the longest row.
+
+    Parameters
+    ----------
+    weight : ndarray
+    square : float
+        A lower bound on |w|^2.
+    largest : float
+        Square of the length of the longest row.
+    most : float
+        How far the model may move.
     """
-    offset = float(plan.intercept)
-    coef = pair.sign * weight
-    square = float(coef @ product(coef)) + offset * float(coef.sum()) ** 2
-    longest = sqrt(float(gram.diag(pair.place).max()) + offset)
-    if square <= 0 or longest == 0:
+    if not 0 < square < inf:
         return weight, 0.0
     order = np.argsort(weight, kind="stable")
-    lost = np.cumsum(weight[order]) * longest / sqrt(square)
-    count = int(np.searchsorted(lost, plan.prune, side="right"))
+    lost = np.cumsum(weight[order]) * sqrt(largest / square)
+    count = min(int(np.searchsorted(lost, most, side="right")), len(weight) - 1)
     kept = weight.copy()
     kept[order[:count]] = 0.0
     return kept, float(lost[count - 1]) if count else 0.0
@@ -204,8 +225,7 @@ def _finished(
         except (OutOfBudget, KeyboardInterrupt) as stop:
             status = stopped_by(stop)
     if certificate is None:
-        best = path.trace[-1].dual_objective if path.trace else -np.inf
-        certificate = unexamined(status, best, 0.0)
+        certificate = unexamined(status, -0.5 * path.rho[_CHOSEN[plan.aggregate]], 0.0)
     coef = pair.sign * weight
     bias = np.array([float(coef.sum()) if plan.intercept else 0.0])
     solution = Solution(
