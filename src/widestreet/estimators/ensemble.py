@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -16,7 +16,7 @@ from widestreet.estimators import checks
 from widestreet.estimators.base import Prepared
 from widestreet.estimators.classifier import Classifier
 from widestreet.estimators.ensemble_training import Pair, Plan, Result, train_pair
-from widestreet.estimators.one_vs_one import one_vs_rest, pairs
+from widestreet.estimators.one_vs_one import labelled, one_vs_rest, pairs
 from widestreet.estimators.training import Settings, Trained, threads_for
 from widestreet.estimators.watch import Watch
 from widestreet.gram import Gram
@@ -295,7 +295,11 @@ class EnsembleSVC(Classifier):
             vectors = np.empty((0, 0)) if precomputed else prepared.rows.data[kept]
             rows_of = [np.concatenate([members[i], members[j]]) for i, j in pairs(k)]
             more["_stages"] = _Stages(vectors, kept, rows_of, [one.stages for one in found])
-        return lines, [one.trained for one in found], more
+        trained = [
+            replace(one.trained, solution=labelled(one.trained.solution, p))
+            for p, one in enumerate(found)
+        ]
+        return lines, trained, more
 
     def _read(self, bias: Floats) -> tuple[float, float | None]:
         return float(bias[0]), 1.0

@@ -272,7 +272,7 @@ class _Fit:
             solution = replace(solution, status=stopped_by(stop))
         if solution.status == "interrupted":
             self._stop()
-        return _labelled(solution, p)
+        return labelled(solution, p)
 
     def _solver(self, p: int, observe: Observer, budget: Budget) -> Solver:
         """What a pair is solved with."""
@@ -300,7 +300,7 @@ class _Fit:
             self._learn(p, solution)
             if solution.status == "interrupted":
                 self._stop()
-            return _labelled(solution, p)
+            return labelled(solution, p)
         except KeyboardInterrupt:  # just beside the engine
             self._stop()
             return untouched(problem, self._why())
@@ -408,7 +408,7 @@ class _Fit:
         problem = self.machines.problems[p].starting_at(solution.beta)
         examiner = Examiner(self.gram, problem, budget)
         solver = replace(self._solver(p, lambda record: None, budget), check=examiner.check)
-        more = _labelled(solver.by_rounds(problem, solver.observe), p)
+        more = labelled(solver.by_rounds(problem, solver.observe), p)
         return examiner.certified(continued(solution, more), self.settings.tol)
 
 
@@ -418,7 +418,7 @@ def _may_go_on(trained: Trained) -> bool:
     return trained.certificate.status != "optimal" and trained.solution.status in unsettled
 
 
-def _labelled(solution: Solution, problem: int) -> Solution:
+def labelled(solution: Solution, problem: int) -> Solution:
     """A solution whose records say to which problem they belong."""
     if all(record.problem == problem for record in solution.trace):
         return solution
