@@ -294,7 +294,8 @@ class EnsembleSVC(Classifier):
             precomputed = isinstance(kernel, Precomputed)
             vectors = np.empty((0, 0)) if precomputed else prepared.rows.data[kept]
             rows_of = [np.concatenate([members[i], members[j]]) for i, j in pairs(k)]
-            more["_stages"] = _Stages(vectors, kept, rows_of, [one.stages for one in found])
+            stages = [one.stages for one in found]
+            more["_stages"] = _Stages(vectors, kept, rows_of, stages, plan.intercept)
         trained = [
             replace(one.trained, solution=labelled(one.trained.solution, p))
             for p, one in enumerate(found)
@@ -336,7 +337,7 @@ class EnsembleSVC(Classifier):
             for p, (rows, coefs) in enumerate(zip(kept.rows, kept.coefs, strict=True)):
                 here = coefs[np.minimum(np.arange(a, a + len(decision)), len(coefs) - 1)]
                 decision[:, :, p] = gram.scan(None, rows, here)
-                if self.intercept:
+                if kept.raised:
                     decision[:, :, p] += here.sum(axis=1)[:, None]
             for values in decision:
                 if k == 2:
@@ -359,12 +360,15 @@ class _Stages:
     rows : list of ndarray
         Which of them belong to each pair of classes.
     coefs : list of ndarray of shape (steps, rows)
+    raised : bool
+        Whether 1 was added to all kernel values.
     """
 
     vectors: Any
     column: Ints
     rows: list[Ints]
     coefs: list[Floats]
+    raised: bool
 
 
 class _Shares:
