@@ -35,6 +35,7 @@ _SCALE_RATIO = 1e3  # columns this many times wider than another drown it
 _SAMPLE_ROWS = 4096  # rows whose columns are looked at for that
 _LARGEST = 1e18  # its square is well within float32
 _NAMED = 5  # columns named in a warning
+_ROUNDING = 1e-30  # of the square of a mean: what is left of equal numbers without it
 
 
 def require_real(
@@ -180,14 +181,18 @@ def mean_square_distance(X: Any, weight: Floats) -> float:
     if sparse.issparse(X):
         mean = np.asarray(share @ X, dtype=np.float64).ravel()
         per_entry = np.repeat(share, np.diff(X.indptr))
-        return max(0.0, float(per_entry @ np.square(X.data, dtype=np.float64)) - float(mean @ mean))
-    blocks = [slice(a, a + _BLOCK_ROWS) for a in range(0, X.shape[0], _BLOCK_ROWS)]
-    mean = sum((share[b] @ X[b] for b in blocks), start=np.zeros(X.shape[1]))
-    square = 0.0
-    for b in blocks:
-        centred = X[b] - mean
-        square += float(share[b] @ np.einsum("ij,ij->i", centred, centred))
-    return square
+        square = float(per_entry @ np.square(X.data - mean[X.indices]))
+        sometimes = np.bincount(X.indices, minlength=X.shape[1]) < X.shape[0]
+        absent = np.maximum(1.0 - np.bincount(X.indices, per_entry, X.shape[1]), 0.0)
+        square += float((absent * np.square(mean))[sometimes].sum())
+    else:
+        blocks = [slice(a, a + _BLOCK_ROWS) for a in range(0, X.shape[0], _BLOCK_ROWS)]
+        mean = sum((share[b] @ X[b] for b in blocks), start=np.zeros(X.shape[1]))
+        square = 0.0
+        for b in blocks:
+            centred = X[b] - mean
+            square += float(share[b] @ np.einsum("ij,ij->i", centred, centred))
+    return square if square > _ROUNDING * float(mean @ mean) else 0.0
 
 
 def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> Floats:
