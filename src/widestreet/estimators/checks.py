@@ -35,7 +35,6 @@ _SCALE_RATIO = 1e3  # columns this many times wider than another drown it
 _SAMPLE_ROWS = 4096  # rows whose columns are looked at for that
 _LARGEST = 1e18  # its square is well within float32
 _NAMED = 5  # columns named in a warning
-_ROUNDING = 1e-30  # of the square of a mean: what is left of equal numbers without it
 
 
 def require_real(
@@ -163,6 +162,7 @@ def weighted_variance(X: Any, weight: Floats) -> float:
     """Variance of all entries of X, rows counting by weight."""
     total = float(weight.sum()) * int(X.shape[1])
     if sparse.issparse(X):
+        X = _summed(X)
         per_entry = np.repeat(weight, np.diff(X.indptr))
         mean = float(per_entry @ X.data) / total
         return float(per_entry @ np.square(X.data, dtype=np.float64)) / total - mean**2
@@ -179,6 +179,7 @@ def mean_square_distance(X: Any, weight: Floats) -> float:
     """Mean squared distance of the rows to their mean, rows counting by weight."""
     share = weight / weight.sum()
     if sparse.issparse(X):
+        X = _summed(X)
         mean = np.asarray(share @ X, dtype=np.float64).ravel()
         per_entry = np.repeat(share, np.diff(X.indptr))
         square = float(per_entry @ np.square(X.data - mean[X.indices]))
@@ -192,7 +193,17 @@ def mean_square_distance(X: Any, weight: Floats) -> float:
         for b in blocks:
             centred = X[b] - mean
             square += float(share[b] @ np.einsum("ij,ij->i", centred, centred))
-    return square if square > _ROUNDING * float(mean @ mean) else 0.0
+    rounding = X.shape[0] * float(np.finfo(np.float64).eps)  # of the mean
+    return square if square > rounding**2 * float(mean @ mean) else 0.0
+
+
+def _summed(X: Any) -> Any:
+    """Sparse rows in which no entry is the sum of several; the same ones if they are so already."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
 
 
 def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> Floats:
