@@ -60,6 +60,13 @@ class Tolerances:
     insvr_tube: float = 1e-10  # half the width of a tube may be this much below zero
     inverse: float = 1e-8  # |MR - 1| of an inverse that is updated row by row
 
+    # -- multiplicative updates ------------------------------------------------------------------
+    simplex: float = 1e-12  # weights add up to one
+    edge: float = 1e-8  # equation 16, relative to rho: what the paper's step has to meet
+    mean_of_members: float = 1e-12  # an ensemble against the weighted mean of its members
+    line_search: float = 1e-9  # of eta against brentq: its own xtol and the slope between the two
+    bracket: float = 1e-12  # of rho: the bound of a point and rho* may cross by rounding
+
     # -- statistics --------------------------------------------------------------------------------
     sampled: float = 0.03  # means over 10,000 rows and more, of numbers of size 1: four sigma
 

@@ -144,6 +144,11 @@ def first_equal(**replaced: Any) -> None:
     _core.first_equal(**arguments | replaced)
 
 
+def times(**replaced: Any) -> None:
+    arguments = {"A": X(), "x": np.ones(D), "out": np.zeros(N), "transposed": False, "threads": 1}
+    _core.times(**arguments | replaced)
+
+
 def frozen(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
@@ -289,6 +294,14 @@ CASES: dict[str, Callable[[], Any]] = {
     "first_equal: short label": partial(first_equal, label=np.zeros(N - 1)),
     "first_equal: integer label": partial(first_equal, label=np.zeros(N, np.int64)),
     "first_equal: strided label": partial(first_equal, label=strided(np.zeros(N))),
+    "times: short x": partial(times, x=np.ones(D - 1)),
+    "times: short out": partial(times, out=np.zeros(N - 1)),
+    "times: shapes of the transposed": partial(times, transposed=True),
+    "times: float32 matrix": partial(times, A=X().astype(np.float32)),
+    "times: column-major matrix": partial(times, A=np.asfortranarray(X())),
+    "times: strided x": partial(times, x=strided(np.ones(D))),
+    "times: frozen out": partial(times, out=frozen(np.zeros(N))),
+    "times: no threads": partial(times, threads=0),
     "first_equal: an array for rows": lambda: first_equal(rows=X()),
     "exp2: unequal lengths": lambda: _core.exp2(np.zeros(3), np.zeros(2), True),
     "exp2: float32": lambda: _core.exp2(np.zeros(3, np.float32), np.zeros(3), True),
@@ -307,6 +320,8 @@ SOUND: dict[str, Callable[[], Any]] = {
     "sound relocate": relocate,
     "sound mirror": mirror,
     "sound first_equal": first_equal,
+    "sound times": times,
+    "sound transposed times": partial(times, x=np.ones(N), out=np.zeros(D), transposed=True),
 }
 
 

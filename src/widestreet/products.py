@@ -138,6 +138,8 @@ class LowRank:
             block = gram.block(place[drawn], place) - factor[:rank, drawn].T @ factor[:rank]
             least = _WORTHWHILE * float(left.mean())
             lines, chosen = _explain(block, drawn, least)
+            if not len(chosen):  # what seems to be left of these rows is rounding
+                break
             factor[rank : rank + len(chosen)] = lines
             pivots += chosen.tolist()
             rank += len(chosen)

@@ -16,6 +16,7 @@ comparing the two sides compares two independent derivations.
 | isvm      | two stages of adding violators to a working set                       |
 | randsvm   | support vectors and a random part of the violators, over and over     |
 | prsvm     | samples of a multiset in which violators are doubled                  |
+| multiplicative | Algorithm 1 of Tsang and Kwok: a rho-SVM by entropy projections  |
 | shard     | violators, extremes, loss sums and the safe-skip test of a scored row |
 | slots     | a symmetric tile in which rows come and go in place                   |
 | walk      | where the optimum of a dual that moves on straight lines has a kink   |
