@@ -64,7 +64,7 @@ class Tolerances:
     simplex: float = 1e-12  # weights add up to one
     edge: float = 1e-8  # equation 16, relative to rho: what the paper's step has to meet
     mean_of_members: float = 1e-12  # an ensemble against the weighted mean of its members
-    line_search: float = 1e-9  # of eta against brentq: its own xtol and the slope between the two
+    line_search: float = 5e-13  # of eta and of edge / variance, in which an edge met to 1e-13 shows
     bracket: float = 1e-12  # of rho: the bound of a point and rho* may cross by rounding
 
     # -- statistics --------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def edge_eta(a, h, edge) -> float:
     high = 1.0
     while slope(high) < 0:
         high *= 2.0
-    return brentq(slope, 0.0, high, xtol=1e-14, rtol=1e-13)
+    return brentq(slope, 0.0, high, xtol=1e-300, rtol=1e-13)
 
 
 def train(Q, e: float = 0.1, least: float = 0.005, most: int = 10_000) -> Walk:
