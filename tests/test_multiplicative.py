@@ -153,7 +153,7 @@ def test_every_point_that_was_tried_has_the_edge_it_should_have(growth, seed):
     pace = Projection(growth=growth)
     found = run(K, sign, pace, product=product, observer=look)
     weights = sign * np.array(product.met)
-    taken = {at: e for at, e in accepted}
+    taken = dict(accepted)
     before, e = 0, pace.start
     for at in range(1, len(weights)):
         margin = of(K, sign) @ weights[before]
