@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import r2_score
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
 from widestreet.arrays import Floats
@@ -174,11 +175,8 @@ class RegularizationPath:
         -------
         ndarray of shape (n_samples,)
         """
-        beta = self._at(value)
-        model = self._walker.build(value, beta)
-        coef = np.zeros(beta.shape[1])
-        coef[model.support_] = dense_coef(model.dual_coef_)[0]
-        return coef
+        line: Floats = self._coef([self.model_at(value)])[0]
+        return line
 
     def model_at(self, value: float) -> Any:
         """Return the fitted estimator, with its certificate.
@@ -199,7 +197,10 @@ class RegularizationPath:
     def _some(self, values: Any) -> Floats:
         """The values asked for, or breakpoints from end to end."""
         if values is not None:
-            return np.atleast_1d(np.asarray(values, dtype=np.float64))
+            given = np.atleast_1d(np.asarray(values))
+            if given.ndim > 1 or not given.size:
+                raise ValueError(f"values must be a list of numbers, got shape {given.shape}")
+            return np.array([checks.require_real("values", one) for one in given.tolist()])
         some = self.breakpoints[:: max(1, len(self.breakpoints) // _ENOUGH)]
         return np.unique([*some, self.breakpoints[-1]])
 
@@ -216,13 +217,23 @@ class RegularizationPath:
         -------
         ndarray of shape (n_values, n_samples)
         """
-        models = [self.model_at(float(value)) for value in self._some(values)]
-        store = self._walker.store
-        coef = np.zeros((len(models), store.n))
+        models = self._models(values)
+        return self._decide(models, self._coef(models), models[0]._query(X))
+
+    def _models(self, values: Any) -> list[Any]:
+        return [self.model_at(float(value)) for value in self._some(values)]
+
+    def _coef(self, models: list[Any]) -> Floats:
+        """Coefficients of all rows, a line for each model."""
+        coef = np.zeros((len(models), self._walker.store.n))
         for line, model in zip(coef, models, strict=True):
             line[model.support_] = dense_coef(model.dual_coef_)[0]
+        return coef
+
+    def _decide(self, models: list[Any], coef: Floats, X: Any) -> Floats:
+        """Decision values of validated rows, a line for each model."""
+        store = self._walker.store
         used = np.flatnonzero(coef.any(axis=0))
-        X = models[0]._query(X)
         gram = models[0]._gram(X, store.X[used], used)
         found = np.empty((len(models), X.shape[0]))
         step = max(1, _VALUES // max(1, len(used)))
@@ -246,9 +257,10 @@ class RegularizationPath:
         -------
         ndarray of shape (n_values,)
         """
+        y = column_or_1d(y)
+        check_consistent_length(X, y)
         found = self.decision_function(X, values)
         classes = getattr(self._walker.machine, "classes_", None)
-        y = np.asarray(y)
         if classes is None:
             return np.array([r2_score(y, line) for line in found])
         return np.asarray(np.mean(classes[(found >= 0).astype(int)] == y, axis=1))
@@ -285,12 +297,14 @@ class RegularizationPath:
         -------
         ndarray of shape (n_values,)
         """
-        store, values = self._walker.store, self._some(values)
+        store = self._walker.store
         if not hasattr(self._walker.machine, "classes_"):
             raise ValueError("leave_one_out_bounds belongs to task='classification'")
         sign = 2.0 * store.target - 1.0
-        margin = sign * self.decision_function(store.X, values)
-        own = np.array([self.coef_at(float(value)) for value in values]) * store.gram.diag()
+        models = self._models(values)
+        coef = self._coef(models)
+        margin = sign * self._decide(models, coef, store.X)
+        own = coef * store.gram.diag()
         doubtful = margin <= np.abs(own)
         return np.asarray(doubtful @ store.weight / store.weight.sum())
 
