@@ -38,6 +38,9 @@ def long_problem(task: str, n: int = 40_000):
     if task == "svc":
         X, y = twonorm(n, random_state=0, dtype=np.float32)
         return X, y, ws.SVC(C=10.0, gamma=0.2, tol=1e-7, random_state=0)
+    if task == "ensemble":
+        X, y = twonorm(n, random_state=0, dtype=np.float32)
+        return X, y, ws.EnsembleSVC(gamma=0.05, random_state=0)
     X, y = friedman(n, random_state=0, dtype=np.float32)
     return X, y, ws.SVR(C=100.0, gamma=0.5, tol=1e-7, random_state=0)
 
@@ -260,7 +263,9 @@ def interrupt_after_a_second(task: str, mode: str) -> dict:
 
 @pytest.mark.alone
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent the POSIX way")
-@pytest.mark.parametrize(("task", "mode"), [("svc", "raise"), ("svc", "keep"), ("svr", "keep")])
+@pytest.mark.parametrize(
+    ("task", "mode"), [("svc", "raise"), ("svc", "keep"), ("svr", "keep"), ("ensemble", "keep")]
+)
 def test_ctrl_c_is_answered_within_half_a_second(task, mode):
     report = interrupt_after_a_second(task, mode)
     if report["answered"] > 0.5:  # another process may have been in the way: once more

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from conftest import TOL
 from reference import kernels as plain
-from widestreet import _core, kernels
+from widestreet import _core, kernels, products
 from widestreet.gram import Gram
 from widestreet.products import Held, LowRank, Streamed
 from widestreet.rows import as_rows
@@ -91,6 +91,16 @@ def test_held_and_streamed_are_the_matrix(name, form, rng):
     for product in (held, streamed, low_rank(gram, 41, place=place)):
         np.testing.assert_allclose(product(coef), expected, rtol=0, atol=10 * size)
     assert held.K.nbytes == Held.memory(41)
+
+
+def test_a_matrix_is_filled_in_pieces(rng, monkeypatch):
+    """So that nobody waits long for an answer."""
+    gram, K = gram_of("rbf", rng.normal(size=(50, 3)))
+    looks = []
+    monkeypatch.setattr(products, "_PIECE", 300)
+    held = Held.of(gram.twin(lambda: looks.append(1)), np.arange(50))
+    np.testing.assert_allclose(held.K, K, rtol=0, atol=TOL.kernel_float64)
+    assert len(looks) == 50 // 7 + 1
 
 
 def test_streaming_skips_what_cannot_be_seen(rng):

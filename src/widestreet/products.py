@@ -28,6 +28,7 @@ from widestreet.arrays import Floats, Ints
 from widestreet.gram import Gram
 
 _NEGLIGIBLE = 1e-17  # of the largest coefficient: smaller ones are below the rounding of the others
+_PIECE = 1 << 23  # kernel values between two looks at the clock: fresh memory is slow to write to
 _TOGETHER = 64  # pivots drawn at a time
 _WORTHWHILE = 0.1  # of what is left of a row on average: a pivot must explain more of itself
 _ROUNDING = 1e-13  # of the trace: nothing that is left of it means anything
@@ -52,7 +53,9 @@ class Held:
     def of(cls, gram: Gram, place: Ints) -> Held:
         """The kernel values of all pairs of rows."""
         K = np.empty((len(place), len(place)))
-        gram.block(place, place, out=K)
+        step = 1 + _PIECE // max(1, len(place))
+        for a in range(0, len(place), step):
+            gram.block(place[a : a + step], place, out=K[a : a + step])
         return cls(K, gram.threads)
 
     @staticmethod
