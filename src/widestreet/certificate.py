@@ -333,7 +333,7 @@ def examine_margins(
     offset : float
         Added to all kernel values.
     status : str
-        What the engine says: "optimal" is for this examination to say.
+        What the engine says: "optimal" is for this examination to say, unless it was interrupted.
     part : float
         Of a'h: the violation up to which that is so.
     """
@@ -347,13 +347,15 @@ def examine_margins(
     primal, dual = 0.5 * rho - least, -0.5 * rho
     scale = max(abs(primal), abs(dual))
     tol = part * max(rho, 0.0)
+    if gap <= tol and status in ("approximate", "iteration_limit", "time_limit"):
+        status = "optimal"
     return Certificate(
         primal_objective=primal,
         dual_objective=dual,
         gap=gap if gram.kernel.positive else float("nan"),
         relative_gap=(gap / scale if scale > 0 else gap) if gram.kernel.positive else float("nan"),
         kkt_violation=gap,
-        status="optimal" if status == "approximate" and gap <= tol else status,
+        status=status,
         n_rows=len(sign),
         tol=tol,
     )
