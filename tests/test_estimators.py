@@ -38,12 +38,12 @@ SETTINGS = [
 # positive semidefinite, which the matrices of random numbers in some checks are not.
 ENSEMBLES = [
     {},
-    {"rank": 20},
-    {"rank": 0.01, "kernel": "laplacian"},
+    {"rank": 20, "epsilon": 0.05},
+    {"rank": 0.01, "kernel": "laplacian", "epsilon": 0.05},
     {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.1},
-    {"intercept": True},
+    {"intercept": True, "epsilon": 0.05},
     {"aggregate": "parzen"},
-    {"learning_rate": "literal"},
+    {"learning_rate": "literal", "epsilon": 0.05},
 ]
 CHECKED = [
     make(**own, **settings, n_jobs=1)
