@@ -169,7 +169,8 @@ def test_a_time_limit_leaves_a_model(kind, options, seconds):
         return kernels.matrix("rbf", A, B, gamma=GAMMA)
 
     X, y = data(kind)
-    model = ensemble(kernel=slow, max_time=seconds, epsilon=1e-9, keep_stages=True, **options)
+    slowly = {"learning_rate": 1e-6, "max_iter": -1, "keep_stages": True}
+    model = ensemble(kernel=slow, max_time=seconds, **slowly, **options)
     begun = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match=r"time_limit.*max_time"):
         model.fit(X, y)

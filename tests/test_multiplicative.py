@@ -51,7 +51,7 @@ def run(K, sign, pace=LITERAL, prior=None, *, product=None, observer=lambda reco
         sign,
         np.ones(len(sign)) if prior is None else prior,
         pace,
-        largest=float(K.diagonal().max()),
+        length=np.sqrt(K.diagonal()),
         budget=Budget(**limits),
         observer=observer,
         keep=True,
@@ -280,6 +280,17 @@ def test_a_rho_of_zero_is_not_below_zero(seed):
     found = run(X @ X.T, np.repeat([1.0, -1.0], 10))
     assert found.steps == 0
     assert abs(found.rho["first"]) < 1e-14
+
+
+def test_a_row_far_away_does_not_make_the_others_rounding():
+    """Its kernel values are larger than all the others by more than float64 has digits."""
+    K, sign = noisy()
+    far = np.zeros((len(sign) + 1, len(sign) + 1))
+    far[:-1, :-1], far[-1, -1] = K, 1e20
+    found = run(far, np.r_[sign, 1.0], Projection(least=0.05), max_steps=1000)
+    alone = run(K, sign, Projection(least=0.05))
+    assert found.steps > alone.steps
+    assert found.rho["last"] == pytest.approx(alone.rho["last"], rel=0.2)
 
 
 @pytest.mark.parametrize("pace", PACES)

@@ -40,7 +40,7 @@ from widestreet.solution import Observer, Trace, TraceRecord
 _EXACT = 1e-13  # of the edge: how well a line search meets it
 _SEARCHES = 200  # steps of a line search, of which a dozen are usual
 _SMALLEST = -600.0  # logarithm of weights that are nothing; still smaller ones are slow
-_ROUNDING = 1e-14  # of the largest kernel value: a smaller rho is zero
+_ROUNDING = 1e-14  # of the sizes of the terms of rho: a smaller one is zero
 _INDEFINITE = 1e-9  # of the same: a rho so far below zero is none that rounding made
 
 
@@ -144,8 +144,8 @@ class MultiplicativeEngine:
     prior : ndarray of shape (n,)
         Positive weights to begin with; they are scaled to sum one.
     pace : Projection or FixedRate
-    largest : float
-        Largest kernel value of a row with itself, which rounding is measured by.
+    length : ndarray of shape (n,)
+        The root of K(x, x) for each row, which rounding is measured by.
     budget : Budget
     observer : callable
         Is told of every point.
@@ -162,14 +162,14 @@ class MultiplicativeEngine:
         prior: Floats,
         pace: Projection | FixedRate,
         *,
-        largest: float,
+        length: Floats,
         budget: Budget,
         observer: Observer,
         kernel_values: Callable[[], int] = lambda: 0,
         keep: bool = False,
     ) -> None:
         self.product, self.sign, self.prior, self.pace = product, sign, prior, pace
-        self.largest, self.budget, self.observer, self.keep = largest, budget, observer, keep
+        self.length, self.budget, self.observer, self.keep = length, budget, observer, keep
         self._kernel_values = kernel_values
         self._trace = Trace()
         self._members: list[tuple[float, Floats]] = []
@@ -242,9 +242,10 @@ class MultiplicativeEngine:
 
     def _positive(self, point: Point) -> bool:
         """Whether there is anything left to be made smaller."""
-        if point.rho < -_INDEFINITE * self.largest:
+        size = float(point.weight @ self.length) ** 2  # not less than the terms of rho add up to
+        if point.rho < -_INDEFINITE * size:
             raise indefinite(f"a'Ka = {point.rho:.3g}")
-        return point.rho > _ROUNDING * self.largest
+        return point.rho > _ROUNDING * size
 
     def _collect(self, eta: float, point: Point) -> None:
         """Let a point have its part in the ensemble. Sets: sum, margins, members."""

@@ -109,7 +109,7 @@ def train_pair(
     counted = gram.twin(budget.look_at_clock)
     budget.keep_back(gram.seconds_per_value * float(len(pair.sign)) ** 2)
     try:
-        largest = _largest(counted, pair, plan)
+        length = _length(counted, pair, plan)
         product = _product(counted, pair, plan, rng)
     except (OutOfBudget, KeyboardInterrupt) as stop:
         path = unmoved(pair.prior, stopped_by(stop))
@@ -123,7 +123,7 @@ def train_pair(
         pair.sign,
         pair.prior,
         pace,
-        largest=largest,
+        length=length,
         budget=budget,
         observer=observe,
         kernel_values=lambda: counted.kernel_values,
@@ -134,18 +134,18 @@ def train_pair(
     if isinstance(product, LowRank):
         square -= float(product.rest @ weight**2)
         left = product.left
-    weight, missing = _pruned(weight, square, largest, plan.prune)
+    weight, missing = _pruned(weight, square, float(length.max()), plan.prune)
     values = counted.kernel_values
     return _finished(gram, pair, plan, budget, path, weight, missing, left, values)
 
 
-def _largest(gram: Gram, pair: Pair, plan: Plan) -> float:
-    """The largest kernel value of a row with itself."""
+def _length(gram: Gram, pair: Pair, plan: Plan) -> Floats:
+    """The root of K(x, x) for each row."""
     diagonal = gram.diag(pair.place)
     least = float(diagonal.min())
     if least < 0:
         raise indefinite(f"K(x, x) = {least:.3g}")
-    return float(diagonal.max()) + plan.intercept
+    return np.sqrt(diagonal + plan.intercept)
 
 
 def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator) -> Product:
@@ -170,7 +170,7 @@ def _raised(product: Product) -> Product:
     return lambda coef: product(coef) + coef.sum()
 
 
-def _pruned(weight: Floats, square: float, largest: float, most: float) -> tuple[Floats, float]:
+def _pruned(weight: Floats, square: float, longest: float, most: float) -> tuple[Floats, float]:
     """Weights without the smallest, and how far that may move the model, in parts of its length.
 
     What is left out has at most the length of its weights times that of the longest row.
@@ -180,15 +180,15 @@ def _pruned(weight: Floats, square: float, largest: float, most: float) -> tuple
     weight : ndarray
     square : float
         A lower bound on |w|^2.
-    largest : float
-        Square of the length of the longest row.
+    longest : float
+        Length of the longest row.
     most : float
         How far the model may move.
     """
     if not 0 < square < inf:
         return weight, 0.0
     order = np.argsort(weight, kind="stable")
-    lost = np.cumsum(weight[order]) * sqrt(largest / square)
+    lost = np.cumsum(weight[order]) * longest / sqrt(square)
     count = min(int(np.searchsorted(lost, most, side="right")), len(weight) - 1)
     kept = weight.copy()
     kept[order[:count]] = 0.0
