@@ -27,6 +27,7 @@ AGGREGATES = ("ensemble", "last", "parzen")
 FORMS = {
     "as it is": {},
     "low rank": {"rank": 20},
+    "hardly any rank": {"rank": 2},
     "offset": {"intercept": True},
     "offset and low rank": {"rank": 0.1, "intercept": True},
     "last": {"aggregate": "last", "epsilon": 1e-3},
@@ -231,6 +232,10 @@ def test_pruning_changes_no_value_by_more_than_it_says(form, prune, rng):
     bound = model.pruning_bound_[0]
     assert (change <= bound * length * np.sqrt(own) * (1 + TOL.twin) + TOL.exact).all()
     assert 0 <= bound <= prune
+    lost = np.abs(coef - coefficients(model)).sum() * np.sqrt(own[: len(y)].max()) / length
+    assert lost <= bound * (1 + TOL.twin)
+    if "rank" not in FORMS[form]:  # else |w| is only known to be longer than a part of it
+        assert bound == pytest.approx(lost, rel=TOL.twin)
     kept = np.flatnonzero(coefficients(model))
     np.testing.assert_array_equal(coefficients(model)[kept], coef[kept])
     assert (bound > 0) == (len(kept) < len(full.support_))
