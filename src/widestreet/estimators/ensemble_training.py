@@ -162,7 +162,13 @@ def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator) -> Pr
             f"rank={plan.rank!r}: {n:,} rows need {LowRank.memory(n, max(asked, 1)):,} bytes for "
             f"it, but max_memory is {plan.memory:,}; lower rank or raise max_memory"
         )
-    return LowRank.of(gram, pair.place, min(asked, room), 0.0 if whole else plan.rank, rng)
+    found = LowRank.of(gram, pair.place, min(asked, room), 0.0 if whole else plan.rank, rng)
+    if not whole and room < n and found.left > plan.rank:
+        raise ValueError(
+            f"rank={plan.rank!r}: the {room:,} columns that max_memory={plan.memory:,} allows miss "
+            f"{found.left:.3g} of the trace; raise rank or max_memory"
+        )
+    return found
 
 
 def _raised(product: Product) -> Product:
