@@ -192,7 +192,7 @@ def test_a_part_of_the_trace_that_memory_does_not_allow_is_refused():
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("prune", [0.0, 0.05])
 def test_the_certificate_is_of_the_exact_kernel(form, prune):
-    X, y = data("svc")
+    X, y = data("svc", 60)
     model = fitted(X, y, **FORMS[form] | {"prune": prune})
     a = y * coefficients(model)
     a /= a.sum()
