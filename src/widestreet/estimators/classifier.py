@@ -194,10 +194,11 @@ class Classifier(ClassifierMixin, KernelMachine):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes) or (n_samples, n_pairs)
-            Two classes: the signed distance to the middle of the street in units of half its
-            width, positive for the second class. More, with decision_function_shape="ovr": a
-            value per class, the largest for the class with the most votes. With "ovo": the signed
-            distance for each pair of classes (0, 1), (0, 2), ..., positive for the first.
+            Two classes: positive for the second one; of machines with a soft margin, the signed
+            distance to the middle of the street in units of half its width. More, with
+            decision_function_shape="ovr": a value per class, the largest for the class with the
+            most votes. With "ovo": a value for each pair of classes (0, 1), (0, 2), ..., positive
+            for the first.
         """
         X = self._query(X)
         k = len(self.classes_)

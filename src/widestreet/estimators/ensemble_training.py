@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, sqrt
 
 import numpy as np
@@ -112,31 +112,45 @@ def train_pair(
         length = _length(counted, pair, plan)
         product = _product(counted, pair, plan, rng)
     except (OutOfBudget, KeyboardInterrupt) as stop:
-        path = unmoved(pair.prior, stopped_by(stop))
-        values = counted.kernel_values
-        return _finished(gram, pair, plan, budget, path, path.first, 0.0, 1.0, values)
-    pace = plan.pace
-    if plan.aggregate == "parzen":
-        pace = Projection(start=0.0, least=1.0)  # not a single step
-    path = MultiplicativeEngine(
+        path, left = unmoved(pair.prior, stopped_by(stop)), 1.0
+        weight, missing = path.first, 0.0
+    else:
+        path = _trajectory(counted, product, length, pair, plan, budget, observe)
+        chosen = _CHOSEN[plan.aggregate]
+        weight, square, left = getattr(path, chosen), path.rho[chosen], 0.0
+        if isinstance(product, LowRank):
+            square -= float(product.rest @ weight**2)
+            left = product.left
+        weight, missing = _pruned(weight, square, float(length.max()), plan.prune)
+    trained = _certified(gram, pair, plan, budget, path, weight)
+    values = counted.kernel_values + trained.solution.kernel_values
+    trained = replace(trained, solution=replace(trained.solution, kernel_values=values))
+    stages = pair.sign * _stages(path, plan) if plan.keep else np.zeros((0, len(weight)))
+    return Result(trained, stages, missing, left)
+
+
+def _trajectory(
+    gram: Gram,
+    product: Product,
+    length: Floats,
+    pair: Pair,
+    plan: Plan,
+    budget: Budget,
+    observe: Observer,
+) -> Trajectory:
+    """Run the engine: not a single step for a Parzen window."""
+    parzen = plan.aggregate == "parzen"
+    return MultiplicativeEngine(
         _raised(product) if plan.intercept else product,
         pair.sign,
         pair.prior,
-        pace,
+        Projection(start=0.0, least=1.0) if parzen else plan.pace,
         length=length,
         budget=budget,
         observer=observe,
-        kernel_values=lambda: counted.kernel_values,
+        kernel_values=lambda: gram.kernel_values,
         keep=plan.keep,
     ).solve()
-    chosen = _CHOSEN[plan.aggregate]
-    weight, square, left = getattr(path, chosen), path.rho[chosen], 0.0
-    if isinstance(product, LowRank):
-        square -= float(product.rest @ weight**2)
-        left = product.left
-    weight, missing = _pruned(weight, square, float(length.max()), plan.prune)
-    values = counted.kernel_values
-    return _finished(gram, pair, plan, budget, path, weight, missing, left, values)
 
 
 def _length(gram: Gram, pair: Pair, plan: Plan) -> Floats:
@@ -201,21 +215,13 @@ def _pruned(weight: Floats, square: float, longest: float, most: float) -> tuple
     return kept, float(lost[count - 1]) if count else 0.0
 
 
-def _finished(
-    gram: Gram,
-    pair: Pair,
-    plan: Plan,
-    budget: Budget,
-    path: Trajectory,
-    weight: Floats,
-    missing: float,
-    left: float,
-    kernel_values: int,
-) -> Result:
+def _certified(
+    gram: Gram, pair: Pair, plan: Plan, budget: Budget, path: Trajectory, weight: Floats
+) -> Trained:
     """The coefficients with their certificate: an empty one if there is no time for another."""
-    status, n = path.status, len(weight)
+    status = path.status
     looked = gram.twin(budget.look_at_end)
-    cost = gram.seconds_per_value * float(np.count_nonzero(weight)) * n
+    cost = gram.seconds_per_value * float(np.count_nonzero(weight)) * len(weight)
     certificate: Certificate | None = None
     if not (status == "interrupted" and cost > ANSWER_WITHIN):
         try:
@@ -241,10 +247,9 @@ def _finished(
         status=status,
         trace=path.trace,
         pair_steps=max(1, path.steps),
-        kernel_values=kernel_values + looked.kernel_values,
+        kernel_values=looked.kernel_values,
     )
-    stages = pair.sign * _stages(path, plan) if plan.keep else np.zeros((0, n))
-    return Result(Trained(solution, bias, certificate), stages, missing, left)
+    return Trained(solution, bias, certificate)
 
 
 def _stages(path: Trajectory, plan: Plan) -> Floats:
