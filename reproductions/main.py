@@ -128,7 +128,7 @@ def outcome(record: Record) -> str:
         return f"{record['status']}: {record.get('reason', '')}"
     names = {"accuracy": "accuracy", "mse": "mean squared error"}
     scores = [f"{word} {record[key]:.4f}" for key, word in names.items() if key in record]
-    status = record.get("certificate", f"violation {record['violation']:.1e}")
+    status = record.get("certificate") or f"violation {record['violation']:.1e}"
     return ", ".join([f"{digits(record['seconds'])} s", *scores, f"{record['n_sv']:,} SVs", status])
 
 

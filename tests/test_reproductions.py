@@ -81,6 +81,8 @@ def miniature(paper, rows: int = 120):
             chosen |= {"max_rounds": 3}
         if "trials" in chosen:
             chosen |= {"trials": 1, "sizes": chosen["sizes"][:2]}
+        few = {"values": 4, "steps": 20, "folds": 2, "grid": [0.5, 2.0]}
+        chosen |= {key: value for key, value in few.items() if key in chosen}
         method = replace(one.method, parameters=chosen)
         return replace(one, rows=rows, method=method)
 
@@ -380,8 +382,11 @@ def findings_of(name) -> Findings:
     extra |= {f"stage_one_{what}": 5 for what in ("iterations", "seconds", "examined")}
     extra |= {"iterations": 2, "violators_each": [5, 0]}
     extra |= {"vectors_each": [3, 4], "doubled_each": [1, 0]}
+    extra |= {"loo_accuracy": 0.8, "steps": 7, "processor": 0.5}
     plan = PAPERS[name].plan(False)
-    return Findings(plan, [answer(one, **extra | made_up_cells(one)) for one in plan])
+    return Findings(
+        plan, [answer(one, **extra | made_up_cells(one) | made_up_lists(one)) for one in plan]
+    )
 
 
 def made_up_cells(one: Measurement) -> dict:
@@ -391,6 +396,16 @@ def made_up_cells(one: Measurement) -> dict:
     cell |= dict.fromkeys((*additions.CASES, *additions.MORE, *additions.STAGES), 1)
     cell |= dict.fromkeys(additions.WAYS, check)
     return {"cells": [cell | {"size": size} for size in one.method.parameters.get("sizes", ())]}
+
+
+def made_up_lists(one: Measurement) -> dict:
+    """What measurements of several fits find."""
+    asked, point = one.method.parameters, {"at": [0, 5], "objective": [1.0, 0.5]}
+    end = {"ensemble": 0.1, "last": 0.2, "steps": 5}
+    curve = point | {"steps": 5, "ended": True}
+    curves = [curve | {"rate": rate, "scale": "2m"} for rate in asked.get("rates", ())]
+    cells = {"cells": [end for _ in asked["epsilons"]]} if "epsilons" in asked else {}
+    return {"curves": curves} | cells
 
 
 @pytest.mark.parametrize("name", PAPERS)
