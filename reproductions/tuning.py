@@ -182,15 +182,13 @@ def grid(split: Split, one: Measurement) -> Record:
 
 def chosen(models: Iterable[tuple[float, Any]], split: Split) -> Record:
     """The best machine of a path: by the test rows, and by the leave-one-out bound."""
-    best: Record = {}
-    bound: Record = {}
-    for C, model in models:
-        record = judged(model, split) | {"C": C, "bound": doubtful(model, split)}
-        if not best or record["accuracy"] > best["accuracy"]:
-            best = record
-        if not bound or record["bound"] < bound["bound"]:
-            bound = record
-    return best | {"loo_accuracy": bound["accuracy"], "loo_C": bound["C"], "bound": bound["bound"]}
+    every = [
+        judged(model, split) | {"C": C, "bound": doubtful(model, split)} for C, model in models
+    ]
+    best = max(every, key=lambda one: one["accuracy"])  # the first of several
+    loo = min(every, key=lambda one: one["bound"])
+    found = {"loo_accuracy": loo["accuracy"], "loo_C": loo["C"], "bound": loo["bound"]}
+    return best | found | {"tried": [one["accuracy"] for one in every]}
 
 
 def doubtful(model: Any, split: Split) -> float:
