@@ -1,6 +1,6 @@
 """Measurements of one problem in a process of their own: JSON in, a line of JSON for each out.
 
-python -m widestreet.reproductions.measure '{"paper": "isvm", "measurements": [...]}'
+echo '{"paper": "isvm", "measurements": [...]}' | python -m widestreet.reproductions.measure
 
 The data are loaded once. A fit that does not end by itself is ended by an alarm that nobody
 catches, which kills the process, native code and all; the runner then starts another one for what
@@ -149,4 +149,4 @@ def main(text: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.stdin.read())

@@ -29,10 +29,16 @@ def process(paper: Paper, chosen: Sequence[Measurement]) -> Iterator[Record]:
     """Records until the process has done everything, or dies: that is the last record."""
     asked = {"paper": paper.name, "measurements": [one.facts for one in chosen]}
     module = f"{__package__}.measure"
-    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+    with (
+        tempfile.TemporaryFile("w+") as question,
+        tempfile.TemporaryFile("w+", errors="replace") as errors,
+    ):
+        json.dump(asked, question)
+        question.seek(0)
         child = subprocess.Popen(
-            [sys.executable, "-m", module, json.dumps(asked)],
+            [sys.executable, "-m", module],
             env=environment(chosen[0].threads),
+            stdin=question,
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,

@@ -327,7 +327,8 @@ def test_a_process_measures_and_is_killed_when_it_is_late():
 
 
 def test_a_process_that_cannot_begin_is_a_record():
-    (found,) = runner.process(PAPERS["prsvm"], [Measurement("no such data", 10, AUTO)])
+    many = [Measurement("no such data", 10, AUTO)] * 1000  # more than a command line may have
+    (found,) = runner.process(PAPERS["prsvm"], many)
     assert found["status"] == "failed"
     assert "no such data" in found["reason"]
 
