@@ -5,31 +5,38 @@ Figure 1 is a picture without numbers, and the text that we have ends before Tab
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
 from widestreet.benchmarks.plots import COLOURS, tidy
 from widestreet.benchmarks.records import Record
 
 from . import cells
+from .ensemble_numbers import (
+    APART,
+    OUR_COLUMNS,
+    apart,
+    distance,
+    ends,
+    errors,
+    facts,
+    signed,
+    times,
+)
 from .ensemble_plan import (
     ADAPTIVE,
     COLUMNS,
     COMPARED,
     CURVED,
     CURVES,
-    ENDINGS,
     EPSILONS,
     FOLDS,
     GRID,
-    LAST,
     LITERAL,
     OURS,
-    PARZEN,
     PATH,
     PRINTED,
     RANK,
@@ -40,7 +47,7 @@ from .ensemble_plan import (
     printed_distance,
     problems,
 )
-from .paper import Findings, Paper, slot
+from .paper import Findings, Paper
 from .report import Cell, Figure, Section, Table
 from .spread import Spread, count, digits
 from .tuning import fits, measure
@@ -130,24 +137,6 @@ def hundredths(value: float) -> str:
     return f"{value:.2f}"
 
 
-def errors(findings: Findings, problem: str, column: str) -> dict[int, float]:
-    """Test errors in % of a column of Table 2, by split."""
-    method, key = OUR_COLUMNS[column][1:]
-    return {run["seed"]: 100 * (1 - run[key]) for run in findings.answers(problem, method)}
-
-
-# title, method, and key of its records
-OUR_COLUMNS = {
-    "best": ("SVM (BEST)", PATH.name, "accuracy"),
-    "loo": ("SVM (LOO)", PATH.name, "loo_accuracy"),
-    "parzen": ("Parzen window", PARZEN.name, "accuracy"),
-    "rho-svm": ("rho-SVM", LAST.name, "accuracy"),
-    "ensemble": ("ensemble, to the letter", LITERAL.name, "accuracy"),
-    "default": ("ensemble, default", ADAPTIVE.name, "accuracy"),
-    "folds": ("5 folds", THEIRS.name, "accuracy"),
-}
-
-
 def table_two(findings: Findings) -> list[str | Table | Figure]:
     head = ["data", "rows", "splits", *(title for title, _, _ in OUR_COLUMNS.values())]
     lines: list[list[Cell]] = []
@@ -168,13 +157,6 @@ def table_two(findings: Findings) -> list[str | Table | Figure]:
 GOAL_WORDS = """\
 Test error of the ensemble less that of SVM (BEST), in points, on the same splits; and less that of
 a machine that one could have had, with C by cross-validation."""
-
-
-def distance(findings: Findings, problem: str, column: str, base: str) -> float | None:
-    """Mean difference of two columns over the splits that both have."""
-    ours, theirs = (errors(findings, problem, one) for one in (column, base))
-    both = ours.keys() & theirs.keys()
-    return fmean(ours[seed] - theirs[seed] for seed in sorted(both)) if both else None
 
 
 def distances(findings: Findings) -> Table:
@@ -200,10 +182,6 @@ def distances(findings: Findings) -> Table:
     there = [str(line[0]) for line in lines]
     lines.append([f"mean of {len(there)}", signed(printed_distance(there)), *map(signed, means)])
     return Table("distances", head, lines)
-
-
-def signed(value: float | None) -> str:
-    return cells.DASH if value is None else f"{value:+.2f}"
 
 
 TIME_WORDS = """\
@@ -240,12 +218,6 @@ def table_three(findings: Findings) -> list[str | Table | Figure]:
     return [words, Table("table-3", head, lines)]
 
 
-def times(findings: Findings, problem: str, method: str) -> float | None:
-    """Processor time of a method divided by that of the default ensemble."""
-    slow, fast = (findings.mean(problem, m, "processor") for m in (method, ADAPTIVE.name))
-    return None if slow is None or fast is None else slow / fast
-
-
 END_WORDS = """\
 Algorithm 1 halves its epsilon, {start:g} at first, whenever a step overshoots, and ends when it is
 below {end:g}. Here it ends sooner, too. In each cell the test error of the ensemble, that of its
@@ -277,153 +249,6 @@ def sooner(findings: Findings) -> list[str | Table | Figure]:
         Table("endings", ["data", *(f"until {epsilon:g}" for epsilon in EPSILONS)], lines),
         Table("endings-numbers", names, numbers, long=True),
     ]
-
-
-def ends(findings: Findings) -> dict[str, list[Record]]:
-    """Means over the splits, for each epsilon."""
-    found = {}
-    for name in SETS:
-        runs = [run["cells"] for run in findings.answers(name, ENDINGS.name)]
-        if runs:
-            found[name] = [
-                {key: fmean(c[key] for c in same) for key in ("ensemble", "last", "steps")}
-                for same in zip(*runs, strict=True)
-            ]
-    return found
-
-
-APART = {"ensemble": "ensemble", "last": "rho-svm"}  # and their columns in the paper
-
-
-def apart(known: Mapping[str, Sequence[Record]], what: str) -> list[float]:
-    """Mean distance of a column from the paper's, for each epsilon."""
-    place = COLUMNS.index(APART[what])
-    return [
-        fmean(
-            abs(100 * known[name][i][what] - PRINTED[SETS[name].printed][place])
-            for name in COMPARED
-            if name in known
-        )
-        for i in range(len(EPSILONS))
-    ]
-
-
-# -- what is said ----------------------------------------------------------------------------------
-
-
-def facts(findings: Findings) -> dict[str, str]:
-    """The numbers that the words have places for."""
-    found = {}
-    for name in SETS:
-        for column in OUR_COLUMNS:
-            values = errors(findings, name, column)
-            if values:
-                found[slot(name, column, "error")] = f"{fmean(values.values()):.1f}"
-            elif column != "folds":
-                raise KeyError(f"{column} of {name}")
-        for column, value in zip(COLUMNS, PRINTED.get(SETS[name].printed, ()), strict=False):
-            found[slot("paper", name, column)] = str(value)
-    return (
-        found
-        | goal_facts(findings)
-        | time_facts(findings)
-        | end_facts(findings)
-        | curve_facts(findings)
-    )
-
-
-def goal_facts(findings: Findings) -> dict[str, str]:
-    """The distance from the best-tuned machine, the paper's and ours."""
-    found = {"paper_distance": signed(printed_distance(COMPARED))}
-    for column in ("ensemble", "default"):
-        for base in ("best", "folds"):
-            every = {name: distance(findings, name, column, base) for name in COMPARED}
-            known = {name: value for name, value in every.items() if value is not None}
-            mean = fmean(known.values())
-            found[f"{column}_to_{base}"] = f"{mean:+.2f}"
-            found[f"{column}_to_{base}_median"] = f"{median(known.values()):+.2f}"
-            found[f"{column}_to_{base}_sets"] = str(len(known))
-        near = [name for name in COMPARED if not _farther(findings, name, column)]
-        far = [name for name in COMPARED if name not in near]
-        found[f"{column}_near"], found[f"{column}_far"] = named(near), named(far)
-        found[f"{column}_near_count"] = str(len(near))
-    for place, column in enumerate(COLUMNS):
-        less = [
-            fmean(errors(findings, name, column).values()) - PRINTED[SETS[name].printed][place]
-            for name in COMPARED
-        ]
-        found[f"{column}_less_paper"] = f"{fmean(less):+.2f}"
-    found["compared"] = str(len(COMPARED))
-    return found
-
-
-def _farther(findings: Findings, name: str, column: str) -> bool:
-    """Whether our ensemble is farther from our best machine than the paper's from its own."""
-    line, ours = PRINTED[SETS[name].printed], distance(findings, name, column, "best")
-    return ours is None or ours > line[-1] - line[0]
-
-
-def named(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names) or "none"
-
-
-def time_facts(findings: Findings) -> dict[str, str]:
-    """Ratios of processor times to that of the default ensemble."""
-    found = {}
-    for method in (THEIRS.name, OURS.name, PATH.name):
-        known = {name: times(findings, name, method) for name in SETS}
-        there = {name: value for name, value in known.items() if value is not None}
-        if not there:
-            raise KeyError(f"times of {method}")
-        for name, value in there.items():
-            found[slot(name, method, "times")] = digits(value)
-        logs = [math.log(value) for value in there.values()]
-        found[slot("mean", method, "times")] = digits(math.exp(fmean(logs)))
-        faster = [name for name, value in there.items() if value < 1]
-        found[slot("ensemble", method, "slower")] = named(faster)
-        found[slot("ensemble", method, "faster_count")] = (
-            f"{len(there) - len(faster)} of {len(there)}"
-        )
-    for name in SETS:
-        for method in (LITERAL.name, ADAPTIVE.name, PATH.name):
-            for key, form in (("steps", count), ("processor", digits)):
-                mean = findings.mean(name, method, key)
-                if mean is not None:
-                    found[slot(name, method, key)] = form(mean)
-    return found
-
-
-def end_facts(findings: Findings) -> dict[str, str]:
-    """How far the ensembles are from the paper's, if they end sooner or later."""
-    known, found = ends(findings), {}
-    missing = [name for name in COMPARED if name not in known]
-    if missing:
-        raise KeyError(f"{ENDINGS.name} of {missing[0]}")
-    for what in APART:
-        for place, value in enumerate(apart(known, what)):
-            found[f"{what}_apart_{place}"] = f"{value:.1f}"
-    for name, cells_of in known.items():
-        for place, c in enumerate(cells_of):
-            found[slot(name, "end", str(place))] = f"{100 * c['ensemble']:.1f}"
-            found[slot(name, "end_steps", str(place))] = count(c["steps"])
-    return found
-
-
-def curve_facts(findings: Findings) -> dict[str, str]:
-    """How many runs of each fixed rate overshot, and how far all of them came."""
-    found = {}
-    for name in CURVED:
-        runs = findings.answers(name, CURVES.name)
-        if not runs:
-            raise KeyError(f"Figure 1 of {name}")
-        for place, curve in enumerate(runs[0]["curves"]):
-            same = [run["curves"][place] for run in runs]
-            what = slot(name, f"{curve['rate']}".replace(".", ""), curve.get("scale", "own"))
-            found[f"{what}_over"] = str(sum(one["ended"] for one in same))
-            found[f"{what}_steps"] = count(median(one["steps"] for one in same))
-            found[f"{what}_last"] = f"{median(one['objective'][-1] for one in same):.2g}"
-        found[slot(name, "curve", "runs")] = str(len(runs))
-    return found
 
 
 TEXT = """\

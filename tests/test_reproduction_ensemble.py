@@ -14,6 +14,7 @@ from widestreet import SVC, EnsembleSVC, datasets, regularization_path
 from widestreet.benchmarks import files
 from widestreet.benchmarks.task import Split
 from widestreet.reproductions import ensemble, pools, tuning
+from widestreet.reproductions import ensemble_numbers as numbers
 from widestreet.reproductions import ensemble_plan as plan
 from widestreet.reproductions.measurement import Measurement
 from widestreet.reproductions.paper import Findings
@@ -166,10 +167,10 @@ def test_distances_are_those_of_the_same_splits():
         record("cancer", plan.ADAPTIVE, 1, accuracy=0.9, processor=3.0),
     ]
     findings = Findings([], records)
-    assert ensemble.distance(findings, "cancer", "ensemble", "best") == pytest.approx(20)
-    assert ensemble.distance(findings, "cancer", "default", "best") == pytest.approx(-10)
-    assert ensemble.distance(findings, "cancer", "default", "folds") is None
-    assert ensemble.times(findings, "cancer", plan.PATH.name) == pytest.approx(2)
+    assert numbers.distance(findings, "cancer", "ensemble", "best") == pytest.approx(20)
+    assert numbers.distance(findings, "cancer", "default", "best") == pytest.approx(-10)
+    assert numbers.distance(findings, "cancer", "default", "folds") is None
+    assert numbers.times(findings, "cancer", plan.PATH.name) == pytest.approx(2)
     table = ensemble.distances(findings)
     assert [line[0] for line in table.lines] == ["cancer", "mean of 1"]
     assert table.lines[0][1:3] == table.lines[1][1:3] == ["+5.10", "+20.00"]

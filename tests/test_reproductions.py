@@ -404,9 +404,11 @@ def made_up_lists(one: Measurement) -> dict:
     asked, point = one.method.parameters, {"at": [0, 5], "objective": [1.0, 0.5]}
     end = {"ensemble": 0.1, "last": 0.2, "steps": 5}
     curve = point | {"steps": 5, "ended": True}
-    curves = [curve | {"rate": rate, "scale": "2m"} for rate in asked.get("rates", ())]
+    curves = [curve | {"rate": rate} for rate in ("literal", "adaptive")]
+    fixed = [curve | {"rate": rate} for rate in asked.get("rates", ())]
+    curves += [one | {"scale": scale} for scale in ("1", "m", "2m") for one in fixed]
     cells = {"cells": [end for _ in asked["epsilons"]]} if "epsilons" in asked else {}
-    return {"curves": curves} | cells
+    return {"curves": curves, "tried": [0.9, 0.8]} | cells
 
 
 @pytest.mark.parametrize("name", PAPERS)
