@@ -96,6 +96,16 @@ def apart(known: Mapping[str, Sequence[Record]], what: str) -> list[float]:
     ]
 
 
+def to_best(findings: Findings) -> list[float]:
+    """Mean distance of the ensemble from SVM (BEST), for each epsilon."""
+    known = ends(findings)
+    best = {name: errors(findings, name, "best") for name in COMPARED if name in known}
+    return [
+        fmean(100 * known[n][i]["ensemble"] - fmean(line.values()) for n, line in best.items())
+        for i in range(len(EPSILONS))
+    ]
+
+
 def signed(value: float | None) -> str:
     return cells.DASH if value is None else f"{value:+.2f}"
 
@@ -190,6 +200,8 @@ def time_facts(findings: Findings) -> dict[str, str]:
         found[slot("ensemble", method, "faster_count")] = (
             f"{len(there) - len(faster)} of {len(there)}"
         )
+    slower = found[slot("ensemble", THEIRS.name, "slower")]
+    found["time_goal"] = "reached" if slower == named([]) else "missed"
     for name in SETS:
         for method in (LITERAL.name, ADAPTIVE.name, PATH.name):
             for key, form in (("steps", count), ("processor", digits), ("n_sv", count)):
@@ -211,6 +223,11 @@ def end_facts(findings: Findings) -> dict[str, str]:
         away = apart(known, what)
         found[f"{what}_nearest"] = f"{EPSILONS[away.index(min(away))]:g}"
         found[f"{what}_nearest_apart"] = f"{min(away):.1f}"
+    away = to_best(findings)
+    found["end_to_best"] = signed(min(away))
+    found["end_to_best_epsilon"] = f"{EPSILONS[away.index(min(away))]:g}"
+    gain = [n for n, line in known.items() if line[-1]["ensemble"] < line[0]["ensemble"]]
+    found["gain_by_more_steps"] = named(gain)
     for name, cells_of in known.items():
         for place, c in enumerate(cells_of):
             found[slot(name, "end", str(place))] = f"{100 * c['ensemble']:.1f}"

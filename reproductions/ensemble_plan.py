@@ -68,7 +68,7 @@ class Set:
 def raetsch(printed: str, file: str, rows: int, test_rows: int, source: str = "") -> Set:
     """One of Raetsch's benchmarks."""
     load = partial(pools.realization, file, test_rows)
-    words = f"Raetsch's benchmark, random splits of our own{source}"
+    words = f"Raetsch's benchmark, an npz file; random splits of our own{source}"
     return Set(printed, rows, load, (file,), words, True)
 
 
@@ -79,7 +79,7 @@ def libsvm(printed: str, name: str, features: int, rows: int, source: str = "") 
 
 
 OTHER_SIZE = "; as many training rows as the paper prints"
-RESCALED = "; kept as one split that its source has standardised by its training rows"
+RESCALED = "; kept as one split, standardised by its training rows"
 SETS = {
     "cancer": raetsch("cancer", "breast_cancer.npz", 200, 77),
     "diabetis": raetsch("diabetis", "diabetis_1split.npz", 468, 300, RESCALED),
@@ -110,7 +110,7 @@ SETS = {
 COMPARED = [name for name in SETS if name not in ("waveform-200", "adult")]  # one for each line
 CURVED = ("cancer", "waveform-200", "waveform")  # Figure 1
 SOME = 10  # splits of a quick run, and for Figure 1
-LIMIT, QUICK_ROWS = 600.0, 4_000
+LIMIT, QUICK_ROWS = 600.0, 1_500
 
 GRID = [2.0**power for power in range(-3, 12, 2)]
 LITERAL = Method("literal", "ensemble, to the letter", "Ensemble", {"learning_rate": "literal"})

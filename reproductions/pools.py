@@ -13,7 +13,7 @@ from .data import EVERY
 
 
 def patterns(name: str) -> tuple[Any, Any]:
-    """All rows of a set; of one that is kept as a split, its two parts together."""
+    """All rows of an npz file with X and y; or with X_tr, T_tr, X_tst and T_tst, both parts."""
     with opened(name) as file, np.load(file) as packed:
         if "X" in packed:
             X, y = packed["X"], packed["y"]

@@ -130,11 +130,12 @@ def _written(part: str | Table | Figure, folder: Path, where: str, drawing: bool
 
 
 def write_records(records: Iterable[Record], path: Path) -> None:
-    """Everything that is one number or one word, as CSV: a line for each fit."""
+    """Everything that is one number (to six digits) or one word, as CSV: a line for each fit."""
     rows = []
     for record in records:
         flat = record | {"method": record["method"]["name"]}
-        rows.append({k: v for k, v in flat.items() if not isinstance(v, list | dict)})
+        single = {k: v for k, v in flat.items() if not isinstance(v, list | dict)}
+        rows.append({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in single.items()})
     names = list(dict.fromkeys(name for row in rows for name in row))
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, names, lineterminator="\n")
