@@ -38,7 +38,7 @@ FORMS = {
 
 
 def ensemble(**options) -> ws.EnsembleSVC:
-    return ws.EnsembleSVC(**{"n_jobs": 1, "random_state": 0} | options)
+    return ws.EnsembleSVC(**{"n_jobs": 1, "random_state": 0, "cv": None} | options)
 
 
 def firm(**options) -> ws.EnsembleSVC:
@@ -270,6 +270,7 @@ def test_the_last_stage_is_the_model(form, kind, rng):
     model = fitted(X, y, **FORMS[form] | {"prune": 0.0, "keep_stages": True})
     Z = rng.normal(size=(30, 3))
     stages = list(model.staged_decision_function(Z))
+    assert model.n_members_.tolist() == model.n_iter_.tolist()
     steps = 0 if model.aggregate == "parzen" else model.n_iter_.max()
     assert len(stages) == max(1, steps + (model.aggregate == "last"))
     np.testing.assert_allclose(stages[-1], model.decision_function(Z), rtol=0, atol=TOL.twin)

@@ -57,6 +57,10 @@ class Budget:
             budget.max_steps, budget._steps, budget._begun = steps, 0, self._begun
         return found
 
+    def anew(self) -> Budget:
+        """The same limits, with all steps to be taken again."""
+        return replace(self, _steps=0)
+
     def keep_back(self, seconds: float) -> None:
         """Reserve time for the certificate, a tenth to four fifths of all. Sets: reserve."""
         if self.max_time is not None:

@@ -34,6 +34,7 @@ import numpy as np
 
 from widestreet.arrays import Floats
 from widestreet.budget import Budget, OutOfBudget
+from widestreet.engines.ensemble import Ensemble
 from widestreet.products import Product
 from widestreet.solution import Observer, Trace, TraceRecord
 
@@ -83,17 +84,20 @@ class Point:
         h = Q a.
     rho : float
         a'h.
+    least : float
+        The smallest margin of rows that are trained on.
     """
 
     log: Floats
     weight: Floats
     margin: Floats
     rho: float
+    least: float
 
     @property
     def bound(self) -> float:
         """A lower bound on rho*."""
-        return 2.0 * float(self.margin.min()) - self.rho
+        return 2.0 * self.least - self.rho
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +111,12 @@ class Trajectory:
         the last, each weighted by the eta of the step that left it.
     rho : dict
         a'Qa of these, by name; infinite where it was never computed.
+    margin : ndarray
+        Where it began.
+    means : dict
+        For some sizes that the ensemble had, the mean and its a'Qa.
+    errors : list of float
+        For every size that it had, what those who judge it have to say.
     status : str
         "approximate" if it ended by its own rule, else what stopped it.
     trace : Trace
@@ -119,6 +129,9 @@ class Trajectory:
     last: Floats
     ensemble: Floats
     rho: dict[str, float]
+    margin: Floats
+    means: dict[int, tuple[Floats, float]]
+    errors: list[float]
     status: str
     trace: Trace
     steps: int
@@ -127,9 +140,17 @@ class Trajectory:
 
 def unmoved(prior: Floats, status: str) -> Trajectory:
     """Where the engine is that was stopped before it knew anything."""
-    weight, _ = tilted(np.log(prior))
-    rho = dict.fromkeys(("first", "last", "ensemble"), float("inf"))
-    return Trajectory(weight, weight, weight, rho, status, Trace(), 0, [])
+    weight, _ = tilted(_logarithms(prior))
+    rho = dict.fromkeys(("first", "last", "ensemble"), np.inf)
+    margin, means = np.full(len(prior), np.inf), {1: (weight, np.inf)}
+    return Trajectory(weight, weight, weight, rho, margin, means, [], status, Trace(), 0, [])
+
+
+def _logarithms(prior: Floats) -> Floats:
+    """Of weights, some of which may be zero."""
+    with np.errstate(divide="ignore"):
+        log: Floats = np.log(prior)
+    return log
 
 
 class MultiplicativeEngine:
@@ -142,7 +163,7 @@ class MultiplicativeEngine:
     sign : ndarray of shape (n,)
         The classes, +1 and -1.
     prior : ndarray of shape (n,)
-        Positive weights to begin with; they are scaled to sum one.
+        Weights to begin with; they are scaled to sum one. Rows of weight zero are not trained on.
     pace : Projection or FixedRate
     length : ndarray of shape (n,)
         The root of K(x, x) for each row, which rounding is measured by.
@@ -153,6 +174,9 @@ class MultiplicativeEngine:
         Tells how many were computed so far.
     keep : bool
         Whether to keep all points.
+    judged : ndarray of shape (n,), optional
+        What each of the rows counts for that judge the ensemble; the engine ends soon after they
+        liked it best.
     """
 
     def __init__(
@@ -167,14 +191,15 @@ class MultiplicativeEngine:
         observer: Observer,
         kernel_values: Callable[[], int] = lambda: 0,
         keep: bool = False,
+        judged: Floats | None = None,
     ) -> None:
         self.product, self.sign, self.prior, self.pace = product, sign, prior, pace
         self.length, self.budget, self.observer, self.keep = length, budget, observer, keep
         self._kernel_values = kernel_values
         self._trace = Trace()
         self._members: list[tuple[float, Floats]] = []
-        self._sum = np.zeros(len(sign))  # of eta times weights
-        self._margins = np.zeros(len(sign))  # and of eta times margins
+        self._mean = Ensemble(judged)
+        self._present = prior > 0
         self._tried = 0  # products so far
         self._eta = 1.0  # of the last step: where the next line search begins
         self._e = 0.0 if isinstance(pace, FixedRate) else pace.start
@@ -184,9 +209,9 @@ class MultiplicativeEngine:
         first = point = None
         status = "approximate"
         try:
-            first = point = self._point(np.log(self.prior))
+            first = point = self._point(_logarithms(self.prior))
             self._tell(point, 0.0)
-            while (step := self._step(point)) is not None:
+            while not self._mean.enough and (step := self._step(point)) is not None:
                 eta, there = step
                 self._collect(eta, point)
                 point = there
@@ -198,14 +223,17 @@ class MultiplicativeEngine:
             status = "interrupted"
         if first is None or point is None:
             return unmoved(self.prior, status)
-        etas = float(self._sum.sum())
-        ensemble = self._sum / etas if etas > 0 else first.weight
-        edge = float(ensemble @ self._margins) / etas if etas > 0 else first.rho
+        if self._mean.size == 0:
+            self._mean.add(1.0, first.weight, first.margin)
+        mean, edge = self._mean.means[self._mean.size]
         return Trajectory(
             first=first.weight,
             last=point.weight,
-            ensemble=ensemble,
+            ensemble=mean,
             rho={"first": first.rho, "last": point.rho, "ensemble": edge},
+            margin=first.margin,
+            means=self._mean.means,
+            errors=self._mean.errors,
             status=status,
             trace=self._trace,
             steps=max(0, len(self._trace) - 1),
@@ -219,7 +247,8 @@ class MultiplicativeEngine:
         log = log - (log.max() + np.log(total))
         margin = self.sign * self.product(self.sign * weight)
         self._tried += 1
-        return Point(log, weight, margin, float(weight @ margin))
+        least = float(margin[self._present].min())
+        return Point(log, weight, margin, float(weight @ margin), least)
 
     def _step(self, point: Point) -> tuple[float, Point] | None:
         """The next point, and the eta that leads there; None if this is the last."""
@@ -231,7 +260,7 @@ class MultiplicativeEngine:
         self._e = min(self._e * self.pace.growth, self.pace.start)
         while self._e >= self.pace.least:
             edge = point.rho / (1.0 + self._e)
-            if point.margin.min() < edge:
+            if point.least < edge:
                 eta = line_search(point.log, point.margin, edge, self._eta)
                 there = self._point(point.log - eta * point.margin)
                 if there.rho <= point.rho:
@@ -248,15 +277,14 @@ class MultiplicativeEngine:
         return point.rho > _ROUNDING * size
 
     def _collect(self, eta: float, point: Point) -> None:
-        """Let a point have its part in the ensemble. Sets: sum, margins, members."""
-        self._sum += eta * point.weight
-        self._margins += eta * point.margin
+        """Let a point have its part in the ensemble. Sets: mean, members."""
+        self._mean.add(eta, point.weight, point.margin)
         if self.keep:
             self._members.append((eta, point.weight))
 
     def _tell(self, point: Point, eta: float) -> None:
         """Write down a point, and what led there. Sets: trace."""
-        gap = point.rho - float(point.margin.min())
+        gap = point.rho - point.least
         used = int(np.count_nonzero(point.weight > 1e-6 * point.weight.max()))
         record = TraceRecord(
             round=len(self._trace),

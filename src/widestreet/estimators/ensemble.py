@@ -49,7 +49,7 @@ class EnsembleSVC(Classifier):
     coef0 : float, default=0.0
         Constant in the polynomial kernel; not negative.
     aggregate : {"ensemble", "last", "parzen"}, default="ensemble"
-        What becomes the model: the mean of all members; the last of them, which is the hard-margin
+        What becomes the model: the mean of the members; the last of them, which is the hard-margin
         machine as far as it was trained; or the first, the Parzen window classifier.
     epsilon : float, default=0.005
         Training ends when even steps that lower the margin by this part overshoot.
@@ -59,6 +59,10 @@ class EnsembleSVC(Classifier):
         How long steps are. Both words find the length of each step by a line search and halve its
         ambition if it overshoots: "literal" for good, as in the paper, "adaptive" lets it grow
         again. A number is the length of all steps; then training ends where one overshoots.
+    cv : int, default=5
+        The ensemble has as many members as are best for rows that were left out of training, in
+        this many folds; each takes about as long as training itself. None keeps all members, and
+        `learning_rate="literal", cv=None` is the paper to the letter.
     rank : int or float, default=None
         None computes with the kernel as it is. A whole number is the rank of an approximation,
         which makes each step cost rows * rank instead of rows * rows; a number below 1 is the part
@@ -114,7 +118,9 @@ class EnsembleSVC(Classifier):
         One record per step, the beginning included; its notes are "rho", which falls to what the
         hard-margin machine has, "lower_bound" on that, and "eta" and "epsilon" of the step.
     n_iter_ : ndarray of shape (n_pairs,)
-        Members of the ensemble of each pair: one for each step, and one if there was none.
+        Steps taken for each pair, and one if there was none.
+    n_members_ : ndarray of shape (n_pairs,)
+        How many of them belong to the ensemble.
     n_kernel_values_ : int
         Kernel values computed, the certificate's included.
     fit_status_, shape_fit_
@@ -141,6 +147,7 @@ class EnsembleSVC(Classifier):
     aggregate: str
     intercept: bool
 
+    n_members_: Ints
     pruning_bound_: Floats
     trace_left_: Floats
     _stages: _Stages | None
@@ -156,6 +163,7 @@ class EnsembleSVC(Classifier):
         epsilon: float = 0.005,
         epsilon_start: float = 0.1,
         learning_rate: float | str = "adaptive",
+        cv: int | None = 5,
         rank: int | float | None = None,
         intercept: bool = False,
         prune: float = 1e-3,
@@ -178,6 +186,7 @@ class EnsembleSVC(Classifier):
         self.epsilon = epsilon
         self.epsilon_start = epsilon_start
         self.learning_rate = learning_rate
+        self.cv = cv
         self.rank = rank
         self.intercept = intercept
         self.prune = prune
@@ -225,6 +234,9 @@ class EnsembleSVC(Classifier):
             pace = Projection(start, least, 1.0 if literal == "literal" else _GROWTH)
         else:
             pace = FixedRate(checks.require_real("learning_rate", self.learning_rate, above=0.0))
+        folds = 0
+        if self.cv is not None:
+            folds = checks.require_integer("cv", self.cv, least=2, none="None")
         rank = self.rank
         if isinstance(rank, Integral):
             rank = checks.require_integer("rank", rank, least=1, none="a part of the trace")
@@ -245,6 +257,7 @@ class EnsembleSVC(Classifier):
             part=least,
             memory=parse_memory(self.max_memory),
             keep=checks.require_flag("keep_stages", self.keep_stages),
+            folds=folds,
         )
 
     def _resolved_gamma(self, X: Any, weight: Floats) -> float:
@@ -286,6 +299,7 @@ class EnsembleSVC(Classifier):
             lines[j - 1, kept[members[i]]] = coef[: len(members[i])]
             lines[i, kept[members[j]]] = coef[len(members[i]) :]
         more: dict[str, Any] = {
+            "n_members_": np.array([one.size for one in found]),
             "pruning_bound_": np.array([one.missing for one in found]),
             "trace_left_": np.array([one.left for one in found]),
             "_stages": None,
@@ -313,8 +327,8 @@ class EnsembleSVC(Classifier):
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Decision values of the model after every step, as if training had ended there.
 
-        Needs `keep_stages=True`. Of several pairs of classes, those that took fewer steps stay at
-        their last one.
+        Needs `keep_stages=True`. The model itself is that of stage `n_members_`. Of several pairs
+        of classes, those that took fewer steps stay at their last one.
 
         Parameters
         ----------

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable as Function
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf, sqrt
 
 import numpy as np
 
-from widestreet.arrays import Floats, Ints
+from widestreet.arrays import Bools, Floats, Ints
 from widestreet.budget import Budget, OutOfBudget
 from widestreet.certificate import Certificate, examine_margins, unexamined
+from widestreet.engines.ensemble import best_size
 from widestreet.engines.multiplicative import (
     FixedRate,
     MultiplicativeEngine,
@@ -24,7 +27,6 @@ from widestreet.products import Held, LowRank, Product, Streamed
 from widestreet.solution import Observer, Solution
 
 _HELD = 0.5  # of the memory that the kernel matrix may take
-_CHOSEN = {"ensemble": "ensemble", "last": "last", "parzen": "first"}  # by what it is called
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Plan:
         Bytes for kernel values.
     keep : bool
         Whether to keep all members.
+    folds : int
+        By which the size of an ensemble is chosen; less than two keep all members.
     """
 
     pace: Projection | FixedRate
@@ -58,6 +62,7 @@ class Plan:
     part: float
     memory: int
     keep: bool
+    folds: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +94,8 @@ class Result:
         Coefficients are weights times signs.
     stages : ndarray of shape (stages, n)
         The coefficients of the model after every step, if they were to be kept.
+    size : int
+        Members of the ensemble.
     missing : float
         How far the model may be from what it was before rows were left out, as a part of its
         length |w|.
@@ -98,6 +105,7 @@ class Result:
 
     trained: Trained
     stages: Floats
+    size: int
     missing: float
     left: float
 
@@ -108,49 +116,115 @@ def train_pair(
     """Train the ensemble of a pair of classes, and certify it with the exact kernel."""
     counted = gram.twin(budget.look_at_clock)
     budget.keep_back(gram.seconds_per_value * float(len(pair.sign)) ** 2)
+    left, missing = 1.0, 0.0
     try:
         length = _length(counted, pair, plan)
         product = _product(counted, pair, plan, rng)
     except (OutOfBudget, KeyboardInterrupt) as stop:
-        path, left = unmoved(pair.prior, stopped_by(stop)), 1.0
-        weight, missing = path.first, 0.0
+        path = unmoved(pair.prior, stopped_by(stop))
+        weight, square, size = path.first, inf, 1
     else:
-        path = _trajectory(counted, product, length, pair, plan, budget, observe)
-        chosen = _CHOSEN[plan.aggregate]
-        weight, square, left = getattr(path, chosen), path.rho[chosen], 0.0
-        if isinstance(product, LowRank):
-            square -= float(product.rest @ weight**2)
-            left = product.left
-        weight, missing = _pruned(weight, square, float(length.max()), plan.prune)
-    trained = _certified(gram, pair, plan, budget, path, weight)
+        left = product.left if isinstance(product, LowRank) else 0.0
+        training = Training(pair, plan, product, length, budget, lambda: counted.kernel_values)
+        path = training.run(observe)
+        size = max(path.means)
+        if plan.aggregate == "ensemble" and path.status == "approximate":
+            size, status = training.best_size(path)
+            path = replace(path, status=status)
+        weight, square = _chosen(path, plan, size)
+        part = square - float(product.rest @ weight**2) if isinstance(product, LowRank) else square
+        weight, missing = _pruned(weight, part, float(length.max()), plan.prune)
+    trained = _certified(gram, pair, plan, budget, path, weight, square)
     values = counted.kernel_values + trained.solution.kernel_values
     trained = replace(trained, solution=replace(trained.solution, kernel_values=values))
     stages = pair.sign * _stages(path, plan) if plan.keep else np.zeros((0, len(weight)))
-    return Result(trained, stages, missing, left)
+    return Result(trained, stages, size, missing, left)
 
 
-def _trajectory(
-    gram: Gram,
-    product: Product,
-    length: Floats,
-    pair: Pair,
-    plan: Plan,
-    budget: Budget,
-    observe: Observer,
-) -> Trajectory:
-    """Run the engine: not a single step for a Parzen window."""
-    parzen = plan.aggregate == "parzen"
-    return MultiplicativeEngine(
-        _raised(product) if plan.intercept else product,
-        pair.sign,
-        pair.prior,
-        Projection(start=0.0, least=1.0) if parzen else plan.pace,
-        length=length,
-        budget=budget,
-        observer=observe,
-        kernel_values=lambda: gram.kernel_values,
-        keep=plan.keep,
-    ).solve()
+def _chosen(path: Trajectory, plan: Plan, size: int) -> tuple[Floats, float]:
+    """The weights that become the model, and a'Qa of them."""
+    if plan.aggregate == "ensemble":
+        return path.means[size]
+    which = "last" if plan.aggregate == "last" else "first"
+    return getattr(path, which), path.rho[which]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Runs of the engine over the rows of a pair: all of them, or without a part of them.
+
+    Attributes
+    ----------
+    pair : Pair
+    plan : Plan
+    product : Product
+    length : ndarray
+        The root of K(x, x) for each row.
+    budget : Budget
+    kernel_values : callable
+    """
+
+    pair: Pair
+    plan: Plan
+    product: Product
+    length: Floats
+    budget: Budget
+    kernel_values: Function[[], int]
+
+    def run(self, observe: Observer, out: Bools | None = None) -> Trajectory:
+        """Train; not a single step for a Parzen window.
+
+        Parameters
+        ----------
+        observe : callable
+        out : ndarray of bool, optional
+            Rows that are left out, and judge the ensemble of the others.
+        """
+        plan, prior = self.plan, self.pair.prior
+        parzen = plan.aggregate == "parzen"
+        return MultiplicativeEngine(
+            _raised(self.product) if plan.intercept else self.product,
+            self.pair.sign,
+            prior if out is None else np.where(out, 0.0, prior),
+            Projection(start=0.0, least=1.0) if parzen else plan.pace,
+            length=self.length,
+            budget=self.budget if out is None else self.budget.anew(),
+            observer=observe,
+            kernel_values=self.kernel_values,
+            keep=plan.keep and out is None,
+            judged=None if out is None else np.where(out, prior, 0.0),
+        ).solve()
+
+    def best_size(self, path: Trajectory) -> tuple[int, str]:
+        """The size at which ensembles are best for rows that were left out, fold by fold.
+
+        All members if nobody can be left out, or if there is no time for it; and the status.
+        """
+        errors = []
+        for out in self._folds(path.margin):
+            found = self.run(lambda record: None, out)
+            if found.status in ("time_limit", "interrupted"):
+                return max(path.means), found.status
+            errors.append(found.errors)
+        if not errors:
+            return max(path.means), path.status
+        return best_size(sorted(path.means), errors), path.status
+
+    def _folds(self, margin: Floats) -> Iterator[Bools]:
+        """Parts of the rows, alike in how hard they are for the Parzen window, class by class.
+
+        They depend on the rows and not on their order.
+        """
+        sign = self.pair.sign
+        classes = [np.flatnonzero(sign == side) for side in (1.0, -1.0)]
+        count = min(self.plan.folds, *map(len, classes))
+        if count < 2:
+            return
+        number = np.zeros(len(sign), dtype=np.int64)
+        for rows in classes:
+            number[rows[np.argsort(margin[rows], kind="stable")]] = np.arange(len(rows)) % count
+        for fold in range(count):
+            yield number == fold
 
 
 def _length(gram: Gram, pair: Pair, plan: Plan) -> Floats:
@@ -216,7 +290,13 @@ def _pruned(weight: Floats, square: float, longest: float, most: float) -> tuple
 
 
 def _certified(
-    gram: Gram, pair: Pair, plan: Plan, budget: Budget, path: Trajectory, weight: Floats
+    gram: Gram,
+    pair: Pair,
+    plan: Plan,
+    budget: Budget,
+    path: Trajectory,
+    weight: Floats,
+    square: float,
 ) -> Trained:
     """The coefficients with their certificate: an empty one if there is no time for another."""
     status = path.status
@@ -237,7 +317,7 @@ def _certified(
         except (OutOfBudget, KeyboardInterrupt) as stop:
             status = stopped_by(stop)
     if certificate is None:
-        certificate = unexamined(status, -0.5 * path.rho[_CHOSEN[plan.aggregate]], 0.0)
+        certificate = unexamined(status, -0.5 * square, 0.0)
     coef = pair.sign * weight
     bias = np.array([float(coef.sum()) if plan.intercept else 0.0])
     solution = Solution(
