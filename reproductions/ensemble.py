@@ -28,11 +28,11 @@ from .ensemble_numbers import (
     to_best,
 )
 from .ensemble_plan import (
-    ADAPTIVE,
     COLUMNS,
     COMPARED,
     CURVED,
     CURVES,
+    DEFAULT,
     EPSILONS,
     FOLDS,
     GRID,
@@ -209,13 +209,13 @@ def table_three(findings: Findings) -> list[str | Table | Figure]:
     lines: list[list[Cell]] = []
     for name, rows in findings.sizes().items():
         line: list[Cell] = [name, f"{rows:,}"]
-        for method in (LITERAL, ADAPTIVE, PATH):
+        for method in (LITERAL, DEFAULT, PATH):
             runs = findings.answers(name, method.name)
             line += [cells.spread(runs, "steps", count), processor(runs)]
         line += [processor(findings.answers(name, m.name)) for m in (THEIRS, OURS)]
         ratio = times(findings, name, THEIRS.name)
         line.append(cells.DASH if ratio is None else digits(ratio))
-        if findings.answers(name, ADAPTIVE.name):
+        if findings.answers(name, DEFAULT.name):
             lines.append(line)
     low, high = PATH.parameters["between"]
     words = TIME_WORDS.format(low=low, high=high, fits=fits(FOLDS))
@@ -259,8 +259,9 @@ def sooner(findings: Findings) -> list[str | Table | Figure]:
 TEXT = """\
 *error*: part of the test rows that are misclassified. *beta*: mean squared distance of the training
 rows to their mean, the width of the paper's Gaussian kernel. *ensemble, to the letter*: Algorithm 1
-(`EnsembleSVC(learning_rate="literal")`); *default*: `EnsembleSVC()`, whose steps may become more
-ambitious again. *rho-SVM* and *Parzen window*: the last and the first member of the former.
+(`EnsembleSVC(learning_rate="literal", cv=None)`); *default*: `EnsembleSVC()`, whose steps may
+become more ambitious again, and which has as many members as are best in five folds of the training rows.
+*rho-SVM* and *Parzen window*: the last and the first member of the former.
 *steps*: updates that were accepted. Machines with a C were solved to a violation of {tol:g} or
 better."""
 
@@ -270,7 +271,7 @@ PAPER = Paper(
     reference=(
         'Tsang and Kwok, "Ensembles of Partially Trained SVMs with Multiplicative Updates" (IJCAI '
         "2007): Figure 1 and Table 2, and times of our own for Table 3. Its method is "
-        '`widestreet.EnsembleSVC(learning_rate="literal")`.'
+        '`widestreet.EnsembleSVC(learning_rate="literal", cv=None)`.'
     ),
     problems=problems,
     plan=plan,

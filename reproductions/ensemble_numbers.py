@@ -12,11 +12,11 @@ from widestreet.benchmarks.records import Record
 
 from . import cells
 from .ensemble_plan import (
-    ADAPTIVE,
     COLUMNS,
     COMPARED,
     CURVED,
     CURVES,
+    DEFAULT,
     ENDINGS,
     EPSILONS,
     LAST,
@@ -43,7 +43,7 @@ OUR_COLUMNS = {
     "parzen": ("Parzen window", PARZEN.name, "accuracy"),
     "rho-svm": ("rho-SVM", LAST.name, "accuracy"),
     "ensemble": ("ensemble, to the letter", LITERAL.name, "accuracy"),
-    "default": ("ensemble, default", ADAPTIVE.name, "accuracy"),
+    "default": ("ensemble, default", DEFAULT.name, "accuracy"),
     "folds": ("5 folds", THEIRS.name, "accuracy"),
 }
 
@@ -63,7 +63,7 @@ def distance(findings: Findings, problem: str, column: str, base: str) -> float 
 
 def times(findings: Findings, problem: str, method: str) -> float | None:
     """Processor time of a method divided by that of the default ensemble."""
-    slow, fast = (findings.mean(problem, m, "processor") for m in (method, ADAPTIVE.name))
+    slow, fast = (findings.mean(problem, m, "processor") for m in (method, DEFAULT.name))
     return None if slow is None or fast is None else slow / fast
 
 
@@ -203,7 +203,7 @@ def time_facts(findings: Findings) -> dict[str, str]:
     slower = found[slot("ensemble", THEIRS.name, "slower")]
     found["time_goal"] = "reached" if slower == named([]) else "missed"
     for name in SETS:
-        for method in (LITERAL.name, ADAPTIVE.name, PATH.name):
+        for method in (LITERAL.name, DEFAULT.name, PATH.name):
             for key, form in (("steps", count), ("processor", digits), ("n_sv", count)):
                 mean = findings.mean(name, method, key)
                 if mean is not None:

@@ -113,10 +113,11 @@ SOME = 10  # splits of a quick run, and for Figure 1
 LIMIT, QUICK_ROWS = 600.0, 1_500
 
 GRID = [2.0**power for power in range(-3, 12, 2)]
-LITERAL = Method("literal", "ensemble, to the letter", "Ensemble", {"learning_rate": "literal"})
-ADAPTIVE = Method("adaptive", "ensemble, default", "Ensemble")
+LETTER = {"learning_rate": "literal", "cv": None}
+LITERAL = Method("literal", "ensemble, to the letter", "Ensemble", LETTER)
+DEFAULT = Method("default", "ensemble, default", "Ensemble")
 PARZEN = Method("parzen", "Parzen window", "Ensemble", {"aggregate": "parzen"})
-LAST = Method("rho-svm", "rho-SVM", "Ensemble", {"learning_rate": "literal", "aggregate": "last"})
+LAST = Method("rho-svm", "rho-SVM", "Ensemble", LETTER | {"aggregate": "last"})
 PATH = Method("path", "regularization path", "Path", {"between": [1e-2, 1e4], "values": 60})
 SEARCH = Method("path", "SVC on a grid", "Grid", {"grid": [2.0**p for p in range(-5, 6, 2)]})
 FOLDS = {"grid": GRID, "folds": 5}
@@ -168,7 +169,7 @@ def plan(quick: bool) -> list[Measurement]:
     for name, one in SETS.items():
         rows = min(one.rows, QUICK_ROWS) if quick else one.rows
         seeds = 1 if not one.drawn else SOME if quick else REALIZATIONS
-        ensembles = [PARZEN, LAST, LITERAL, ADAPTIVE]
+        ensembles = [PARZEN, LAST, LITERAL, DEFAULT]
         if name == "adult":
             methods = [*map(low_rank, ensembles), SEARCH]
         else:

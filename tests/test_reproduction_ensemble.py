@@ -164,7 +164,7 @@ def test_distances_are_those_of_the_same_splits():
         record("cancer", plan.LITERAL, 0, accuracy=0.7, processor=2.0),
         record("cancer", plan.LITERAL, 1, accuracy=0.6, processor=2.0),
         record("cancer", plan.PATH, 1, accuracy=0.8, loo_accuracy=0.7, processor=6.0),
-        record("cancer", plan.ADAPTIVE, 1, accuracy=0.9, processor=3.0),
+        record("cancer", plan.DEFAULT, 1, accuracy=0.9, processor=3.0),
     ]
     findings = Findings([], records)
     assert numbers.distance(findings, "cancer", "ensemble", "best") == pytest.approx(20)
