@@ -260,7 +260,8 @@ TEXT = """\
 *error*: part of the test rows that are misclassified. *beta*: mean squared distance of the training
 rows to their mean, the width of the paper's Gaussian kernel. *ensemble, to the letter*: Algorithm 1
 (`EnsembleSVC(learning_rate="literal", cv=None)`); *default*: `EnsembleSVC()`, whose steps may
-become more ambitious again, and which has as many members as are best in five folds of the training rows.
+become more ambitious again, and which has as many members as are best in five folds of the training
+rows.
 *rho-SVM* and *Parzen window*: the last and the first member of the former.
 *steps*: updates that were accepted. Machines with a C were solved to a violation of {tol:g} or
 better."""

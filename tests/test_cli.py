@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -183,3 +184,10 @@ def test_rows_of_the_demo_are_float32(monkeypatch, tmp_path):
     monkeypatch.setattr(widestreet, "SVC", Spy)
     main(["demo", *QUICK, "--out", str(tmp_path / "street.png")])
     assert seen["dtype"] == np.float32
+
+
+def test_every_paper_is_named_in_the_help(capsys):
+    with pytest.raises(SystemExit):
+        main(["reproduce", "--help"])
+    said = capsys.readouterr().out
+    assert all(name in said for name in import_module("widestreet.reproductions.papers").PAPERS)

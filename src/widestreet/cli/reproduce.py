@@ -1,4 +1,4 @@
-"""Measure a paper's tables and figures again: its strategy, auto and LIBSVM side by side.
+"""Measure a paper's tables and figures again: its algorithm, ours and LIBSVM side by side.
 
 Writes a page with the paper's numbers beside ours, a CSV file for each table and a PNG file for
 each figure. A full run takes half an hour or so and goes on where it was interrupted; --quick takes
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         The subcommand's parser.
     """
     add = parser.add_argument
-    add("paper", nargs="?", metavar="PAPER", help="isvm, prsvm or randsvm")
+    add("paper", nargs="?", metavar="PAPER", help="isvm, prsvm, randsvm, insvr or ensemble")
     add("--quick", action="store_true", help="less data, fewer repetitions, five minutes")
     add("--list", action="store_true", help="list what would be run, and what is missing")
     add("--threads", type=int, metavar="N", help="threads (every processor)")
