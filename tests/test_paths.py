@@ -192,13 +192,14 @@ def test_what_it_says_of_itself():
 @pytest.mark.parametrize("given", [False, True])
 def test_a_picture_of_all_coefficients(name, given):
     pytest.importorskip("matplotlib").use("agg")
+    from matplotlib import pyplot
     from matplotlib.figure import Figure
 
     X, y = rows(name)
     found = path(name, X, y)
     ax = Figure().subplots() if given else None
     drawn = found.plot(ax) if given else found.plot()
-    assert ax is None or drawn is ax
+    assert drawn is ax if given else drawn.figure is pyplot.gcf()  # which pyplot.show() shows
     assert drawn.get_xlabel() == found.parameter
     assert drawn.get_xscale() == ("log" if found.parameter == "C" else "linear")
     moving = sum(any(line) for line in np.transpose([found.coef_at(v) for v in found.breakpoints]))
@@ -206,6 +207,7 @@ def test_a_picture_of_all_coefficients(name, given):
     for line in drawn.lines:
         assert line.get_xdata()[[0, -1]].tolist() == found.breakpoints[[0, -1]].tolist()
     drawn.figure.canvas.draw()
+    pyplot.close(drawn.figure)
 
 
 # -- which value to choose -----------------------------------------------------------------------

@@ -326,15 +326,16 @@ class RegularizationPath:
         Parameters
         ----------
         ax : matplotlib Axes, optional
+            Where to draw; by default a new figure of pyplot, which `pyplot.show()` shows.
 
         Returns
         -------
         matplotlib Axes
         """
         if ax is None:
-            from matplotlib.figure import Figure
+            from matplotlib import pyplot
 
-            ax = Figure(figsize=(6.4, 4.0), layout="constrained").subplots()
+            _, ax = pyplot.subplots(figsize=(6.4, 4.0), layout="constrained")
         some = self.breakpoints[:: max(1, len(self.breakpoints) // 400)]
         values = np.unique([*some, self.breakpoints[-1]])
         coef = np.array([self._at(float(value)).sum(axis=0) for value in values])
