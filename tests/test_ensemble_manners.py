@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import re
 import time
 import warnings
 
@@ -68,6 +69,20 @@ def test_a_bad_parameter_is_named(name, value, capfd):
     with pytest.raises(wrong, match=said):
         ensemble(**{name: value}).fit(X, y)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "cure"),
+    [
+        ({"gamma": "papr"}, "'paper', 'scale', 'auto' or a number, got 'papr'"),
+        ({"epsilon": 0.5}, "epsilon_start=0.1 must not be less than epsilon=0.5"),
+        ({"rank": 100.0}, "None, a whole number or a part of the trace between 0 and 1, got 100.0"),
+        ({"rank": "auto"}, "None, a whole number or a part of the trace between 0 and 1, got 'a"),
+    ],
+)
+def test_a_bad_parameter_is_told_what_would_be_good(options, cure):
+    with pytest.raises(ValueError, match=re.escape(cure)):
+        ensemble(**options).fit(*data("svc", 20))
 
 
 def test_every_parameter_has_bad_values():

@@ -144,13 +144,16 @@ def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> ker
             return kernels.Precomputed()
 
 
-def resolve_gamma(gamma: Any, X: Any, weight: Floats) -> float:
+def resolve_gamma(gamma: Any, X: Any, weight: Floats, *, more: tuple[str, ...] = ()) -> float:
     """The number behind gamma="scale" (1 / (columns * variance)), "auto" or a number.
 
-    The variance is weighted, so that weights stay equal to repeated rows.
+    The variance is weighted, so that weights stay equal to repeated rows. An error also names
+    `more` that the caller takes.
     """
     if isinstance(gamma, str):
-        require_choice("gamma", gamma, ("scale", "auto"))
+        if gamma not in ("scale", "auto"):
+            names = ", ".join(map(repr, (*more, "scale", "auto")))
+            raise ValueError(f"gamma must be one of {names} or a number, got {gamma!r}")
         if gamma == "auto":
             return 1.0 / int(X.shape[1])
         variance = weighted_variance(X, weight)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -226,7 +226,12 @@ class EnsembleSVC(Classifier):
     def _plan(self) -> Plan:
         """The parameters that no other machine has, checked."""
         least = checks.require_real("epsilon", self.epsilon, above=0.0)
-        start = checks.require_real("epsilon_start", self.epsilon_start, least=least)
+        start = checks.require_real("epsilon_start", self.epsilon_start, above=0.0)
+        if start < least:
+            raise ValueError(
+                f"epsilon_start={self.epsilon_start!r} must not be less than "
+                f"epsilon={self.epsilon!r}: steps begin large and get smaller"
+            )
         pace: Projection | FixedRate
         if isinstance(self.learning_rate, str):
             choices = ("adaptive", "literal")
@@ -241,11 +246,12 @@ class EnsembleSVC(Classifier):
         if isinstance(rank, Integral):
             rank = checks.require_integer("rank", rank, least=1, none="a part of the trace")
         elif rank is not None:
-            rank = checks.require_real("rank", rank, above=0.0)
-            if rank >= 1.0:
+            if not (isinstance(rank, Real) and 0.0 < rank < 1.0):
                 raise ValueError(
-                    f"rank must be a whole number or a part of the trace below 1, got {self.rank!r}"
+                    "rank must be None, a whole number or a part of the trace between 0 and 1, "
+                    f"got {self.rank!r}"
                 )
+            rank = float(rank)
         return Plan(
             pace=pace,
             aggregate=checks.require_choice(
@@ -264,7 +270,7 @@ class EnsembleSVC(Classifier):
         if isinstance(self.gamma, str) and self.gamma == "paper":
             square = checks.mean_square_distance(X, weight)
             return 1.0 / square if square > 0 else 1.0
-        return super()._resolved_gamma(X, weight)
+        return checks.resolve_gamma(self.gamma, X, weight, more=("paper",))
 
     def _boxes(self, weight: Floats, totals: Floats, classes: Any) -> tuple[Floats, float]:
         return weight, 1.0
