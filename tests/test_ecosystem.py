@@ -180,6 +180,14 @@ def test_probabilities_by_calibration(kind, options, rng):
     assert accuracy_score(y, model.classes_[chance.argmax(axis=1)]) > 0.7
 
 
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_who_asks_for_probabilities_is_told_how_to_get_them(kind):
+    model = machine(kind).fit(*data(kind))
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="CalibratedClassifierCV"):
+        model.predict_proba(data(kind)[0])
+
+
 @pytest.mark.parametrize("kind", ["svc", "nu_svc"])
 def test_one_against_the_rest(kind):
     X, y = data(kind + OF_THREE)

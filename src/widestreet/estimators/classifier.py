@@ -237,6 +237,14 @@ class Classifier(ClassifierMixin, KernelMachine):
                 winner[rows] = most_votes(decision, k)
         return self.classes_[winner]
 
+    @property
+    def predict_proba(self) -> Any:
+        """There is none: an AttributeError that says what to do instead."""
+        raise AttributeError(
+            f"{type(self).__name__} has no probabilities: wrap it in "
+            "sklearn.calibration.CalibratedClassifierCV"
+        )
+
     def _blocks(self, X: Any) -> Iterator[slice]:
         """Parts of the rows whose decision values, and the sums they come from, may be held."""
         step = max(_BLOCK_ROWS, _BLOCK_VALUES // (8 * len(self.intercept_)))
