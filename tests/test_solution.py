@@ -24,6 +24,10 @@ def test_a_trace_is_a_list():
     assert [r.round for r in trace] == [1, 2]
 
 
+def test_a_trace_is_not_printed_at_length():
+    assert repr(Trace([record(), record()])) == "<Trace of 2 records: to_frame() makes a table>"
+
+
 def test_to_frame():
     trace = Trace([record(round=1, timings={"solve": 2.0}), record(round=2)])
     frame = trace.to_frame()

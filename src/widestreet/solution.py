@@ -70,6 +70,9 @@ Observer: TypeAlias = Callable[[TraceRecord], None]
 class Trace(list[TraceRecord]):
     """The records of a fit, in order."""
 
+    def __repr__(self) -> str:
+        return f"<Trace of {len(self)} records: to_frame() makes a table>"
+
     def to_frame(self) -> Any:
         """Return the records as a pandas DataFrame, one row per round.
 
