@@ -391,7 +391,7 @@ def test_what_is_no_path_is_refused(options, match):
 
 def test_a_path_belongs_to_two_classes():
     X, y = data("svc" + OF_THREE, N)
-    with pytest.raises(ValueError, match="two classes"):
+    with pytest.raises(ValueError, match="two classes, got 3"):
         ws.regularization_path(X, y, C_min=1.0, C_max=2.0)
     with pytest.raises(ValueError, match="class"):
         ws.regularization_path(X, np.ones(N), C_min=1.0, C_max=2.0)

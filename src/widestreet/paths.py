@@ -455,7 +455,10 @@ class _Walker:
         """Follow the path from one end to the other."""
         machine = self.machine.fit(X, y, sample_weight)
         if len(machine._problems) != 1 or len(getattr(machine, "classes_", "ab")) != 2:
-            raise ValueError("y must have two classes: a path belongs to one problem")
+            raise ValueError(
+                f"y must have two classes, got {len(machine.classes_)}: a path belongs to one "
+                "problem; take the rows of two classes, or set one against the rest"
+            )
         [(self.key, exact)] = machine._problems.items()
         self.store, self.members = machine._store, exact.members
         self._check_end(high)
