@@ -194,10 +194,14 @@ def test_the_kernel_changes_by_fit_only(rows):
     assert one.fit(X, y)._gamma == 3.0
 
 
-def test_gamma_from_a_row_or_two_is_doubted(rows):
+@pytest.mark.parametrize("machine", [OnlineSVC, OnlineSVR])
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+def test_gamma_from_a_row_or_two_is_doubted(machine, call, rows):
     X, y = rows
-    with pytest.warns(UserWarning, match="gamma='scale'"):
-        OnlineSVC().partial_fit(X[:2], y[:2])
+    few = np.unique(y, return_index=True)[1][:2]
+    with pytest.warns(UserWarning, match="gamma='scale'") as caught:
+        getattr(machine(), call)(X[few], y[few])
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_breakpoints_are_where_something_breaks(rows):

@@ -200,7 +200,8 @@ def test_a_window_must_have_room(kind, model, rows):
         (range(25, 40), r"no row 30, 31, 32, 33, 34, \.\.\."),
         (1.5, "whole number"),
         ("first", "whole number"),
-        ([True, False], "whole number"),
+        ([True, False], "whole number .* got a mask: numpy.flatnonzero"),
+        (np.linspace(0.0, 1.0, 30), r"whole number .* got array\(.*\.\.\..*\)$"),
         ([[1, 2], [3, 4]], "whole number"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import signal
 import sys
 import threading
@@ -235,7 +236,7 @@ class OnlineMachine(KernelMachine):
                 f"gamma='scale' is computed from the first {X.shape[0]} rows and kept: pass a "
                 "number, or more rows at first",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=level_of_caller(),
             )
         kernel = checks.resolve_kernel(
             self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree
@@ -324,7 +325,9 @@ class OnlineMachine(KernelMachine):
         check_is_fitted(self, "_store")
         given = np.atleast_1d(np.asarray(ids))
         if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-            raise ValueError(f"ids must be a whole number or a list of them, got {ids!r}")
+            got = "a mask: numpy.flatnonzero makes numbers of it"
+            got = got if given.dtype.kind == "b" else reprlib.repr(ids)
+            raise ValueError(f"ids must be a whole number or a list of them, got {got}")
         return self._store.find(given.astype(np.int64))
 
     def _oldest(self, count: int) -> Ints:
