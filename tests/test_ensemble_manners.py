@@ -237,6 +237,19 @@ def test_threads_do_not_change_the_model(kind):
     )
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_rows_without_rank_are_told_of_it(kind, monkeypatch):
+    monkeypatch.setattr("widestreet.estimators.ensemble._MANY", 50)
+    X, y = data(kind)
+    with pytest.warns(UserWarning, match=r"rows takes more than half of max_mem.*rank=") as caught:
+        ensemble(**STREAMED).fit(X, y)
+    assert [warning.filename for warning in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for options in ({}, {"rank": 5}, STREAMED | {"aggregate": "parzen"}):
+            ensemble(**options).fit(X, y)
+
+
 # -- Ctrl-C ------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -14,8 +15,9 @@ from widestreet.budget import Budget, parse_memory
 from widestreet.engines.multiplicative import FixedRate, Projection
 from widestreet.estimators import checks
 from widestreet.estimators.base import Prepared
+from widestreet.estimators.callbacks import FRAMES
 from widestreet.estimators.classifier import Classifier
-from widestreet.estimators.ensemble_training import Pair, Plan, Result, train_pair
+from widestreet.estimators.ensemble_training import Pair, Plan, Result, streams, train_pair
 from widestreet.estimators.one_vs_one import labelled, one_vs_rest, pairs
 from widestreet.estimators.training import Settings, Trained, threads_for
 from widestreet.estimators.watch import Watch
@@ -25,6 +27,7 @@ from widestreet.strategies import Auto
 from widestreet.threads import limited_blas, resolve_threads
 
 _GROWTH = 1.1  # of e after a step that was taken; larger ones waste more steps than they save
+_MANY = 10_000  # rows, with which it matters
 _TOGETHER = 1 << 24  # decision values of stages that are computed at a time
 
 
@@ -287,6 +290,7 @@ class EnsembleSVC(Classifier):
         plan, kept = self._plan(), prepared.merged.kept
         own, k = code[kept], int(np.max(code)) + 1
         members = [np.flatnonzero(own == c) for c in range(k)]
+        _warn_of_slow_steps(sum(sorted(len(rows) for rows in members)[-2:]), plan)
         lines = np.zeros((k - 1, len(code)))
         found: list[Result] = []
         shares = _Shares(settings, len(pairs(k)))
@@ -365,6 +369,18 @@ class EnsembleSVC(Classifier):
                 else:
                     by_class = self.decision_function_shape == "ovr"
                     yield one_vs_rest(values, k) if by_class else values
+
+
+def _warn_of_slow_steps(rows: int, plan: Plan) -> None:
+    """Warn if each of a hundred steps or so computes many kernel values anew."""
+    if rows >= _MANY and streams(rows, plan) and plan.aggregate != "parzen":
+        warnings.warn(
+            f"the kernel matrix of {rows:,} rows takes more than half of max_memory="
+            f"{plan.memory:,}, so that every step computes it anew; a low rank (rank=500, say) "
+            "approximates it once and is far faster, or raise max_memory",
+            UserWarning,
+            stacklevel=4 + FRAMES,
+        )
 
 
 @dataclass(frozen=True, eq=False)

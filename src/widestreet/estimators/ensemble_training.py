@@ -236,12 +236,16 @@ def _length(gram: Gram, pair: Pair, plan: Plan) -> Floats:
     return np.sqrt(diagonal + plan.intercept)
 
 
+def streams(rows: int, plan: Plan) -> bool:
+    """Whether kernel values are computed anew for every step."""
+    return plan.rank is None and Held.memory(rows) > _HELD * plan.memory
+
+
 def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator) -> Product:
     """How kernel values meet weights."""
     n = len(pair.sign)
     if plan.rank is None:
-        held = Held.memory(n) <= _HELD * plan.memory
-        return Held.of(gram, pair.place) if held else Streamed(gram, pair.place)
+        return Streamed(gram, pair.place) if streams(n, plan) else Held.of(gram, pair.place)
     room = LowRank.most(n, plan.memory)
     whole = isinstance(plan.rank, int)
     asked = min(int(plan.rank), n) if whole else n
