@@ -72,7 +72,8 @@ class EnsembleSVC(Classifier):
         of the kernel's trace that the approximation may miss. The certificate is of the exact
         kernel in any case.
     intercept : bool, default=False
-        Whether the street may lie off the origin: 1 is added to all kernel values.
+        Whether the street may lie off the origin: 1 is added to all kernel values. That is little
+        beside those of "linear" and "poly" for rows far from the origin: centre them.
     prune : float, default=1e-3
         Rows with the smallest coefficients are left out as long as no decision value can change by
         more than this part of the largest value that any row could have.
