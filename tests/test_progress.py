@@ -32,10 +32,10 @@ def moving(monkeypatch):
     return Clock
 
 
-def bar(**options) -> tuple[ProgressBar, io.StringIO]:
+def bar(tol=1e-3, **options) -> tuple[ProgressBar, io.StringIO]:
     out = io.StringIO()
     console = Console(file=out, width=options.pop("width", 200), **options.pop("console", {}))
-    return ProgressBar(1e-3, console=console, **options), out
+    return ProgressBar(tol, console=console, **options), out
 
 
 # -- silence and the log -----------------------------------------------------------------------
@@ -142,6 +142,19 @@ def test_the_live_line_shows_everything_and_fits(width):
         assert field in text
     if width >= 80:
         assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize("problems", [1, 4])
+def test_without_a_goal_only_problems_fill_the_bar(problems):
+    drawing, out = bar(tol=0.0, problems=problems, every_round=True)
+    with drawing:
+        drawing(record(violation=1.0))
+        drawing(record(violation=1e-9))
+        assert "tol" not in out.getvalue()
+        assert drawing._done == 0
+        assert ("━" in drawing._line().plain) == (problems > 1)
+        drawing(record(problem=problems - 1))
+        assert drawing._done == (problems - 1) / problems
 
 
 def test_the_live_line_before_the_first_round():

@@ -103,7 +103,7 @@ def observer(verbose: int, tol: float, problems: int = 1) -> Observer:
         0: log only. 1: a live line, or where there is no terminal at most one plain line a second.
         2 and more: a plain line for every round as well.
     tol : float
-        The violation at which the fit is done.
+        The violation at which the fit is done; 0 if it does not end by that.
     problems : int, default=1
         How many are solved in the fit.
 
@@ -130,7 +130,7 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
     Parameters
     ----------
     tol : float
-        The violation at which the bar is full.
+        The violation at which the bar is full; 0 if nobody knows how long it takes.
     problems : int, default=1
         How many are solved, each of which fills a part of the bar.
     every_round : bool, default=False
@@ -234,7 +234,8 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         while fields and room >= len(fields[0]) + 2:
             room -= len(fields[0]) + 2
             shown.append(fields.pop(0))
-        width = min(_BAR_MIN + max(room, 0), _BAR_MAX)
+        unknown = self.tol == 0 and self.problems == 1
+        width = 0 if unknown else min(_BAR_MIN + max(room, 0), _BAR_MAX)
         full = round(self._done * width)
         style = "green" if self._done >= 1 else "cyan"
         return Text.assemble(
@@ -285,16 +286,17 @@ def describe(record: TraceRecord, tol: float) -> list[str]:
     record : TraceRecord
         One round.
     tol : float
-        The violation at which the fit is done.
+        The violation at which the fit is done, if it ends by that.
 
     Returns
     -------
     list of str
         Fields such as ``"SVs 2,697"``.
     """
+    goal = f" (tol {tol:g})" if tol > 0 else ""
     return [
         f"round {record.round}",
-        f"violation {record.violation:.1e} (tol {tol:g})",
+        f"violation {record.violation:.1e}{goal}",
         f"SVs {record.n_sv:,}",
         f"working set {record.working_set:,}",
         f"gap {record.gap:.1e}",

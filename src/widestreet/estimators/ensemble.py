@@ -83,7 +83,7 @@ class EnsembleSVC(Classifier):
         Whether to keep the coefficients of every step, for `staged_decision_function`: as many
         numbers as rows times steps.
     verbose : int or bool, default=False
-        1 shows a progress bar, 2 also a line per step.
+        1 shows a live line, 2 also a line per step.
     max_iter : int, default=10000
         Limit on steps for each pair of classes; -1 is no limit.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
@@ -217,7 +217,7 @@ class EnsembleSVC(Classifier):
         self._plan()
         return Settings(
             strategy=Auto(),
-            tol=checks.require_real("epsilon", self.epsilon, above=0.0),
+            tol=0.0,  # it does not end by a violation
             max_steps=int(self.max_iter),
             max_time=max_time,
             max_memory=parse_memory(self.max_memory),
