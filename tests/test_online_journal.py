@@ -217,6 +217,10 @@ def test_files_that_are_not_there_or_not_meant(tmp_path):
         load(tmp_path / "alone", journal=tmp_path / "j")
     with pytest.raises(FileNotFoundError, match="path="):
         load(tmp_path / "nowhere")
+    whole = (tmp_path / "alone").read_bytes()
+    (tmp_path / "alone").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match=r"is damaged .*copy it again"):
+        load(tmp_path / "alone")
     here = os.path.relpath(tmp_path / "j")  # another name of the same file
     one.partial_fit(X[20:21], y[20:21], journal=here)
     one._log.journal.close()

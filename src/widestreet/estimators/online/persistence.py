@@ -8,7 +8,6 @@ be read without an archive, and an archive without a journal.
 from __future__ import annotations
 
 import warnings
-import zipfile
 from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from widestreet.estimators.online.machine import OnlineMachine
 
 _SCHEMA = 1
+_ZIP = b"PK"  # what archives begin with
 
 
 class Log:
@@ -211,7 +211,9 @@ def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) 
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"path={str(path)!r} is not a file")
-    if not zipfile.is_zipfile(path):
+    with open(path, "rb") as file:
+        archived = file.read(len(_ZIP)) == _ZIP  # even if its end is missing
+    if not archived:
         return _replayed(None, path, None, 0)
     header, arrays = archive.read(path)
     machine = restore(header, arrays)
