@@ -87,4 +87,4 @@ def test_ensembles_in_miniature(monkeypatch, capsys):
     said = capsys.readouterr().out
     for part in ensemble.PARTS:
         assert f"### {part}" in said
-    assert "EnsembleSVC, rank 10" in said
+    assert "EnsembleSVC, rank 10, 5 folds" in said
