@@ -726,15 +726,17 @@ NB_MODULE(_core, m) {
       "tile"_a.noconvert(), "size"_a, "slots"_a.noconvert(), "threads"_a);
   m.def(
       "times",
-      [](Array2<const double> A, Array1<const double> x, Array1<double> out, bool transposed,
+      [](Array2<const double> A, Array2<const double> x, Array2<double> out, bool transposed,
          int threads) {
         require_threads(threads);
         const MatrixView view{A.data(), int64_t(A.shape(0)), int64_t(A.shape(1))};
-        require(int64_t(x.shape(0)) == (transposed ? view.rows : view.columns) &&
-                    int64_t(out.shape(0)) == (transposed ? view.columns : view.rows),
+        const int64_t count = int64_t(x.shape(0));
+        require(int64_t(x.shape(1)) == (transposed ? view.rows : view.columns) &&
+                    int64_t(out.shape(1)) == (transposed ? view.columns : view.rows) &&
+                    int64_t(out.shape(0)) == count,
                 "x and out must fit the matrix");
         nb::gil_scoped_release release;
-        (transposed ? transposed_times : times)(view, x.data(), out.data(), threads);
+        (transposed ? transposed_times : times)(view, x.data(), count, out.data(), threads);
       },
       "A"_a.noconvert(), "x"_a.noconvert(), "out"_a.noconvert(), "transposed"_a, "threads"_a);
   m.def(

@@ -34,25 +34,33 @@ double dot(const double* a, const double* x, int64_t size) {
 
 }  // namespace
 
-void times(const MatrixView& A, const double* x, double* out, int threads) {
+void times(const MatrixView& A, const double* x, int64_t count, double* out, int threads) {
   for_ranges(A.rows, rows_of_part(A), threads_for(A, threads), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) out[i] = dot(A.row(i), x, A.columns);
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t c = 0; c < count; ++c)
+        out[c * A.rows + i] = dot(A.row(i), x + c * A.columns, A.columns);
   });
 }
 
-void transposed_times(const MatrixView& A, const double* x, double* out, int threads) {
+void transposed_times(const MatrixView& A, const double* x, int64_t count, double* out,
+                      int threads) {
   const int64_t step = rows_of_part(A), parts = (A.rows + step - 1) / step;
-  std::vector<double> sums(parts * A.columns);
+  const int64_t size = count * A.columns;
+  std::vector<double> sums(parts * size);
   for_ranges(A.rows, step, threads_for(A, threads), [&](int64_t begin, int64_t end) {
-    double* sum = sums.data() + begin / step * A.columns;
+    double* part = sums.data() + begin / step * size;
     for (int64_t i = begin; i < end; ++i) {
       const double* a = A.row(i);
-      for (int64_t j = 0; j < A.columns; ++j) sum[j] += x[i] * a[j];
+      for (int64_t c = 0; c < count; ++c) {
+        const double factor = x[c * A.rows + i];
+        double* sum = part + c * A.columns;
+        for (int64_t j = 0; j < A.columns; ++j) sum[j] += factor * a[j];
+      }
     }
   });
-  std::fill(out, out + A.columns, 0.0);
+  std::fill(out, out + size, 0.0);
   for (int64_t p = 0; p < parts; ++p)
-    for (int64_t j = 0; j < A.columns; ++j) out[j] += sums[p * A.columns + j];
+    for (int64_t j = 0; j < size; ++j) out[j] += sums[p * size + j];
 }
 
 }  // namespace widestreet

@@ -1,4 +1,4 @@
-// A matrix in memory times a vector: read once, by as many threads as the memory can feed.
+// A matrix in memory times some vectors: read once, by as many threads as the memory can feed.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@ struct MatrixView {
   const double* row(int64_t i) const { return values + i * columns; }
 };
 
-// A x. Sets: out (rows).
-void times(const MatrixView& A, const double* x, double* out, int threads);
+// A x for each x of so many. Sets: out (count x rows).
+void times(const MatrixView& A, const double* x, int64_t count, double* out, int threads);
 
-// A' x, the same for any number of threads. Sets: out (columns).
-void transposed_times(const MatrixView& A, const double* x, double* out, int threads);
+// A' x, the same for any number of threads. Sets: out (count x columns).
+void transposed_times(const MatrixView& A, const double* x, int64_t count, double* out,
+                      int threads);
 
 }  // namespace widestreet

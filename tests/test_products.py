@@ -39,12 +39,20 @@ def low_rank(gram: Gram, most: int, enough: float = 0.0, seed: int = 0, place=No
 
 
 def times(A, x, transposed=False, threads=1) -> np.ndarray:
-    out = np.full(A.shape[1 if transposed else 0], np.nan)
-    _core.times(A, x, out, transposed, threads)
+    out = np.full((*x.shape[:-1], A.shape[1 if transposed else 0]), np.nan)
+    _core.times(A, np.atleast_2d(x), np.atleast_2d(out), transposed, threads)
     return out
 
 
 SHAPES = [(1, 1), (1, 9), (9, 1), (7, 15), (8, 8), (16, 17), (300, 301), (3, 70_001), (70_001, 3)]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_several_vectors_are_multiplied_one_by_one(shape, transposed, rng):
+    A, x = rng.normal(size=shape), rng.normal(size=(3, shape[0 if transposed else 1]))
+    together = times(A, x, transposed, threads=2)
+    np.testing.assert_array_equal(together, [times(A, one, transposed) for one in x])
 
 
 @pytest.mark.parametrize("transposed", [False, True])

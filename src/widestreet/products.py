@@ -38,7 +38,7 @@ class Product(Protocol):
     """The product of K with a vector."""
 
     def __call__(self, coef: Floats) -> Floats:
-        """Return K @ coef."""
+        """Return K @ coef; of several lines, for each."""
         ...
 
 
@@ -75,8 +75,9 @@ class Streamed:
     place: Ints
 
     def __call__(self, coef: Floats) -> Floats:
-        used = np.flatnonzero(np.abs(coef) > _NEGLIGIBLE * np.abs(coef).max())
-        return self.gram.scan(self.place, self.place[used], coef[used])
+        size = np.abs(np.atleast_2d(coef))
+        used = np.flatnonzero((size > _NEGLIGIBLE * size.max(axis=1, keepdims=True)).any(axis=0))
+        return self.gram.scan(self.place, self.place[used], coef[..., used])
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,9 +155,9 @@ class LowRank:
 
 
 def _times(A: Floats, x: Floats, threads: int, *, transposed: bool = False) -> Floats:
-    """Return A @ x, or A.T @ x."""
-    out = np.empty(A.shape[1] if transposed else A.shape[0])
-    _core.times(A, x, out, transposed, threads)
+    """Return A @ x, or A.T @ x; of several lines x, for each."""
+    out = np.empty((*x.shape[:-1], A.shape[1] if transposed else A.shape[0]))
+    _core.times(A, np.atleast_2d(x), np.atleast_2d(out), transposed, threads)
     return out
 
 

@@ -27,8 +27,9 @@ eta for all steps and ends where rho rises (Cristianini, Campbell and Shawe-Tayl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -37,6 +38,9 @@ from widestreet.budget import Budget, OutOfBudget
 from widestreet.engines.ensemble import Ensemble
 from widestreet.products import Product
 from widestreet.solution import Observer, Trace, TraceRecord
+
+_Value = TypeVar("_Value")
+Run: TypeAlias = Generator[Floats, Floats, _Value]  # asks for products of K with vectors
 
 _EXACT = 1e-13  # of the edge: how well a line search meets it
 _SEARCHES = 200  # steps of a line search, of which a dozen are usual
@@ -206,12 +210,17 @@ class MultiplicativeEngine:
 
     def solve(self) -> Trajectory:
         """Take steps until the pace or the budget says that it is enough."""
+        [found] = solve_together([self])
+        return found
+
+    def run(self) -> Run[Trajectory]:
+        """The same, with somebody else to multiply."""
         first = point = None
         status = "approximate"
         try:
-            first = point = self._point(_logarithms(self.prior))
+            first = point = yield from self._point(_logarithms(self.prior))
             self._tell(point, 0.0)
-            while not self._mean.enough and (step := self._step(point)) is not None:
+            while not self._mean.enough and (step := (yield from self._step(point))) is not None:
                 eta, there = step
                 self._collect(eta, point)
                 point = there
@@ -240,29 +249,29 @@ class MultiplicativeEngine:
             members=self._members,
         )
 
-    def _point(self, log: Floats) -> Point:
+    def _point(self, log: Floats) -> Run[Point]:
         """The point of some logarithms, scaled to sum one."""
         self.budget.look_at_clock()
         weight, total = tilted(log)
         log = log - (log.max() + np.log(total))
-        margin = self.sign * self.product(self.sign * weight)
+        margin = self.sign * (yield self.sign * weight)
         self._tried += 1
         least = float(margin[self._present].min())
         return Point(log, weight, margin, float(weight @ margin), least)
 
-    def _step(self, point: Point) -> tuple[float, Point] | None:
+    def _step(self, point: Point) -> Run[tuple[float, Point] | None]:
         """The next point, and the eta that leads there; None if this is the last."""
         if not self._positive(point):
             return None
         if isinstance(self.pace, FixedRate):
-            there = self._point(point.log - self.pace.eta * point.margin)
+            there = yield from self._point(point.log - self.pace.eta * point.margin)
             return (self.pace.eta, there) if there.rho <= point.rho else None
         self._e = min(self._e * self.pace.growth, self.pace.start)
         while self._e >= self.pace.least:
             edge = point.rho / (1.0 + self._e)
             if point.least < edge:
                 eta = line_search(point.log, point.margin, edge, self._eta)
-                there = self._point(point.log - eta * point.margin)
+                there = yield from self._point(point.log - eta * point.margin)
                 if there.rho <= point.rho:
                     self._eta = eta
                     return eta, there
@@ -303,6 +312,48 @@ class MultiplicativeEngine:
         )
         self._trace.append(record)
         self.observer(record)
+
+
+def solve_together(engines: Sequence[MultiplicativeEngine]) -> list[Trajectory]:
+    """Let engines that have the same product take their steps at the same time.
+
+    A product of the kernel matrix with several vectors takes little more time than with one.
+    """
+    runs = dict(enumerate(engine.run() for engine in engines))
+    found: dict[int, Trajectory] = {}
+    answers: dict[int, Any] = dict.fromkeys(runs)
+    while runs:
+        try:
+            asked = {}
+            for number in list(runs):
+                try:
+                    asked[number] = _told(runs[number], answers[number])
+                except StopIteration as end:
+                    found[number] = end.value
+                    del runs[number]
+            if any(one.status == "interrupted" for one in found.values()):
+                raise KeyboardInterrupt
+            answers = _multiplied(engines[0].product, asked) if asked else {}
+        except KeyboardInterrupt as stop:
+            answers = dict.fromkeys(runs, stop)
+    return [found[number] for number in range(len(engines))]
+
+
+def _told(run: Run[Trajectory], answer: Any) -> Floats:
+    """What a run asks for next, when it is told a product, or what stopped it; None begins."""
+    if isinstance(answer, BaseException):
+        return run.throw(answer)
+    return next(run) if answer is None else run.send(answer)
+
+
+def _multiplied(product: Product, asked: dict[int, Floats]) -> dict[int, Any]:
+    """The products that some runs have asked for, or what stopped the work on them."""
+    try:
+        if len(asked) == 1:
+            return {number: product(coef) for number, coef in asked.items()}
+        return dict(zip(asked, product(np.array(list(asked.values()))), strict=True))
+    except (OutOfBudget, KeyboardInterrupt) as stop:
+        return dict.fromkeys(asked, stop)
 
 
 def indefinite(proof: str) -> ValueError:

@@ -19,6 +19,7 @@ from widestreet.engines.multiplicative import (
     Projection,
     Trajectory,
     indefinite,
+    solve_together,
     unmoved,
 )
 from widestreet.estimators.training import ANSWER_WITHIN, Trained, stopped_by
@@ -126,7 +127,7 @@ def train_pair(
     else:
         left = product.left if isinstance(product, LowRank) else 0.0
         training = Training(pair, plan, product, length, budget, lambda: counted.kernel_values)
-        path = training.run(observe)
+        path = training.engine(observe).solve()
         size = max(path.means)
         if plan.aggregate == "ensemble" and path.status == "approximate":
             size, status = training.best_size(path)
@@ -151,7 +152,7 @@ def _chosen(path: Trajectory, plan: Plan, size: int) -> tuple[Floats, float]:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Runs of the engine over the rows of a pair: all of them, or without a part of them.
+    """Engines over the rows of a pair: all of them, or without a part of them.
 
     Attributes
     ----------
@@ -171,8 +172,8 @@ class Training:
     budget: Budget
     kernel_values: Function[[], int]
 
-    def run(self, observe: Observer, out: Bools | None = None) -> Trajectory:
-        """Train; not a single step for a Parzen window.
+    def engine(self, observe: Observer, out: Bools | None = None) -> MultiplicativeEngine:
+        """What trains; not a single step for a Parzen window.
 
         Parameters
         ----------
@@ -193,22 +194,19 @@ class Training:
             kernel_values=self.kernel_values,
             keep=plan.keep and out is None,
             judged=None if out is None else np.where(out, prior, 0.0),
-        ).solve()
+        )
 
     def best_size(self, path: Trajectory) -> tuple[int, str]:
         """The size at which ensembles are best for rows that were left out, fold by fold.
 
         All members if nobody can be left out, or if there is no time for it; and the status.
         """
-        errors = []
-        for out in self._folds(path.margin):
-            found = self.run(lambda record: None, out)
-            if found.status in ("time_limit", "interrupted"):
-                return max(path.means), found.status
-            errors.append(found.errors)
-        if not errors:
-            return max(path.means), path.status
-        return best_size(sorted(path.means), errors), path.status
+        folds = [self.engine(lambda record: None, out) for out in self._folds(path.margin)]
+        found = solve_together(folds)
+        stopped = {one.status for one in found} & {"time_limit", "interrupted"}
+        if stopped or not found:
+            return max(path.means), min(stopped, default=path.status)
+        return best_size(sorted(path.means), [one.errors for one in found]), path.status
 
     def _folds(self, margin: Floats) -> Iterator[Bools]:
         """Parts of the rows, alike in how hard they are for the Parzen window, class by class.
@@ -265,7 +263,7 @@ def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator) -> Pr
 
 def _raised(product: Product) -> Product:
     """The product with 1 + K."""
-    return lambda coef: product(coef) + coef.sum()
+    return lambda coef: product(coef) + coef.sum(axis=-1, keepdims=True)
 
 
 def _pruned(weight: Floats, square: float, longest: float, most: float) -> tuple[Floats, float]:
