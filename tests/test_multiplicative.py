@@ -319,6 +319,13 @@ def test_a_fixed_rate_is_the_rate_of_all_steps(rate):
     np.testing.assert_allclose(found.last, a, rtol=TOL.twin)
 
 
+def test_a_fixed_rate_ends_where_it_stands_still():
+    """At the optimum, or where steps are too short to be seen; without a limit on them."""
+    for (K, sign), rate in (((np.eye(3), np.array([1.0, -1.0, 1.0])), 1.0), (noisy(), 1e-300)):
+        found = run(K, sign, FixedRate(rate))
+        assert (found.steps, found.status) == (0, "approximate")
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OutOfBudget("time_limit")])
 @pytest.mark.parametrize("at", [1, 2, 5])
 def test_stopped_at_any_product(error, at):

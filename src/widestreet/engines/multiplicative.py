@@ -22,7 +22,7 @@ boosting Parzen windows would give. It is one expansion like each of them.
 
 How e goes on after a step that was taken is the difference between `Projection` as printed
 (growth = 1) and as it is by default: it may recover from a halving. `FixedRate` has the same
-eta for all steps and ends where rho rises (Cristianini, Campbell and Shawe-Taylor, 1999).
+eta for all steps and ends where rho falls no more (Cristianini, Campbell and Shawe-Taylor, 1999).
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ class MultiplicativeEngine:
             return None
         if isinstance(self.pace, FixedRate):
             there = yield from self._point(point.log - self.pace.eta * point.margin)
-            return (self.pace.eta, there) if there.rho <= point.rho else None
+            return (self.pace.eta, there) if there.rho < point.rho else None
         self._e = min(self._e * self.pace.growth, self.pace.start)
         while self._e >= self.pace.least:
             edge = point.rho / (1.0 + self._e)

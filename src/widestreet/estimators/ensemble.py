@@ -61,7 +61,8 @@ class EnsembleSVC(Classifier):
     learning_rate : {"adaptive", "literal"} or float, default="adaptive"
         How long steps are. Both words find the length of each step by a line search and halve its
         ambition if it overshoots: "literal" for good, as in the paper, "adaptive" lets it grow
-        again. A number is the length of all steps; then training ends where one overshoots.
+        again. A number is the length of all steps; then training ends with the first that does not
+        lower the margin.
     cv : int, default=5
         The ensemble has as many members as are best for rows that were left out of training, in
         this many folds; each takes about as long as training itself. None keeps all members, and
