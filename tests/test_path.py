@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -232,3 +233,22 @@ def test_ties_are_pulled_apart_and_put_back(monkeypatch):
             world.check(path)
         pulled += path.counts.untangled
     assert pulled > 0
+
+
+def test_targets_may_have_to_be_put_right_many_times(monkeypatch):
+    """More often than functions may call each other."""
+    world = World("c_svc", "rbf", 0)
+    world.weight, ends, walks = np.ones(world.n), walk.Walk.end, []
+
+    def end(self) -> None:
+        ends(self)
+        walks.append(self)
+        if len(walks) < 2 * sys.getrecursionlimit():
+            self.apart = np.zeros_like(self.goal)
+
+    path = world.path()
+    monkeypatch.setattr(walk.Walk, "end", end)
+    path.follow(world.ends(2.0 * world.weight))
+    assert len(walks) == 2 * sys.getrecursionlimit()
+    world.weight = 2.0 * world.weight
+    world.check(path)

@@ -397,17 +397,19 @@ class Path:
 
         Sets: everything.
         """
-        walk = Walk(self, ends, observe, near)
-        while not walk.arrived:
-            if walk.tangled:
-                self.counts.untangled += 1
-                walk.give_up_at(_HOPELESS)
-                rng = np.random.default_rng(0) if rng is None else rng
-                walk.pull_apart(rng)
-            walk.step()
-        walk.end()
-        if walk.apart is not None:
-            self.follow(Ends(target=walk.goal), rng, near=walk.sight.wider)
+        while True:
+            walk = Walk(self, ends, observe, near)
+            while not walk.arrived:
+                if walk.tangled:
+                    self.counts.untangled += 1
+                    walk.give_up_at(_HOPELESS)
+                    rng = np.random.default_rng(0) if rng is None else rng
+                    walk.pull_apart(rng)
+                walk.step()
+            walk.end()
+            if walk.apart is None:
+                return
+            ends, observe, near = Ends(target=walk.goal), None, walk.sight.wider
 
     def correct(self) -> bool:
         """Take what rounding has added up out of the free variables; returns whether any has.
