@@ -210,6 +210,7 @@ BAD_WEIGHTS = {
     "negative": lambda n: np.where(np.arange(n) == 3, -1e-9, 1.0),
     "NaN": lambda n: np.where(np.arange(n) == 3, np.nan, 1.0),
     "infinite": lambda n: np.where(np.arange(n) == 3, np.inf, 1.0),
+    "infinite when added up": lambda n: np.full(n, 1e308),
     "all zero": np.zeros,
     "too few": lambda n: np.ones(n - 1),
     "too many": lambda n: np.ones(n + 1),

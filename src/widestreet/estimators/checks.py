@@ -226,6 +226,10 @@ def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> 
         raise ValueError(f"sample_weight must have shape ({rows},), got {weight.shape}")
     if not np.isfinite(weight).all():
         raise ValueError("sample_weight contains NaN or infinity; remove those rows")
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if np.isinf(total):
+        raise ValueError("sample_weight adds up to infinity; divide the weights by their largest")
     if not may_vanish and not (weight > 0).any():
         raise ValueError(
             "sample_weight: Invalid input - all samples have zero or negative weights, so that "
