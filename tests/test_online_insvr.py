@@ -255,6 +255,19 @@ def test_a_failure_leaves_the_machine_as_it_was(monkeypatch):
     assert model.insvr_counts_.sra > counts.sra
 
 
+@pytest.mark.parametrize("weight", [1e6, 1e19, 1e300])
+def test_more_samples_than_memory_allows_are_refused(weight):
+    X, y = rows()
+    model = begun(max_memory="10MB").partial_fit(X[FIRST:20], y[FIRST:20])
+    before, said = model.predict(X), r'samples need more memory.*10,000,000.*method="path"'
+    with pytest.raises(ValueError, match=said):
+        model.partial_fit(X[20:21], y[20:21], [weight])
+    with pytest.raises(ValueError, match=said):
+        insvr(max_memory="10MB").fit(X, y, np.full(N, weight))
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert_same(model.partial_fit(X[20:], y[20:]), insvr(method="path").fit(X, y), X, y)
+
+
 def test_an_optimum_that_cannot_be_taken_over_names_the_cure(monkeypatch):
     X, y = rows()
     monkeypatch.setattr("widestreet.engines.insvr.TOLERANCE", -1.0)

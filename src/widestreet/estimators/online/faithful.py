@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -67,6 +68,7 @@ class Faithful(Optimum):
     ) -> None:
         super().__init__(store, members, make, settings)
         self.counts, self.last = Counts(), Counts()
+        self._check_room(members)
         self._load(Exact(store, members, make, settings, beta))
 
     def _load(self, start: Exact) -> None:
@@ -80,6 +82,15 @@ class Faithful(Optimum):
             self._insvr.load(self.store.block(at, at), self.store.target[at], alpha, _AT_BOUND)
         except (ValueError, np.linalg.LinAlgError) as error:
             raise RuntimeError(f'{error}; method="path" deals with such data') from error
+
+    def _check_room(self, members: Ints) -> None:
+        """Refuse more samples than there is memory for their kernel values."""
+        samples, most = float(self.store.weight[members].sum()), self.settings.max_memory
+        if samples > sqrt(most / 8):
+            raise ValueError(
+                f"sample_weight: the kernel values of {samples:,.0f} samples need more memory than "
+                f'max_memory={most:,}; method="path" knows rows of any weight'
+            )
 
     def _repeats(self, members: Ints) -> Ints:
         """How many samples each row is."""
@@ -119,6 +130,7 @@ class Faithful(Optimum):
 
     def add(self, rows: Ints) -> None:
         """Take in rows of the store one by one. Sets: insvr, members, rows, counts."""
+        self._check_room(np.append(self.members, rows))
         self.update()
         for row in rows.tolist():
             self.members = np.append(self.members, row)

@@ -56,7 +56,7 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
     random_state : int, RandomState or None, default=None
         For the batch engine, which finds the first optimum.
     max_memory : int, float or str, default=None
-        For the batch engine.
+        For the batch engine, and for the kernel values that method="insvr" keeps.
     n_jobs : int, default=None
         Threads; None uses every processor available to the process.
 
