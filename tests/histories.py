@@ -214,8 +214,9 @@ class History:
         assert max(one.kkt_violation for one in machine.certificates_) <= bound
         for key, rows, nu in found:
             exact, weight, y = machine._problems[key], self.weight[rows], self.targets(key, rows)
+            added = machine._store.weight[exact.members]  # in the order in which the machine does
             options = {
-                "C": self.price(weight), "epsilon": getattr(machine, "epsilon", 0.0), "nu": nu,
+                "C": self.price(added), "epsilon": getattr(machine, "epsilon", 0.0), "nu": nu,
             }  # fmt: skip
             dual = build_dual(self.model, y, weight=weight, **options)
             place = {int(machine._store.ids[m]): at for at, m in enumerate(exact.members)}
