@@ -47,7 +47,7 @@ class Sight:
     def __init__(self, path: Path, moving: Bools, near: int | None) -> None:
         self.path, self._moving = path, moving
         self.near = _NEAR if near is None else near
-        self._able = 0 < self.near >= int(np.count_nonzero(moving))
+        self._able = self.near > 0 and int(np.count_nonzero(moving)) <= self.near
         self._steps = 0
 
     @property
