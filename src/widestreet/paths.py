@@ -286,9 +286,9 @@ class RegularizationPath:
         A row x is certain to be classified by the machine that was not trained on it as it should
         be, if that is so with a margin of more than its own part, |coefficient| K(x, x) (Jaakkola
         and Haussler, 1999; Evgeniou, Pontil and Elisseeff, 2004). That is proved for machines
-        without a bias. These have one, and where C is so small that hardly a row is at the edge of
-        the street, leaving one out moves the bias: the true part may be far larger there.
-        `leave_one_out` has the truth, for more work.
+        without a bias whose C stays, not for nu. These have one, and where C is so small that
+        hardly a row is at the edge of the street, leaving one out moves the bias: the true part may
+        be far larger there. `leave_one_out` has the truth, for more work.
 
         Parameters
         ----------
