@@ -58,12 +58,12 @@ def adult(threads: int) -> str:
     """The ensemble at some ranks beside one fit of scikit-learn's SVC, with the same kernel."""
     split = loaded("a9a", 32_561)
     lines, gamma = [], 0.0
-    for rank, cv in [*((rank, None) for rank in RANKS), (RANKS[1], 5)]:
-        model = ws.EnsembleSVC(rank=rank, cv=cv, random_state=0, n_jobs=threads)
+    for rank, folds in [*((rank, None) for rank in RANKS), (RANKS[1], 5)]:
+        model = ws.EnsembleSVC(rank=rank, folds=folds, random_state=0, n_jobs=threads)
         spent = timed(model, split)
         gamma = model._gamma
         cells = [digits(spent), *parts(model, spent), f"{model.n_members_[0]}", error(model, split)]
-        lines.append([f"EnsembleSVC, rank {rank}, {cv or 0} folds", *cells])
+        lines.append([f"EnsembleSVC, rank {rank}, {folds or 0} folds", *cells])
     for C in (1.0, 10.0):
         theirs = svm.SVC(C=C, gamma=gamma, cache_size=2000)
         spent = timed(theirs, split)
@@ -98,7 +98,7 @@ def growing(threads: int) -> str:
         X, y = twonorm(rows, random_state=0)
         split = Split(X, y, X[:100], y[:100])
         model = ws.EnsembleSVC(
-            rank=FIXED_RANK, cv=None, max_iter=FIXED_STEPS, random_state=0, n_jobs=threads
+            rank=FIXED_RANK, folds=None, max_iter=FIXED_STEPS, random_state=0, n_jobs=threads
         )
         spent = timed(model, split)
         first, last = model.trace_[0].seconds, model.trace_[-1].seconds

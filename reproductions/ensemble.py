@@ -259,7 +259,7 @@ def sooner(findings: Findings) -> list[str | Table | Figure]:
 TEXT = """\
 *error*: part of the test rows that are misclassified. *beta*: mean squared distance of the training
 rows to their mean, the width of the paper's Gaussian kernel. *ensemble, to the letter*: Algorithm 1
-(`EnsembleSVC(learning_rate="literal", cv=None)`); *default*: `EnsembleSVC()`, whose steps may
+(`EnsembleSVC(learning_rate="literal", folds=None)`); *default*: `EnsembleSVC()`, whose steps may
 become more ambitious again, and which has as many members as are best in five folds of the training
 rows.
 *rho-SVM* and *Parzen window*: the last and the first member of the former.
@@ -272,7 +272,7 @@ PAPER = Paper(
     reference=(
         'Tsang and Kwok, "Ensembles of Partially Trained SVMs with Multiplicative Updates" (IJCAI '
         "2007): Figure 1 and Table 2, and times of our own for Table 3. Its method is "
-        '`widestreet.EnsembleSVC(learning_rate="literal", cv=None)`.'
+        '`widestreet.EnsembleSVC(learning_rate="literal", folds=None)`.'
     ),
     problems=problems,
     plan=plan,

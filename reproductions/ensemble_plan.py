@@ -113,7 +113,7 @@ SOME = 10  # splits of a quick run, and for Figure 1
 LIMIT, QUICK_ROWS = 600.0, 1_500
 
 GRID = [2.0**power for power in range(-3, 12, 2)]
-LETTER = {"learning_rate": "literal", "cv": None}
+LETTER = {"learning_rate": "literal", "folds": None}
 LITERAL = Method("literal", "ensemble, to the letter", "Ensemble", LETTER)
 DEFAULT = Method("default", "ensemble, default", "Ensemble")
 PARZEN = Method("parzen", "Parzen window", "Ensemble", {"aggregate": "parzen"})

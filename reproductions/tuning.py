@@ -117,7 +117,7 @@ def endings(split: Split, one: Measurement) -> Record:
         cell: Record = {"epsilon": epsilon}
         for aggregate in ("last", "ensemble"):
             chosen = {"learning_rate": "literal", "epsilon": epsilon, "aggregate": aggregate}
-            model = EnsembleSVC(**chosen, cv=None, n_jobs=one.threads).fit(split.X, split.y)
+            model = EnsembleSVC(**chosen, folds=None, n_jobs=one.threads).fit(split.X, split.y)
             cell[aggregate] = 1.0 - float(model.score(split.X_test, split.y_test))
         found.append(cell | {"steps": steps_of(model)})
     return judged(model, split) | {"cells": found}
@@ -129,14 +129,14 @@ def curves(split: Split, one: Measurement) -> Record:
     found = []
     for rate in ("literal", "adaptive"):
         model = EnsembleSVC(
-            learning_rate=rate, cv=None, max_iter=asked["steps"], n_jobs=one.threads
+            learning_rate=rate, folds=None, max_iter=asked["steps"], n_jobs=one.threads
         )
         found.append({"rate": rate} | curve(model, split))
     for scale, factor in (("1", 1), ("m", m), ("2m", 2 * m)):
         for rate in asked["rates"]:
             eta = rate * factor
             model = EnsembleSVC(
-                learning_rate=eta, cv=None, max_iter=asked["steps"], n_jobs=one.threads
+                learning_rate=eta, folds=None, max_iter=asked["steps"], n_jobs=one.threads
             )
             found.append({"rate": rate, "scale": scale, "eta": eta} | curve(model, split))
     return judged(model, split) | {"curves": found}

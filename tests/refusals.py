@@ -145,8 +145,8 @@ def first_equal(**replaced: Any) -> None:
 
 
 def times(**replaced: Any) -> None:
-    arguments = {"A": X(), "x": np.ones(D), "out": np.zeros(N), "transposed": False, "threads": 1}
-    _core.times(**arguments | replaced)
+    arguments = {"A": X(), "x": np.ones((2, D)), "out": np.zeros((2, N)), "threads": 1}
+    _core.times(**arguments | {"transposed": False} | replaced)
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
@@ -294,13 +294,14 @@ CASES: dict[str, Callable[[], Any]] = {
     "first_equal: short label": partial(first_equal, label=np.zeros(N - 1)),
     "first_equal: integer label": partial(first_equal, label=np.zeros(N, np.int64)),
     "first_equal: strided label": partial(first_equal, label=strided(np.zeros(N))),
-    "times: short x": partial(times, x=np.ones(D - 1)),
-    "times: short out": partial(times, out=np.zeros(N - 1)),
+    "times: short x": partial(times, x=np.ones((2, D - 1))),
+    "times: short out": partial(times, out=np.zeros((2, N - 1))),
     "times: shapes of the transposed": partial(times, transposed=True),
     "times: float32 matrix": partial(times, A=X().astype(np.float32)),
     "times: column-major matrix": partial(times, A=np.asfortranarray(X())),
-    "times: strided x": partial(times, x=strided(np.ones(D))),
-    "times: frozen out": partial(times, out=frozen(np.zeros(N))),
+    "times: strided x": partial(times, x=np.ones((4, D))[::2]),
+    "times: frozen out": partial(times, out=frozen(np.zeros((2, N)))),
+    "times: fewer results than vectors": partial(times, out=np.zeros((1, N))),
     "times: no threads": partial(times, threads=0),
     "first_equal: an array for rows": lambda: first_equal(rows=X()),
     "exp2: unequal lengths": lambda: _core.exp2(np.zeros(3), np.zeros(2), True),
@@ -321,7 +322,9 @@ SOUND: dict[str, Callable[[], Any]] = {
     "sound mirror": mirror,
     "sound first_equal": first_equal,
     "sound times": times,
-    "sound transposed times": partial(times, x=np.ones(N), out=np.zeros(D), transposed=True),
+    "sound transposed times": partial(
+        times, x=np.ones((2, N)), out=np.zeros((2, D)), transposed=True
+    ),
 }
 
 

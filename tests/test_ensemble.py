@@ -38,7 +38,7 @@ FORMS = {
 
 
 def ensemble(**options) -> ws.EnsembleSVC:
-    return ws.EnsembleSVC(**{"n_jobs": 1, "random_state": 0, "cv": None} | options)
+    return ws.EnsembleSVC(**{"n_jobs": 1, "random_state": 0, "folds": None} | options)
 
 
 def firm(**options) -> ws.EnsembleSVC:

@@ -42,7 +42,7 @@ PARAMETERS = {
     "epsilon": [0, -0.1, np.nan, np.inf, "small", None, True],
     "epsilon_start": [0.001, 0, -1.0, np.nan, np.inf, "large", None, True],
     "learning_rate": ["fast", "", None, 0, -1.0, np.nan, np.inf, True, [0.1]],
-    "cv": [0, 1, -1, 2.5, "five", True],
+    "folds": [0, 1, -1, 2.5, "five", True],
     "rank": [0, -1, 1.0, 1.5, 0.0, -0.5, np.nan, np.inf, "low", True, [5]],
     "intercept": ["yes", 1, None],
     "prune": [-0.1, 1.1, np.nan, np.inf, "some", None, True],

@@ -100,7 +100,7 @@ def test_the_best_size_is_the_largest_of_the_best():
 @pytest.mark.parametrize("folds", [2, 5])
 def test_the_number_of_members_is_that_of_a_cross_validation(folds, more):
     X, y = flipped(80)
-    model = fitted(X, y, cv=folds, **more)
+    model = fitted(X, y, folds=folds, **more)
     first = fitted(X, y, aggregate="parzen", **more).decision_function(X) * y
     number = np.zeros(len(y), dtype=int)
     for side in (1, -1):
@@ -109,10 +109,10 @@ def test_the_number_of_members_is_that_of_a_cross_validation(folds, more):
     errors = []
     for fold in range(folds):
         out = number == fold
-        rest = fitted(X[~out], y[~out], cv=None, keep_stages=True, **more)
+        rest = fitted(X[~out], y[~out], folds=None, keep_stages=True, **more)
         stages = rest.staged_decision_function(X[out])
         errors.append([float((stage * y[out] <= 0).sum()) for stage in stages])
-    every = fitted(X, y, cv=None, keep_stages=True, **more)
+    every = fitted(X, y, folds=None, keep_stages=True, **more)
     steps = every.n_iter_[0]
     sizes = [s for s in (1, 2, 3, 4, 6, 8, 12, 16, 23, 32, 46, 64) if s < steps] + [steps]
     assert model.n_members_.tolist() == [best_size(sizes, errors)]
@@ -135,7 +135,7 @@ def test_weights_are_repeated_rows_in_any_order(kind, rng):
 def test_noise_makes_ensembles_smaller_and_they_are_better_for_it():
     X, y = flipped(300, part=0.25)
     X_test, y_test = flipped(4000, seed=1, part=0.0)
-    few, every = ws.EnsembleSVC(n_jobs=1).fit(X, y), ws.EnsembleSVC(cv=None, n_jobs=1).fit(X, y)
+    few, every = ws.EnsembleSVC(n_jobs=1).fit(X, y), ws.EnsembleSVC(folds=None, n_jobs=1).fit(X, y)
     assert few.n_members_[0] < every.n_members_[0] == every.n_iter_[0]
     assert few.score(X_test, y_test) > every.score(X_test, y_test)
 
@@ -143,7 +143,7 @@ def test_noise_makes_ensembles_smaller_and_they_are_better_for_it():
 @pytest.mark.parametrize("aggregate", ["last", "parzen"])
 def test_only_ensembles_have_a_size_to_choose(aggregate):
     X, y = flipped(40)
-    one, other = (fitted(X, y, aggregate=aggregate, cv=cv) for cv in (5, None))
+    one, other = (fitted(X, y, aggregate=aggregate, folds=folds) for folds in (5, None))
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
@@ -166,7 +166,7 @@ def test_an_interrupt_while_rows_are_left_out_keeps_all_members():
 
     streamed = OPTIONS | {"max_memory": 10_000, "on_interrupt": "keep", "kernel": kernel}
     stop = 0
-    ws.EnsembleSVC(**streamed, cv=None).fit(X, y)
+    ws.EnsembleSVC(**streamed, folds=None).fit(X, y)
     trained, stop = len(calls), len(calls) + 3
     calls.clear()
     model = ws.EnsembleSVC(**streamed)

@@ -38,12 +38,12 @@ SETTINGS = [
 # positive semidefinite, which the matrices of random numbers in some checks are not.
 ENSEMBLES = [
     {},
-    {"rank": 20, "epsilon": 0.05, "cv": None},
-    {"rank": 0.01, "kernel": "laplacian", "epsilon": 0.05, "cv": None},
-    {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.1, "cv": 2},
-    {"intercept": True, "epsilon": 0.05, "cv": None},
+    {"rank": 20, "epsilon": 0.05, "folds": None},
+    {"rank": 0.01, "kernel": "laplacian", "epsilon": 0.05, "folds": None},
+    {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.1, "folds": 2},
+    {"intercept": True, "epsilon": 0.05, "folds": None},
     {"aggregate": "parzen"},
-    {"learning_rate": "literal", "epsilon": 0.05, "cv": None},
+    {"learning_rate": "literal", "epsilon": 0.05, "folds": None},
 ]
 CHECKED = [
     make(**own, **settings, n_jobs=1)

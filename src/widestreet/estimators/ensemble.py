@@ -63,10 +63,10 @@ class EnsembleSVC(Classifier):
         ambition if it overshoots: "literal" for good, as in the paper, "adaptive" lets it grow
         again. A number is the length of all steps; then training ends with the first that does not
         lower the margin.
-    cv : int, default=5
+    folds : int, default=5
         The ensemble has as many members as are best for rows that were left out of training, in
         this many folds; each takes about as long as training itself. None keeps all members, and
-        `learning_rate="literal", cv=None` is the paper to the letter.
+        `learning_rate="literal", folds=None` is the paper to the letter.
     rank : int or float, default=None
         None computes with the kernel as it is. A whole number is the rank of an approximation,
         which makes each step cost rows * rank instead of rows * rows; a number below 1 is the part
@@ -168,7 +168,7 @@ class EnsembleSVC(Classifier):
         epsilon: float = 0.005,
         epsilon_start: float = 0.1,
         learning_rate: float | str = "adaptive",
-        cv: int | None = 5,
+        folds: int | None = 5,
         rank: int | float | None = None,
         intercept: bool = False,
         prune: float = 1e-3,
@@ -191,7 +191,7 @@ class EnsembleSVC(Classifier):
         self.epsilon = epsilon
         self.epsilon_start = epsilon_start
         self.learning_rate = learning_rate
-        self.cv = cv
+        self.folds = folds
         self.rank = rank
         self.intercept = intercept
         self.prune = prune
@@ -245,8 +245,8 @@ class EnsembleSVC(Classifier):
         else:
             pace = FixedRate(checks.require_real("learning_rate", self.learning_rate, above=0.0))
         folds = 0
-        if self.cv is not None:
-            folds = checks.require_integer("cv", self.cv, least=2, none="None")
+        if self.folds is not None:
+            folds = checks.require_integer("folds", self.folds, least=2, none="None")
         rank = self.rank
         if isinstance(rank, Integral):
             rank = checks.require_integer("rank", rank, least=1, none="a part of the trace")
