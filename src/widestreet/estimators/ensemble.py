@@ -65,7 +65,7 @@ class EnsembleSVC(Classifier):
         lower the margin.
     folds : int, default=5
         The ensemble has as many members as are best for rows that were left out of training, in
-        this many folds; each takes about as long as training itself. None keeps all members, and
+        this many parts; training takes two to four times as long then. None keeps all members, and
         `learning_rate="literal", folds=None` is the paper to the letter.
     rank : int or float, default=None
         None computes with the kernel as it is. A whole number is the rank of an approximation,
