@@ -358,7 +358,9 @@ class OnlineMachine(KernelMachine):
                 self._problems[key] = self._solved(key, members, settings)
                 continue
             exact.make = self._make(key)
-            mine = new[np.isin(new, members)]
+            there = np.zeros(self._store.n, dtype=bool)
+            there[members] = True
+            mine = new[there[new]]
             if len(mine):
                 exact.add(mine)
             else:
