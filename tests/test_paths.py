@@ -14,7 +14,7 @@ from conftest import OF_THREE, TOL
 from fitting import decision
 from machines import CONVEX, GAMMA, data
 from reference import kernels
-from widestreet import paths
+from widestreet import regularization
 
 C, EPSILON = 10.0, 0.1
 PATHS = {
@@ -234,7 +234,7 @@ def test_decision_values_in_pieces(name, monkeypatch):
     found = path(name, X, y)
     values = values_along(found)[::3]
     whole = found.decision_function(X, values)
-    monkeypatch.setattr(paths, "_VALUES", 5 * N)
+    monkeypatch.setattr(regularization, "_VALUES", 5 * N)
     np.testing.assert_allclose(found.decision_function(X, values), whole, rtol=TOL.twin)
 
 
