@@ -10,8 +10,9 @@ from conftest import OF_THREE, TOL
 from machines import data
 from test_multiplicative import LITERAL, noisy
 from widestreet.budget import Budget
+from widestreet.engines import multiplicative
 from widestreet.engines.ensemble import Ensemble, best_size
-from widestreet.engines.multiplicative import MultiplicativeEngine
+from widestreet.engines.multiplicative import MultiplicativeEngine, solve_together
 
 # A fit that ends with its first step that overshoots: until then nothing depends on rounding.
 OPTIONS = {"gamma": 0.5, "epsilon": 0.1, "learning_rate": "literal", "prune": 0.0, "n_jobs": 1}
@@ -73,6 +74,33 @@ def test_rows_without_weight_judge_the_others():
     margins = np.array([sign * (K @ (sign * weight)) for _, weight in found.members])
     means = np.cumsum(etas[:, None] * margins, axis=0)
     assert found.errors == [2.0 * (mean[out] <= 0).sum() for mean in means]
+
+
+@pytest.mark.parametrize("at", range(1, 12))
+def test_an_interrupt_between_steps_ends_all_runs(at, monkeypatch):
+    """Also those that have not begun, and one that it takes unawares."""
+    K, sign = noisy()
+    told, calls = multiplicative._told, []
+
+    def interrupted(run, answer):
+        calls.append(None)
+        if len(calls) == at:
+            raise KeyboardInterrupt
+        if len(calls) == at + 1:
+            run.close()
+        return told(run, answer)
+
+    monkeypatch.setattr(multiplicative, "_told", interrupted)
+    engines = [
+        MultiplicativeEngine(
+            lambda coef: coef @ K, sign, np.ones(len(sign)), LITERAL,
+            length=np.sqrt(K.diagonal()), budget=Budget(), observer=lambda record: None,
+        )
+        for _ in range(3)
+    ]  # fmt: skip
+    for found in solve_together(engines):
+        assert found.status == "interrupted"
+        assert found.ensemble.sum() == pytest.approx(1.0)
 
 
 def test_it_is_enough_long_after_the_best():

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from inspect import GEN_SUSPENDED, getgeneratorstate
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -335,6 +336,10 @@ def solve_together(engines: Sequence[MultiplicativeEngine]) -> list[Trajectory]:
                 raise KeyboardInterrupt
             answers = _multiplied(engines[0].product, asked) if asked else {}
         except KeyboardInterrupt as stop:
+            for number, run in list(runs.items()):
+                if getgeneratorstate(run) != GEN_SUSPENDED:  # nobody is there to be told
+                    found[number] = unmoved(engines[number].prior, "interrupted")
+                    del runs[number]
             answers = dict.fromkeys(runs, stop)
     return [found[number] for number in range(len(engines))]
 
