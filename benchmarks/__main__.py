@@ -10,12 +10,14 @@ from pathlib import Path
 from widestreet.cli.race import configure as configure_race
 
 from . import __doc__ as summary
-from . import ensemble, grid, online, race, scan, strategies
+from . import ensemble, grid, online, parts, race, scan, strategies
 from .discovery import invited, solvers, tasks
 from .plan import Leg
 from .records import Job, Record, Store
 from .runner import Runner
 from .tables import brief, listing
+
+IN_PARTS = {"online": online, "ensemble": ensemble}
 
 
 def configure_run(parser: argparse.ArgumentParser) -> None:
@@ -70,8 +72,8 @@ def main() -> int:
     configure_race(commands.add_parser("race"))
     configure_run(commands.add_parser("run"))
     strategies.configure(commands.add_parser("strategies"))
-    online.configure(commands.add_parser("online"))
-    ensemble.configure(commands.add_parser("ensemble"))
+    for name, module in IN_PARTS.items():
+        parts.configure(commands.add_parser(name), module.PARTS)
     for name in ("list", "scan", "grid"):
         commands.add_parser(name)
     options = parser.parse_args()
@@ -79,10 +81,8 @@ def main() -> int:
         return race.main(options)
     if options.command == "run":
         return run(options)
-    if options.command == "ensemble":
-        return ensemble.main(options)
-    if options.command == "online":
-        return online.main(options)
+    if options.command in IN_PARTS:
+        return parts.show(options, IN_PARTS[options.command].PARTS)
     if options.command == "strategies":
         return strategies.main(options, tell)
     if options.command == "list":

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -21,11 +19,6 @@ from .task import Split
 RANKS = (200, 400, 800)
 COVTYPE_ROWS, COVTYPE_RANK, COVTYPE_MEMORY = 100_000, 500, "1.5GB"
 SIZES, FIXED_RANK, FIXED_STEPS = (10_000, 20_000, 40_000, 80_000, 160_000), 200, 30
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--threads", type=int, default=2, metavar="N")
-    parser.add_argument("--only", choices=sorted(PARTS), help="one part")
 
 
 def loaded(name: str, rows: int) -> Split:
@@ -113,12 +106,3 @@ PARTS: dict[str, Callable[[int], str]] = {
     "covertype": covertype,
     "growing": growing,
 }
-
-
-def main(options: argparse.Namespace) -> int:
-    """Print a table for each part."""
-    warnings.simplefilter("ignore")
-    for name, part in PARTS.items():
-        if options.only in (None, name):
-            print(f"### {name}\n\n{part(options.threads)}\n", flush=True)
-    return 0

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -25,11 +23,6 @@ STREAM, WINDOW = 20_000, 2000
 LEFT_OUT, REFITS = 1000, 20  # rows, and refits that tell how long a thousand would take
 PATH_ROWS, GRID = 2000, 30
 SAME_AS_US = 1e-8  # tolerance of refits that are to be as exact
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--threads", type=int, default=2, metavar="N")
-    parser.add_argument("--only", choices=sorted(PARTS), help="one part")
 
 
 def cpusmall() -> tuple[Any, Any]:
@@ -217,12 +210,3 @@ PARTS: dict[str, Callable[[int], str]] = {
     "leave-one-out": left_out,
     "path": path,
 }
-
-
-def main(options: argparse.Namespace) -> int:
-    """Print a table for each part."""
-    warnings.simplefilter("ignore")
-    for name, part in PARTS.items():
-        if options.only in (None, name):
-            print(f"### {name}\n\n{part(options.threads)}\n", flush=True)
-    return 0

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks import ensemble, online, strategies
+from benchmarks import ensemble, online, parts, strategies
 from benchmarks.discovery import invited, solvers
 
 ABSENT = SimpleNamespace(missing=lambda: "no data")
@@ -68,7 +68,7 @@ def test_rows_that_come_and_go_in_miniature(monkeypatch, capsys):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(64, 3))
     monkeypatch.setattr(online, "cpusmall", lambda: (X, X @ [1.0, 2.0, 3.0]))
-    assert online.main(argparse.Namespace(threads=1, only=None)) == 0
+    assert parts.show(argparse.Namespace(threads=1, only=None), online.PARTS) == 0
     said = capsys.readouterr().out
     for part in online.PARTS:
         assert f"### {part}" in said
@@ -83,7 +83,7 @@ def test_ensembles_in_miniature(monkeypatch, capsys):
     loaded = ensemble.loaded
     monkeypatch.setattr(ensemble, "tasks", lambda: {"a9a": ABSENT, "covtype-2": ABSENT})
     monkeypatch.setattr(ensemble, "loaded", lambda name, rows: loaded(name, min(rows, 120)))
-    assert ensemble.main(argparse.Namespace(threads=1, only=None)) == 0
+    assert parts.show(argparse.Namespace(threads=1, only=None), ensemble.PARTS) == 0
     said = capsys.readouterr().out
     for part in ensemble.PARTS:
         assert f"### {part}" in said

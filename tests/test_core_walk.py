@@ -20,7 +20,10 @@ STILL, NO_WAY = 1e-13, 1e-13
 def random_state(rng: np.random.Generator, rows: int, layers: int, groups: int) -> State:
     """A state with ties, boxes without width, and variables that have arrived already."""
     n = rows * layers
-    coarse = lambda size: np.round(rng.normal(size=size), 1)  # noqa: E731
+
+    def coarse(size: int) -> np.ndarray:
+        return np.round(rng.normal(size=size), 1)
+
     lower = -np.abs(coarse(n)) * rng.integers(0, 2, n)
     upper = lower + np.abs(coarse(n)) * rng.integers(0, 2, n)
     place = rng.integers(0, 3, n).astype(np.int8)
