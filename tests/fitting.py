@@ -85,6 +85,16 @@ class Solved(NamedTuple):
     engine: WorkingSetEngine
 
 
+def checker(gram: Gram, dual: duals.Dual, tol: float) -> Callable[[np.ndarray], Check]:
+    """What an engine asks for the violation over all rows; the gap is not asked for."""
+
+    def check(beta: np.ndarray) -> Check:
+        found = examine(gram, dual, beta)
+        return Check(found.violation, found.score, found.exact, found.next_violation(tol, None))
+
+    return check
+
+
 def solve_dual(
     X: Any,
     dual: duals.Dual,
@@ -106,15 +116,11 @@ def solve_dual(
     rows = as_rows(X, centred=kernel.translation_invariant)
     gram = Gram(kernel, rows, threads=threads)
 
-    def check(beta: np.ndarray) -> Check:
-        found = examine(Gram(kernel, rows, threads=threads), dual, beta)
-        return Check(found.violation, found.score, found.exact)
-
     engine = WorkingSetEngine(
         Fleet.of(gram, dual, threads=threads, parts=parts, runner=runner),
         strategy,
         tol=tol,
-        check=check if checked else None,
+        check=checker(Gram(kernel, rows, threads=threads), dual, tol) if checked else None,
         budget=Budget(max_time),
         capacity=capacity,
         observer=lambda record: None,

@@ -13,8 +13,7 @@ from conftest import TOL
 from fitting import build_dual, in_reference_terms
 from problems import random_feasible
 from reference.duals import MODELS
-from widestreet import certificate
-from widestreet.certificate import examine, scores_that_matter
+from widestreet.certificate import examine, scores_that_matter, screening
 from widestreet.datasets import checkerboard, friedman, twonorm
 from widestreet.duals import c_svc, eps_svr
 from widestreet.gram import Gram
@@ -25,7 +24,7 @@ from widestreet.rows import as_rows
 @pytest.fixture
 def small(monkeypatch):
     """Problems of any size are large enough."""
-    monkeypatch.setattr(certificate, "_LARGE", 0)
+    monkeypatch.setattr(screening, "_LARGE", 0)
 
 
 def assert_same(found, whole) -> None:
@@ -40,7 +39,7 @@ def assert_same(found, whole) -> None:
 
 def both(gram, dual, beta, place=None):
     """The examination that spares float64, and the one that does not."""
-    score, exact = scores_that_matter(gram, dual, beta, place)
+    score, exact, _ = scores_that_matter(gram, dual, beta, place)
     return examine(gram, dual, beta, place, score, exact), examine(gram, dual, beta, place)
 
 
@@ -99,7 +98,7 @@ def test_features_of_any_size_are_certified_honestly(scale, small):
 def test_a_group_without_exact_rows_leaves_everything_in_doubt(rng):
     X = rng.normal(size=(6, 2))
     dual = build_dual("nu_svc", np.array([1.0, -1, 1, -1, 1, -1]), C=1.0)
-    found = certificate._Scores(Gram(RBF(1.0), as_rows(X)), dual, np.zeros((1, 6)), None)
+    found = screening._Scores(Gram(RBF(1.0), as_rows(X)), dual, np.zeros((1, 6)), None)
     found.settle(np.array([0]))
     assert found.doubtful(np.arange(1, 6)).all()
 
@@ -117,7 +116,7 @@ def test_no_bound_is_claimed_for_other_kernels(kernel, rng, small):
     gram = Gram(kernel, as_rows(X))
     assert gram.rough_scan(np.arange(60), np.arange(60), np.ones(60)) is None
     dual = c_svc(np.where(X[:, 0] > 0, 1.0, -1.0), 1.0)
-    _, exact = scores_that_matter(gram, dual, random_feasible(in_reference_terms(dual), rng))
+    _, exact, _ = scores_that_matter(gram, dual, random_feasible(in_reference_terms(dual), rng))
     assert exact.all()
 
 
@@ -139,8 +138,8 @@ def test_figures_of_any_point_are_the_same(model, seed, part):
         beta[:, idle] = 0.0
         beta = dual.nearest(beta)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(certificate, "_LARGE", 0)
-        patch.setattr(certificate, "_MANY", 2.0)
+        patch.setattr(screening, "_LARGE", 0)
+        patch.setattr(screening, "_MANY", 2.0)
         assert_same(*both(gram, dual, beta))
 
 

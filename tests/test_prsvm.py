@@ -10,14 +10,12 @@ import pytest
 
 import widestreet as ws
 from conftest import TOL
-from fitting import coefficients, solve_dual
+from fitting import checker, coefficients, solve_dual
 from reference import prsvm, restricted
 from sampled import EPSILON, KERNELS, MODELS, SLIGHT, TIGHT, C, Case, case, easy
 from widestreet.budget import Budget
-from widestreet.certificate import examine
 from widestreet.duals import select
 from widestreet.engines.sites import SitesEngine
-from widestreet.engines.working_set import Check
 from widestreet.fleet import Fleet
 from widestreet.gram import Gram
 from widestreet.rows import as_rows
@@ -51,10 +49,6 @@ def watch(
         found = solve_dual(problem.X[rows], part, SMO(), kernel=kernel, tol=TIGHT, checked=False)
         return found.solution
 
-    def check(beta):
-        found = examine(gram, problem.dual, beta)
-        return Check(found.violation, found.score, found.exact)
-
     def observe(record):
         seen.append(Seen(samples.copy(), record, engine.multiset.level.copy()))
         samples.clear()
@@ -64,7 +58,7 @@ def watch(
         plan,
         solve,
         tol=TIGHT,
-        check=check,
+        check=checker(gram, problem.dual, TIGHT),
         budget=Budget(60.0),
         observer=observe,
         rng=np.random.default_rng(seed),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conftest import TOL
-from fitting import build_dual, in_reference_terms
+from fitting import build_dual, checker, in_reference_terms
 from problems import random_feasible, toy_model
 from reference import kkt
 from reference.duals import MODELS
@@ -16,7 +16,7 @@ from reference.qp import solve_qp
 from widestreet import kernels
 from widestreet.budget import Budget
 from widestreet.certificate import examine
-from widestreet.engines.working_set import Check, WorkingSetEngine
+from widestreet.engines.working_set import WorkingSetEngine
 from widestreet.estimators.training import Problem
 from widestreet.fleet import Fleet
 from widestreet.gram import Gram
@@ -35,10 +35,7 @@ class Bench:
         self.gram = Gram(kernel or kernels.RBF(0.5), as_rows(self.problem.X))
 
     def engine(self, strategy=TINY, *, checked=True, budget=None, capacity=1 << 20, **options):
-        def check(beta):
-            found = examine(self.gram, self.dual, beta)
-            return Check(found.violation, found.score, found.exact)
-
+        check = checker(self.gram, self.dual, TOL.violation)
         return WorkingSetEngine(
             Fleet.of(self.gram, self.dual),
             strategy,

@@ -20,6 +20,7 @@ from widestreet import _core
 from widestreet.arrays import Floats, Ints, Real
 from widestreet.backends.blocks import BlockBackend
 from widestreet.backends.native import NativeBackend
+from widestreet.backends.rounding import sum_error
 from widestreet.kernels import Callable, Kernel, Precomputed
 from widestreet.rows import KernelRows, Rows
 
@@ -118,6 +119,31 @@ class Gram:
         sums, sizes = self.scan(I, J, np.stack([coef, np.abs(coef)]), dtype=np.float32)
         tiny = float(np.finfo(np.float32).tiny)  # below, values and products lose digits
         return sums, 1.01 * part * sizes + tiny * float((np.abs(coef) + 1.0).sum())
+
+    def score_error(self, terms: Floats | int, size: Floats | float, net: Floats | float) -> Floats:
+        """Bound the error of float64 sums over kernel values, whatever the row.
+
+        For kernels that come as blocks the bound holds for values computed so far.
+
+        Parameters
+        ----------
+        terms, size, net : ndarray
+            Number, sum of the sizes, and sum of the coefficients of each sum.
+        """
+        return self._backend.score_error(np.asarray(terms), np.asarray(size), np.asarray(net))
+
+    def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats:
+        """Bound the error of `scan` in float64 row by row, tighter than `score_error`."""
+        found = self._backend.score_errors(I, J, coef)
+        if found is not None:
+            return found
+        size = np.abs(coef)
+        crude = self.score_error(len(coef), float(size.sum()), float(coef.sum()))
+        relative = self._backend.relative_error
+        if relative is None:
+            return np.full(self.left.shape[0] if I is None else len(I), float(crude))
+        part = relative + float(sum_error(len(coef)))
+        return np.minimum(1.01 * part * self.scan(I, J, size), crude)
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows] | None:

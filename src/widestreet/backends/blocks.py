@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from widestreet.arrays import Floats, Ints, Real
+from widestreet.backends.rounding import UNIT
 from widestreet.kernels import Callable, Precomputed
 from widestreet.rows import KernelRows, Rows
 
@@ -16,9 +17,15 @@ _BLOCK_VALUES = 1 << 22  # kernel values asked for at a time
 _DIAG_BLOCK = 32
 
 
-@dataclass(frozen=True)
+@dataclass
 class BlockBackend:
-    """Evaluates a kernel that exists as blocks only."""
+    """Evaluates a kernel that exists as blocks only.
+
+    Attributes
+    ----------
+    largest : float
+        The largest |K| that was computed so far.
+    """
 
     kernel: Precomputed | Callable
     left: Rows
@@ -27,15 +34,21 @@ class BlockBackend:
     fits_float32: bool = False  # values come in float64 and may be of any size
     float32_error: None = None
     native: None = None  # the core cannot compute values by itself
+    relative_error: None = None
+    largest: float = 0.0
 
     def _block(self, I: Ints | slice, J: Ints | slice) -> Real:
+        """K[I, J]. Sets: largest."""
         if isinstance(self.left, KernelRows):
             assert isinstance(self.right, KernelRows)
             every = np.arange(self.left.shape[0])
             found: Real = self.left.values[np.ix_(every[I], self.right.column[J])]
-            return found
-        assert isinstance(self.kernel, Callable)
-        return _checked(self.kernel, self.left.data[I], self.right.data[J])
+        else:
+            assert isinstance(self.kernel, Callable)
+            found = _checked(self.kernel, self.left.data[I], self.right.data[J])
+        if found.size:
+            self.largest = max(self.largest, float(found.max()), -float(found.min()))
+        return found
 
     def _chunks(self, I: Ints | None, width: int) -> list[tuple[slice, Ints | slice]]:
         """Pieces of the left list with their place in it."""
@@ -52,8 +65,28 @@ class BlockBackend:
     ) -> None:
         """Add K[I, J] @ coef to `out`, row by row of both. Sets: out."""
         columns = slice(None) if J is None else J
+        terms = _terms_at_once(coef.shape[1])
         for place, part in self._chunks(I, coef.shape[1]):
-            out[:, place] += coef @ self._block(part, columns).T
+            K = self._block(part, columns)
+            for a in range(0, K.shape[1], terms):
+                out[:, place] += coef[:, a : a + terms] @ K[:, a : a + terms].T
+
+    def score_error(self, terms: Floats, size: Floats, net: Floats) -> Floats:
+        """Bound the error of sums of `terms` values computed so far; the values count as exact.
+
+        Parameters
+        ----------
+        terms, size, net : ndarray
+            Number, sum of the sizes, and sum of the coefficients of each sum.
+        """
+        return np.asarray(_sum_error(terms) * self.largest * size)
+
+    def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats:
+        """Bound the error of a scan row by row, tighter than `score_error`."""
+        error = np.zeros(self.left.shape[0] if I is None else len(I))
+        for place, part in self._chunks(I, len(coef)):
+            error[place] = np.abs(self._block(part, J)) @ np.abs(coef)
+        return np.asarray(_sum_error(np.asarray(len(coef))) * error)
 
     def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
         """Write K[I, J] into the rows `out_rows` of `out`. Sets: out."""
@@ -74,6 +107,22 @@ class BlockBackend:
             rows = self.left.data[index[a : a + _DIAG_BLOCK]]
             out[a : a + _DIAG_BLOCK] = np.diagonal(_checked(self.kernel, rows, rows))
         return out
+
+
+def _terms_at_once(terms: int) -> int:
+    """Return how many terms of a sum are added up by BLAS, in whatever order.
+
+    Sums of about the root of their number, added up in turn, have the smallest bound.
+    """
+    return max(16, int(np.sqrt(terms)))
+
+
+def _sum_error(terms: Floats) -> Floats:
+    """Bound the error of such sums, relative to the sum of the sizes of their terms."""
+    at_once = np.maximum(16.0, np.sqrt(terms) + 1.0)
+    return np.asarray(
+        (np.minimum(at_once, terms) + terms / np.maximum(16.0, np.sqrt(terms) - 1.0) + 3) * UNIT
+    )
 
 
 def _checked(kernel: Callable, X: Any, S: Any) -> Floats:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from widestreet import _core
 from widestreet.arrays import Floats, Ints, Real
+from widestreet.backends import rounding
 from widestreet.kernels import RBF, Laplacian, Linear, NativeKernel, Poly, Sigmoid
 from widestreet.rows import CsrRows, Vectors
 
@@ -20,20 +19,9 @@ _FLOAT32_MAX = 1e30  # kernel values that may be added up and multiplied in floa
 _LEAST_GAMMA, _LARGEST_GAMMA = 1e-37, 1e37  # factors that float32 holds with all its digits
 
 
-_SMALL = 0.1  # errors of an exponent up to which that of the power is nearly linear
 _INVERTED_BELOW = 0.03  # density under which the core meets rows entry by entry
 _FEW_ROWS = 64  # that are not worth putting in order
 _NARROW = 512  # columns, likewise
-
-_DIAG_ROWS = 1 << 14  # rows whose norms are computed at a time
-
-
-def _squares(values: Any) -> Floats:
-    """|x|^2 of each row."""
-    if sparse.issparse(values):
-        wide = values.astype(np.float64)
-        return np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", values, values, dtype=np.float64))
 
 
 def _native_kernel(kernel: NativeKernel, far: bool) -> _core.Kernel:
@@ -120,19 +108,72 @@ class NativeBackend:
     def float32_error(self) -> float | None:
         """Bound on the error of a float32 scan, in parts of sum |coef| K; None if there is none.
 
-        With u = 2^-24 and S = (|x|^2 + |s|^2) gamma log2(e), the exponent is a sum of d products
-        and two squares of at most 2 S in all. Their values are off by 4 u each (rounded features
-        and factors), adding them up costs (d + 4) u: (2 d + 16) u S together. The exponential adds
-        the error stated in core/simd.hpp, rounded coefficients and sums of 8 terms 18 u.
+        Rounded coefficients and sums of eight terms add 18 units to the error of the values.
         """
         if not isinstance(self.kernel, RBF) or self._far or not self.fits_float32:
             return None
-        unit = 2.0**-24
-        size = 2.0 * self._longest * self.kernel.gamma * np.log2(np.e)
-        exponent = (2 * self.left.shape[1] + 16) * unit * size
-        if exponent > _SMALL:
+        error = rounding.rbf_error(
+            self.kernel.gamma,
+            square=self._longest,
+            features=self.left.shape[1],
+            unit=rounding.UNIT_FLOAT32,
+            power=rounding.EXPONENTIAL_FLOAT32,
+        )
+        return error + 18 * rounding.UNIT_FLOAT32 if np.isfinite(error) else None
+
+    @cached_property
+    def _value_bound(self) -> rounding.ValueBound:
+        return rounding.value_error(
+            self.kernel, far=self._far, square=self._longest, features=self.left.shape[1]
+        )
+
+    def score_error(self, terms: Floats, size: Floats, net: Floats) -> Floats:
+        """Bound the error of float64 sums of `terms` values, whatever the row.
+
+        Parameters
+        ----------
+        terms, size, net : ndarray
+            Number, sum of the sizes, and sum of the coefficients of each sum.
+        """
+        bound = self._value_bound
+        sums = rounding.sum_error(terms)
+        error = size * (bound.absolute + (bound.relative + sums) * bound.largest)
+        return np.asarray(error + np.abs(net) * self._off_centre)
+
+    @property
+    def _off_centre(self) -> float:
+        """Change of a score by the centre of a linear kernel, for coefficients that sum to one."""
+        centre = getattr(self.left, "centre", None)
+        if centre is None or not isinstance(self.kernel, Linear):
+            return 0.0
+        return float(np.linalg.norm(centre) * np.sqrt(self._longest))
+
+    def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats | None:
+        """Bound the error of a float64 scan row by row, tighter than `score_error`.
+
+        None where no tighter bound is known without kernel values.
+        """
+        kernel, size, sums = self.kernel, np.abs(coef), float(rounding.sum_error(len(coef)))
+        if not isinstance(kernel, Linear | Poly | Sigmoid):
             return None
-        return float(1.1 * np.log(2) * exponent + 2.3e-7 + 18 * unit)
+        d = self.left.shape[1]
+        norm, other = np.sqrt(self.left.squares(I)), np.sqrt(self.right.squares(J))
+        largest = rounding.power_sums(kernel, norm, other, size)
+        unit = rounding.UNIT
+        match kernel:
+            case Linear():
+                off_centre = abs(float(coef.sum())) * self._off_centre
+                error = ((d + 4) * unit + sums) * largest + off_centre
+            case Poly():
+                error = (kernel.degree * (d + 6) * unit + sums) * largest
+            case Sigmoid():
+                error = (d + 6) * unit * largest + (8 * unit + sums) * size.sum()
+        return np.asarray(error)
+
+    @property
+    def relative_error(self) -> float | None:
+        """Error of a float64 value relative to itself; None where it is not bounded that way."""
+        return None if self._value_bound.absolute else self._value_bound.relative
 
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
@@ -168,10 +209,7 @@ class NativeBackend:
         count = self.left.shape[0] if I is None else len(I)
         if isinstance(self.kernel, RBF | Laplacian):
             return np.ones(count)
-        square = np.empty(count)
-        for a in range(0, count, _DIAG_ROWS):
-            part = slice(a, a + _DIAG_ROWS)
-            square[part] = _squares(self.left.data[part if I is None else I[part]])
+        square = self.left.squares(I)
         match self.kernel:
             case Poly(gamma, coef0, degree):
                 return np.asarray((gamma * square + coef0) ** degree)

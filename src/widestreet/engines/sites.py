@@ -185,7 +185,7 @@ class SitesEngine:
         """Whether the check agrees that the best is the optimum."""
         if self.check is None:
             return True
-        return self.check(self.best.dense(self.fleet.rows)).violation <= self.tol
+        return self.check(self.best.dense(self.fleet.rows)).next_violation is None
 
     # -- the steps -------------------------------------------------------------------------------
 

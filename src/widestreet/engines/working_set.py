@@ -56,11 +56,23 @@ _PATIENCE = 3  # exact looks without progress before the engine gives up
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """An independent look at a point: its violation over all rows, scores, and which are exact."""
+    """An independent examination of a point.
+
+    Attributes
+    ----------
+    violation : float
+        Over all rows.
+    score : ndarray of shape (n,)
+    exact : ndarray of bool, shape (n,)
+        Which scores are in float64.
+    next_violation : float or None
+        The violation to aim at next; None when the point is as good as it has to be.
+    """
 
     violation: float
     score: Floats
     exact: Bools
+    next_violation: float | None
 
 
 class WorkingSetEngine:
@@ -194,9 +206,10 @@ class WorkingSetEngine:
                     return "stalled"
                 continue
             verdict = self._consult(self.check)
-            if verdict.violation <= self.tol:
+            if verdict.next_violation is None:
                 return "optimal"
-            log.debug("check: violation %.3g above tol %.3g", verdict.violation, self.tol)
+            self.tol = min(self.tol, verdict.next_violation)
+            log.debug("check: violation %.3g, %.3g wanted", verdict.violation, self.tol)
             failures = 0 if verdict.violation < 0.5 * best_check else failures + 1
             best_check = min(best_check, verdict.violation)
             if failures >= (1 if self._tired else _PATIENCE):
@@ -331,8 +344,15 @@ class WorkingSetEngine:
         change, moved = now - beta, work.score[work.present] - score
         coef = change.sum(axis=0)
         length = float(np.sqrt(max(0.0, coef @ moved)))
-        self._linear += float((work.target[:, work.present] * change).sum())
-        self._norm += float(coef @ (2.0 * score + moved))
+        linear = float((work.target[:, work.present] * change).sum())
+        norm = float(coef @ (2.0 * score + moved))
+        if linear - 0.5 * norm < -_NO_GAIN * abs(self._linear - 0.5 * self._norm):
+            log.debug("rounding made the objective fall by %.3g: undone", 0.5 * norm - linear)
+            work.beta[:, work.present], work.score[work.present] = beta, score
+            self._tired = True
+            return
+        self._linear += linear
+        self._norm += norm
         self.fleet.store(ids, now)
         inside = work.coef() != 0
         outside = ~np.isin(model.ids, ids)

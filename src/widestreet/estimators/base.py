@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable as Function
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +20,7 @@ from widestreet.certificate import Certificate
 from widestreet.duals import Dual
 from widestreet.estimators import checks
 from widestreet.estimators.callbacks import FRAMES, CallbackSupport, RoundReporter
+from widestreet.estimators.one_vs_one import sums_of_pairs
 from widestreet.estimators.training import (
     SUCCESS,
     Problem,
@@ -73,6 +74,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
     gamma: float | str
     coef0: float
     tol: float
+    gap_tol: float | None
     shrinking: bool
     cache_size: float | None
     verbose: int | bool
@@ -85,6 +87,9 @@ class KernelMachine(CallbackSupport, BaseEstimator):
     device: str
     on_interrupt: str
     warm_start: bool
+
+    # Then the centre of a linear kernel changes the scores of all rows by the same constant.
+    _coefficients_sum_to_zero: ClassVar[bool] = True
 
     # What a fit sets.
     support_: Ints
@@ -122,6 +127,9 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             max_time = checks.require_real("max_time", max_time, above=0.0)
         if self.max_iter != -1:
             checks.require_integer("max_iter", self.max_iter, least=1, none="-1 (no limit)")
+        gap_tol = self.gap_tol
+        if gap_tol is not None:
+            gap_tol = checks.require_real("gap_tol", gap_tol, above=0.0)
         memory = self.max_memory
         if self.cache_size is not None:
             cache = 1e6 * checks.require_real("cache_size", self.cache_size, above=0.0)
@@ -129,6 +137,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         return Settings(
             strategy=checks.resolve_strategy(self.strategy),
             tol=checks.require_real("tol", self.tol, above=0.0),
+            gap_tol=gap_tol,
             max_steps=int(self.max_iter),
             max_time=max_time,
             max_memory=parse_memory(memory),
@@ -201,7 +210,10 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         if isinstance(kernel, Precomputed):
             rows: Rows = KernelRows(X, np.arange(X.shape[0]))
             return Prepared(kernel, rows, without_empty(box), box, seen)
-        vectors = as_rows(X, centred=kernel.translation_invariant)
+        centred = kernel.translation_invariant or (
+            isinstance(kernel, Linear) and self._coefficients_sum_to_zero
+        )
+        vectors = as_rows(X, centred=centred)
         merged = merge_duplicates(vectors, np.asarray(label, dtype=np.float64), box, threads)
         return Prepared(kernel, vectors, merged, box, seen)
 
@@ -258,6 +270,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             support,
             [trained],
             scale,
+            [int(np.count_nonzero(prepared.box))],
             n_support_=np.array([len(support)], dtype=np.int32),
             n_iter_=trained.solution.pair_steps,
             **read(trained.bias),
@@ -270,15 +283,22 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         support: Ints,
         trained: list[Trained],
         scale: float,
+        n_rows: list[int],
         **more: Any,
     ) -> None:
         """Make the result of training the model, with `more` attributes of its kind.
+
+        `n_rows` are the rows of each problem before equal ones were merged.
 
         Nothing is set before training has succeeded, so that a failed refit leaves the old model.
 
         Sets: all that ends in an underscore.
         """
-        rows, certificates = prepared.rows, [one.certificate for one in trained]
+        rows = prepared.rows
+        certificates = [
+            replace(one.certificate, n_rows=n if one.certificate.n_rows else 0)
+            for one, n in zip(trained, n_rows, strict=True)
+        ]
         lines: Any = np.ascontiguousarray(coef[:, support])
         if isinstance(rows, CsrRows) and not isinstance(prepared.kernel, Callable):
             lines = sparse.csr_matrix(lines)
@@ -298,6 +318,14 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             "fit_status_": int(worst(certificates).status not in SUCCESS),
             "shape_fit_": rows.shape,
         }
+        more["intercept_"] = uncentred_intercept(
+            prepared.kernel,
+            fitted["_centre"],
+            more["intercept_"],
+            coef[:, support],
+            fitted["support_vectors_"],
+            more["n_support_"],
+        )
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(fitted | prepared.seen | more)  # at once: no interrupt comes between
 
@@ -341,7 +369,9 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         else:
             # Sparse rows have no centre: then neither do the vectors.
             centre = None if sparse.issparse(X) else self._centre
-            left, right = as_rows(X, centre=centre), as_rows(vectors, centre=centre)
+            linear = isinstance(self._kernel, Linear)  # its intercept is that of rows as they are
+            left = as_rows(X, centre=None if linear else centre)
+            right = as_rows(vectors, centre=centre)
         return Gram(self._kernel, left, right, threads=resolve_threads(self.n_jobs))
 
     def _scores(self, X: Any, bounds: Ints | None = None) -> list[Floats]:
@@ -377,6 +407,41 @@ class KernelMachine(CallbackSupport, BaseEstimator):
 
     def _linear_coef(self) -> Any:
         return self.dual_coef_ @ self.support_vectors_
+
+
+def uncentred_intercept(
+    kernel: Kernel,
+    centre: Floats | None,
+    intercept: Floats,
+    coef: Floats,
+    vectors: Any,
+    n_support: Ints,
+) -> Floats:
+    """Return the intercept for rows as they are, of a linear kernel on rows less a centre.
+
+    With w the sum of coefficients times vectors, w.(x - centre) + b = w.x + (b - w.centre).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    centre : ndarray or None
+    intercept : ndarray of shape (pairs,)
+        Those for centred rows.
+    coef : ndarray of shape (lines, n)
+        Lines of `dual_coef_`.
+    vectors : ndarray of shape (n, features)
+        Support vectors.
+    n_support : ndarray
+        Support vectors of each class.
+    """
+    if not isinstance(kernel, Linear) or centre is None:
+        return intercept
+    terms = coef * ((vectors - centre) @ centre)
+    if len(terms) == 1:
+        return np.asarray(intercept - terms.sum(axis=1))
+    ends = np.cumsum(n_support)[:-1]
+    sums = np.array([part.sum(axis=1) for part in np.split(terms, ends, axis=1)])
+    return np.asarray(intercept - sums_of_pairs(sums))
 
 
 def dense_coef(coef: Any) -> Floats:

@@ -24,6 +24,7 @@ from widestreet.estimators.one_vs_one import (
     most_votes,
     one_vs_rest,
     pairs,
+    sums_of_pairs,
 )
 from widestreet.estimators.training import SUCCESS, Settings, Trained
 from widestreet.estimators.watch import Watch
@@ -166,12 +167,14 @@ class Classifier(ClassifierMixin, KernelMachine):
         coef = lines / _by_class(rho, k)[:, code]
         support = np.flatnonzero(coef.any(axis=0))
         support = support[np.argsort(code[support], kind="stable")]
+        there = np.bincount(code, prepared.box > 0, minlength=k).astype(np.int64).tolist()
         self._adopt(
             prepared,
             coef,
             support,
             trained,
             scale,
+            [there[i] + there[j] for i, j in pairs(k)],
             _rho=rho,
             classes_=classes,
             class_weight_=class_weight,
@@ -257,9 +260,7 @@ class Classifier(ClassifierMixin, KernelMachine):
             two: Floats = self._scores(X)[0].T + self.intercept_
             return two
         parts = self._scores(X, np.cumsum(self.n_support_[:-1]))
-        sums = np.array(parts)  # class, line, row
-        i, j = both_of_pairs(len(self.classes_))
-        decision: Floats = (sums[i, j - 1] + sums[j, i]).T + self.intercept_
+        decision: Floats = sums_of_pairs(np.array(parts)).T + self.intercept_
         return decision
 
     def _linear_coef(self) -> Any:

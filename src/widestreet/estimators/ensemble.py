@@ -157,6 +157,8 @@ class EnsembleSVC(Classifier):
     trace_left_: Floats
     _stages: _Stages | None
 
+    _coefficients_sum_to_zero = False
+
     def __init__(
         self,
         *,
@@ -219,6 +221,7 @@ class EnsembleSVC(Classifier):
         return Settings(
             strategy=Auto(),
             tol=0.0,  # it does not end by a violation
+            gap_tol=None,
             max_steps=int(self.max_iter),
             max_time=max_time,
             max_memory=parse_memory(self.max_memory),

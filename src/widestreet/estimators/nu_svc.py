@@ -36,6 +36,9 @@ default="rbf"
         Whether rows may be skipped that provably cannot have become violators.
     tol : float, default=1e-3
         Violation of the optimality conditions to reach over all rows.
+    gap_tol : float or None, default=0.01
+        Duality gap to reach, relative to the objective: no model can be better by more than this
+        part. None ends a fit by `tol` alone.
     cache_size : float, default=None
         Megabytes; used as `max_memory` where that is not given.
     class_weight : dict or "balanced", default=None
@@ -125,6 +128,7 @@ default="rbf"
         coef0: float = 0.0,
         shrinking: bool = True,
         tol: float = 1e-3,
+        gap_tol: float | None = 0.01,
         cache_size: float | None = None,
         class_weight: Any = None,
         verbose: int | bool = False,
@@ -147,6 +151,7 @@ default="rbf"
         self.coef0 = coef0
         self.shrinking = shrinking
         self.tol = tol
+        self.gap_tol = gap_tol
         self.cache_size = cache_size
         self.class_weight = class_weight
         self.verbose = verbose

@@ -40,6 +40,9 @@ default="rbf"
         Whether rows may be skipped that provably cannot have become violators.
     tol : float, default=1e-3
         Violation of the optimality conditions to reach over all rows, in units of y.
+    gap_tol : float or None, default=0.01
+        Duality gap to reach, relative to the objective: no model can be better by more than this
+        part. None ends a fit by `tol` alone.
     cache_size : float, default=None
         Megabytes; used as `max_memory` where that is not given.
     verbose : int or bool, default=False
@@ -119,6 +122,7 @@ default="rbf"
         coef0: float = 0.0,
         shrinking: bool = True,
         tol: float = 1e-3,
+        gap_tol: float | None = 0.01,
         cache_size: float | None = None,
         verbose: int | bool = False,
         max_iter: int = -1,
@@ -139,6 +143,7 @@ default="rbf"
         self.coef0 = coef0
         self.shrinking = shrinking
         self.tol = tol
+        self.gap_tol = gap_tol
         self.cache_size = cache_size
         self.verbose = verbose
         self.max_iter = max_iter

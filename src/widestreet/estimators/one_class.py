@@ -37,6 +37,9 @@ default="rbf"
         Constant in the polynomial and the sigmoid kernel.
     tol : float, default=1e-3
         Violation of the optimality conditions to reach over all rows.
+    gap_tol : float or None, default=0.01
+        Duality gap to reach, relative to the objective: no model can be better by more than this
+        part. None ends a fit by `tol` alone.
     nu : float, default=0.5
         Above 0 and at most 1.
     shrinking : bool, default=True
@@ -108,6 +111,8 @@ default="rbf"
 
     offset_: Floats
 
+    _coefficients_sum_to_zero = False
+
     def __init__(
         self,
         *,
@@ -116,6 +121,7 @@ default="rbf"
         gamma: float | str = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
+        gap_tol: float | None = 0.01,
         nu: float = 0.5,
         shrinking: bool = True,
         cache_size: float | None = None,
@@ -135,6 +141,7 @@ default="rbf"
         self.gamma = gamma
         self.coef0 = coef0
         self.tol = tol
+        self.gap_tol = gap_tol
         self.nu = nu
         self.shrinking = shrinking
         self.cache_size = cache_size

@@ -365,26 +365,26 @@ class _Fit:
 
     def certified(self, solutions: list[Solution]) -> list[Trained]:
         """Examine all pairs at once; those that fail go on from where they are."""
-        tol = self.settings.tol
+        tol, gap_tol = self.settings.tol, self.settings.gap_tol
         if self.budget.stopped and self._proof > ANSWER_WITHIN:
-            return [uncertified(solution, tol) for solution in solutions]
+            return [uncertified(solution, tol, gap_tol) for solution in solutions]
         self.budget.stopped = False  # what is still to come is short
         try:
             return self._examined(solutions)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
                 solutions = [replace(s, status="interrupted") for s in solutions]
-            return [uncertified(solution, tol) for solution in solutions]
+            return [uncertified(solution, tol, gap_tol) for solution in solutions]
 
     def _examined(self, solutions: list[Solution]) -> list[Trained]:
-        tol, machines = self.settings.tol, self.machines
+        tol, gap_tol, machines = self.settings.tol, self.settings.gap_tol, self.machines
         gram = self.gram.twin(self.budget.look_at_end)
         betas = [solution.beta for solution in solutions]
         scores = machines.scores(gram, [beta[0] for beta in betas], self.helpers)
         duals = [problem.dual for problem in machines.problems]
-        seen = examine_all(duals, betas, scores, convex=gram.kernel.positive)
+        seen = examine_all(gram, duals, betas, scores)
         found = [
-            Trained(solution, one.bias, one.certificate(solution.status, tol))
+            Trained(solution, one.bias, one.certificate(solution.status, tol, gap_tol))
             for solution, one in zip(solutions, seen, strict=True)
         ]
         unfinished = [p for p, one in enumerate(found) if _may_go_on(one)]
@@ -406,10 +406,10 @@ class _Fit:
                 return trained
         budget = Budget(seconds, steps if steps < 0 else max(0, steps - solution.pair_steps))
         problem = self.machines.problems[p].starting_at(solution.beta)
-        examiner = Examiner(self.gram, problem, budget)
+        examiner = Examiner(self.gram, problem, budget, self.settings)
         solver = replace(self._solver(p, lambda record: None, budget), check=examiner.check)
         more = labelled(solver.by_rounds(problem, solver.observe), p)
-        return examiner.certified(continued(solution, more), self.settings.tol)
+        return examiner.certified(continued(solution, more))
 
 
 def _may_go_on(trained: Trained) -> bool:
@@ -427,6 +427,19 @@ def labelled(solution: Solution, problem: int) -> Solution:
 
 
 # -- votes -----------------------------------------------------------------------------------------
+
+
+def sums_of_pairs(sums: Floats) -> Floats:
+    """Add up what the two classes of each pair contribute to a decision value.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (classes, lines, ...)
+        Sums of each line of `dual_coef_` over the support vectors of each class.
+    """
+    i, j = both_of_pairs(len(sums))
+    found: Floats = sums[i, j - 1] + sums[j, i]
+    return found
 
 
 def count_votes(won: Bools, classes: int) -> Ints:

@@ -32,6 +32,9 @@ default="rbf"
         Constant in the polynomial and the sigmoid kernel.
     tol : float, default=1e-3
         Violation of the optimality conditions to reach over all rows, in units of y.
+    gap_tol : float or None, default=0.01
+        Duality gap to reach, relative to the objective: no model can be better by more than this
+        part. None ends a fit by `tol` alone.
     C : float, default=1.0
         Price of a residual beyond epsilon.
     epsilon : float, default=0.1
@@ -110,6 +113,7 @@ default="rbf"
         gamma: float | str = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
+        gap_tol: float | None = 0.01,
         C: float = 1.0,
         epsilon: float = 0.1,
         shrinking: bool = True,
@@ -130,6 +134,7 @@ default="rbf"
         self.gamma = gamma
         self.coef0 = coef0
         self.tol = tol
+        self.gap_tol = gap_tol
         self.C = C
         self.epsilon = epsilon
         self.shrinking = shrinking

@@ -14,6 +14,7 @@ from widestreet.budget import Budget, OutOfBudget
 from widestreet.certificate import (
     Certificate,
     Examination,
+    disagrees,
     examine,
     scores_that_matter,
     unexamined,
@@ -36,6 +37,7 @@ SUCCESS = ("optimal", "approximate")  # statuses that are what was asked for
 _LEAST_TILE = 256  # rows of the smallest working set worth having
 _PANEL_BYTES = 1 << 26  # scratch of a scan
 _ROWS_PER_THREAD = 1000  # fewer are not worth waking another thread for
+NEAR, FAR = 0.01, 0.1  # relative gaps up to which a model is called close, and usable
 ANSWER_WITHIN = 0.15  # seconds a certificate may take after an interrupt
 
 
@@ -45,6 +47,7 @@ class Settings:
 
     strategy: Strategy | OnSites
     tol: float
+    gap_tol: float | None
     max_steps: int
     max_time: float | None
     max_memory: int
@@ -126,7 +129,7 @@ class Solver:
             done = solution.status == "optimal"
             self.budget.spend(solution.pair_steps, finished=done)
             if done and self.check is not None:
-                done = self.check(solution.beta).violation <= self.settings.tol
+                done = self.check(solution.beta).next_violation is None
         except (OutOfBudget, KeyboardInterrupt) as stop:
             return replace(solution, status=stopped_by(stop))
         if done:
@@ -286,56 +289,85 @@ def train(
     threads = threads_for(problem.dual.rows, settings)
     budget = Budget(settings.max_time, settings.max_steps)
     gram = Gram(kernel, rows, threads=threads)
-    examiner = Examiner(gram, problem, budget)
+    examiner = Examiner(gram, problem, budget, settings)
     rng = settings.rng
     solver = Solver(gram, settings, budget, observe, threads, lambda: rng, examiner.check)
     with limited_blas(1):
-        return examiner.certified(solver.solve(problem), settings.tol)
+        return examiner.certified(solver.solve(problem))
 
 
 class Examiner:
-    """Examines points of one problem for the engine and remembers the last one."""
+    """Examines points of one problem for the engine; remembers the last one and the best one."""
 
-    def __init__(self, gram: Gram, problem: Problem, budget: Budget) -> None:
+    def __init__(self, gram: Gram, problem: Problem, budget: Budget, settings: Settings) -> None:
         self.gram, self.problem = gram.twin(budget.look_at_end), problem
-        self._beta: Floats | None = None
-        self._last: Examination | None = None
+        self.tol, self.gap_tol = settings.tol, settings.gap_tol
+        self._last: tuple[Floats, Examination] | None = None
+        self._best: tuple[Floats, Examination] | None = None
 
     def examine(self, beta: Floats) -> Examination:
-        """Everything about a point."""
-        if self._last is None or self._beta is None or not np.array_equal(beta, self._beta):
-            dual, place = self.problem.dual, self.problem.place
-            score, exact = scores_that_matter(self.gram, dual, beta, place)
-            self._last = examine(self.gram, dual, beta, place, score, exact)
-            self._beta = beta.copy()
-        return self._last
+        """Examine a point over all rows. Sets: last, best."""
+        if self._last is None or not np.array_equal(beta, self._last[0]):
+            self._last = beta.copy(), self._examined(beta)
+        found = self._last[1]
+        if self._best is None or found.dual > self._best[1].dual:
+            self._best = self._last
+        return found
+
+    def _examined(self, beta: Floats) -> Examination:
+        gram, dual, place = self.gram, self.problem.dual, self.problem.place
+        score, exact, error = scores_that_matter(gram, dual, beta, place)
+        found = examine(gram, dual, beta, place, score, exact, self.tol)
+        coef = beta.sum(axis=0)
+        rows, support = np.arange(dual.rows) if place is None else place, np.flatnonzero(coef)
+        if disagrees(gram, rows[support], coef[support], rows, score, error):
+            found = replace(found, rounding=np.inf)
+        return found
 
     def check(self, beta: Floats) -> Check:
-        """What the engine asks for."""
+        """Return what the engine asks for."""
         found = self.examine(beta)
-        return Check(found.violation, found.score, found.exact)
+        aim = found.next_violation(self.tol, self.gap_tol)
+        return Check(found.violation, found.score, found.exact, aim)
 
-    def certified(self, solution: Solution, tol: float) -> Trained:
-        """The solution with its certificate: an empty one if there is no time for another."""
+    def certified(self, solution: Solution) -> Trained:
+        """Return the solution with its certificate: an empty one if there is no time for another.
+
+        A point whose dual objective is below that of zero, or of a point examined before, is
+        replaced by the better one.
+        """
         support = int(solution.beta.any(axis=0).sum())
         cost = 3.0 * self.gram.seconds_per_value * support * self.problem.dual.rows
         if solution.status == "interrupted" and cost > ANSWER_WITHIN:
-            return uncertified(solution, tol)
+            return uncertified(solution, self.tol, self.gap_tol)
         try:
             found = self.examine(solution.beta)
+            if not found.meets(self.tol, self.gap_tol):
+                solution, found = self._best_of(solution, found)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
                 solution = replace(solution, status="interrupted")
-            return uncertified(solution, tol)
+            return uncertified(solution, self.tol, self.gap_tol)
         every = solution.kernel_values + self.gram.kernel_values
-        certificate = found.certificate(solution.status, tol)
+        certificate = found.certificate(solution.status, self.tol, self.gap_tol)
         return Trained(replace(solution, kernel_values=every), found.bias, certificate)
 
+    def _best_of(self, solution: Solution, found: Examination) -> tuple[Solution, Examination]:
+        """Replace a solution by the best point that was examined, zero included."""
+        if not self.problem.dual.total.any() and not found.dual >= 0:
+            self.examine(np.zeros_like(solution.beta))
+        assert self._best is not None
+        beta, best = self._best
+        if not best.dual > found.dual:
+            return solution, found
+        found_again = replace(solution, beta=beta, bias=best.bias, dual_objective=best.dual)
+        return found_again, best
 
-def uncertified(solution: Solution, tol: float) -> Trained:
-    """A solution that nobody had time to examine, whatever the engine says of it."""
+
+def uncertified(solution: Solution, tol: float, gap_tol: float | None) -> Trained:
+    """Return a solution that nobody had time to examine, whatever the engine says of it."""
     status = "time_limit" if solution.status == "optimal" else solution.status
-    certificate = unexamined(status, solution.dual_objective, tol)
+    certificate = unexamined(status, solution.dual_objective, tol, gap_tol)
     return Trained(solution, solution.bias, certificate)
 
 
@@ -371,28 +403,57 @@ def worst(certificates: Sequence[Certificate]) -> Certificate:
 
 
 def advice(certificates: Sequence[Certificate]) -> str | None:
-    """What a user who got these certificates should know and do; None if all is well."""
+    """Return what a user who got these certificates should know and do; None if all is well."""
     certificate = worst(certificates)
     if certificate.status in SUCCESS:
         return None
-    cure = {
-        "time_limit": "raise max_time",
-        "iteration_limit": "raise max_iter or set it to -1",
-        "interrupted": "let it run to the end",
-    }.get(certificate.status, "scale the features, lower C, or accept a larger tol")
     failed = sum(c.status not in SUCCESS for c in certificates)
     where = f" in {failed} of {len(certificates)} pairs of classes" if len(certificates) > 1 else ""
+    stopped = f"training stopped with status {certificate.status!r}{where}"
+    cure = _cure(certificate)
     if certificate.n_rows == 0:
         return (
-            f"training stopped with status {certificate.status!r}{where} and no time was left to "
-            f"certify the model (dual objective {certificate.dual_objective:.6g}). It is usable; "
-            f"to know how good it is, {cure}."
+            f"{stopped} and no time was left to certify the model (dual objective "
+            f"{certificate.dual_objective:.6g}): nothing is known about its quality. To get a "
+            f"certificate, {cure}."
         )
     gap = f"duality gap {certificate.gap:.3g} (relative {certificate.relative_gap:.3g})"
     if isnan(certificate.gap):
         gap = "no duality gap for a kernel that may be indefinite"
     return (
-        f"training stopped with status {certificate.status!r}{where}: violation "
-        f"{certificate.kkt_violation:.3g} (tol={certificate.tol:g}), {gap}. The model is usable; "
-        f"to get nearer to the optimum, {cure}."
+        f"{stopped}: violation {certificate.kkt_violation:.3g} (tol={certificate.tol:g}), {gap}. "
+        f"{_grade(certificate)} To get nearer to the optimum, {cure}."
     )
+
+
+def _cure(certificate: Certificate) -> str:
+    """Return what to do about a fit that is not optimal."""
+    if certificate.inconsistent:
+        return (
+            "set the environment variable WIDESTREET_ISA=portable, and please report this: kernel "
+            "values of the native core disagree with those of NumPy"
+        )
+    if certificate.limited_by_rounding:
+        return (
+            f"scale or centre the features, lower C or accept a larger tol: float64 knows the "
+            f"violation only to within {certificate.rounding:.2g}"
+        )
+    return {
+        "time_limit": "raise max_time",
+        "iteration_limit": "raise max_iter or set it to -1",
+        "interrupted": "let it run to the end",
+    }.get(certificate.status, "scale the features, lower C, or accept a larger tol or gap_tol")
+
+
+def _grade(certificate: Certificate) -> str:
+    """Return how good a model is as far as its gap tells."""
+    gap = certificate.relative_gap
+    if isnan(gap):
+        return "How far the model is from the optimum is not known."
+    if certificate.limited_by_rounding and gap <= NEAR:
+        return "The model is as exact as float64 allows."
+    if gap <= NEAR:
+        return f"The model is close to the optimum: its objective is within {gap:.2%}."
+    if gap <= FAR:
+        return f"The model is usable: its objective is within {gap:.1%} of the optimum."
+    return "The model is far from the optimum: do not rely on it."

@@ -18,6 +18,7 @@ from widestreet.arrays import Floats, Ints, Real
 
 _FEW_NONZEROS = 0.25  # of all values: below this, zeros are skipped
 _LOOKED_AT = 256  # rows whose zeros are counted to know
+_AT_ONCE = 1 << 14  # rows whose norms are computed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,18 @@ class DenseRows:
     def largest_square(self, threads: int) -> float:
         """The largest |x|^2 of a row, relative to the centre."""
         return _core.largest_square(self.native, threads)
+
+    def squares(self, index: Ints | None = None) -> Floats:
+        """|x|^2 of some rows, relative to the centre."""
+        count = self.shape[0] if index is None else len(index)
+        square = np.empty(count)
+        for a in range(0, count, _AT_ONCE):
+            part = slice(a, a + _AT_ONCE)
+            x = self.values[part if index is None else index[part]].astype(np.float64)
+            if self.centre is not None:
+                x -= self.centre
+            square[part] = np.einsum("ij,ij->i", x, x)
+        return square
 
     def take(self, index: Ints) -> DenseRows:
         return DenseRows(self.values[index], self.centre, self.skip_zeros)
@@ -91,6 +104,12 @@ class CsrRows:
     def largest_square(self, threads: int) -> float:
         """The largest |x|^2 of a row."""
         return _core.largest_square(self.native, threads)
+
+    def squares(self, index: Ints | None = None) -> Floats:
+        """|x|^2 of some rows."""
+        x = self.values if index is None else self.values[index]
+        x = x.astype(np.float64)
+        return np.asarray(x.multiply(x).sum(axis=1)).ravel()
 
     def take(self, index: Ints) -> CsrRows:
         return CsrRows(self.values[index])

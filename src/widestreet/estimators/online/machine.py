@@ -20,15 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from widestreet.arrays import Floats, Ints
 from widestreet.budget import parse_memory
-from widestreet.certificate import Certificate
+from widestreet.certificate import GAP_TOL, Certificate
 from widestreet.estimators import checks
-from widestreet.estimators.base import KernelMachine
+from widestreet.estimators.base import KernelMachine, uncentred_intercept
 from widestreet.estimators.online.exact import Exact
 from widestreet.estimators.online.optimum import MakeDual, Optimum
 from widestreet.estimators.online.persistence import Log, save
 from widestreet.estimators.online.store import Store
 from widestreet.estimators.training import Settings, worst
-from widestreet.kernels import Precomputed
+from widestreet.kernels import Linear, Precomputed
 from widestreet.solution import Trace
 from widestreet.strategies import Auto
 from widestreet.threads import limited_blas, resolve_threads
@@ -81,6 +81,7 @@ class OnlineMachine(KernelMachine):
         return Settings(
             strategy=Auto(),
             tol=checks.require_real("tol", self.tol, above=0.0),
+            gap_tol=GAP_TOL,
             max_steps=-1,
             max_time=None,
             max_memory=parse_memory(self.max_memory),
@@ -247,7 +248,8 @@ class OnlineMachine(KernelMachine):
                 "path to follow: use 'rbf', 'linear', 'poly' with coef0 >= 0 or 'laplacian'"
             )
         centre = None
-        if kernel.translation_invariant and not sparse.issparse(X):
+        linear = isinstance(kernel, Linear) and self._coefficients_sum_to_zero
+        if (kernel.translation_invariant or linear) and not sparse.issparse(X):
             centre = np.asarray(X.mean(axis=0, dtype=np.float64))
         threads = resolve_threads(self.n_jobs)
         self._store = Store(kernel, X, centre, threads)
@@ -484,7 +486,14 @@ class OnlineMachine(KernelMachine):
             "support_": arrival[support].astype(np.int32),
             "support_vectors_": store.X[support],
             "dual_coef_": lines,
-            "intercept_": intercept,
+            "intercept_": uncentred_intercept(
+                store.kernel,
+                store.centre,
+                intercept,
+                coef[:, support],
+                store.X[support],
+                more["n_support_"],
+            ),
             "trace_": Trace(),
             "n_kernel_values_": store.kernel_values,
             "fit_status_": 0,

@@ -91,4 +91,5 @@ class Optimum(ABC):
         """What an independent look at all rows proves."""
         rows = as_rows(self.store.X, centre=self.store.centre)
         gram = Gram(self.store.kernel, rows, threads=self.store.threads)
-        return examine(gram, self.dual, self.beta, self.members).certificate("optimal", tol)
+        found = examine(gram, self.dual, self.beta, self.members, tol=tol)
+        return found.certificate("optimal", tol)

@@ -1,0 +1,21 @@
+"""How exact a solution is, proved without any code of the engines."""
+
+from widestreet.certificate.examination import Examination, examine, examine_all
+from widestreet.certificate.margins import examine_margins
+from widestreet.certificate.record import GAP_TOL, STATUSES, Certificate, unexamined
+from widestreet.certificate.screening import scores, scores_that_matter
+from widestreet.certificate.spot_check import disagrees
+
+__all__ = [
+    "GAP_TOL",
+    "STATUSES",
+    "Certificate",
+    "Examination",
+    "disagrees",
+    "examine",
+    "examine_all",
+    "examine_margins",
+    "scores",
+    "scores_that_matter",
+    "unexamined",
+]

@@ -1,0 +1,109 @@
+"""The certificate: what was proved about a solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isinf, isnan
+
+STATUSES = ("optimal", "time_limit", "iteration_limit", "interrupted", "approximate", "stalled")
+GAP_TOL = 0.01  # relative gap up to which a point is optimal, unless the user says otherwise
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was proved about a solution.
+
+    If an interrupt or `max_time` left no time to examine every row, n_rows is zero and the bounds
+    are infinite.
+
+    Attributes
+    ----------
+    primal_objective, dual_objective : float
+        In the scale of the textbook C-SVM: 1/2 |w|^2 + sum of losses, and its dual.
+    gap, relative_gap : float
+        primal - dual, and the same divided by max(|primal|, |dual|): no model can be better by
+        more than this. The relative gap is at most 2; it exceeds 1 where the two objectives have
+        different signs. Not a number where the kernel is not known to be positive semidefinite,
+        since then nothing bounds the optimum and "optimal" means that the conditions hold.
+    kkt_violation : float
+        Largest violation of the optimality conditions over all rows.
+    status : str
+        "optimal" only if kkt_violation + rounding <= tol, relative_gap <= gap_tol and all
+        constraints hold. For nu machines, whose optimal objective may be zero, a gap of at most
+        tol times the sum of the coefficients' sizes suffices.
+    n_rows : int
+        Rows that were examined: those passed to fit whose weight is not zero.
+    tol : float
+        What bounds kkt_violation + rounding.
+    rounding : float
+        Bound on the error of kkt_violation by the rounding of float64.
+    gap_tol : float or None
+        What bounds relative_gap; None if nothing does.
+    n_distinct_rows : int
+        The same rows, those equal in all features and in the target counted once.
+
+    Examples
+    --------
+    >>> from widestreet import SVC
+    >>> print(SVC().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).certificate_)
+    optimal: 4 rows examined, KKT violation ... (tol 0.001), relative duality gap ...
+    """
+
+    primal_objective: float
+    dual_objective: float
+    gap: float
+    relative_gap: float
+    kkt_violation: float
+    status: str
+    n_rows: int
+    tol: float
+    rounding: float = 0.0
+    gap_tol: float | None = None
+    n_distinct_rows: int = 0
+
+    def __str__(self) -> str:
+        if self.n_rows == 0:
+            return f"{self.status}: no row examined, dual objective {self.dual_objective:.6g}"
+        rows = f"{self.n_rows:,} rows examined"
+        if 0 < self.n_distinct_rows < self.n_rows:
+            rows += f" ({self.n_distinct_rows:,} distinct)"
+        violation = f"KKT violation {self.kkt_violation:.2g}"
+        if self.rounding > 0.01 * self.tol:
+            violation += f" +- {self.rounding:.1g} by rounding"
+        gap = f"relative duality gap {self.relative_gap:.2g}"
+        if isnan(self.gap):
+            gap = "no duality gap (the kernel may be indefinite)"
+        return (
+            f"{self.status}: {rows}, {violation} (tol {self.tol:g}), {gap}; "
+            f"primal objective {self.primal_objective:.6g}, dual {self.dual_objective:.6g}"
+        )
+
+    @property
+    def limited_by_rounding(self) -> bool:
+        """Whether float64 cannot tell if the violation is at most tol."""
+        return self.kkt_violation <= self.tol < self.kkt_violation + self.rounding
+
+    @property
+    def inconsistent(self) -> bool:
+        """Whether kernel values of the core disagreed with a second computation."""
+        return self.n_rows > 0 and isinf(self.rounding)
+
+
+def unexamined(
+    status: str, dual_objective: float, tol: float, gap_tol: float | None = None
+) -> Certificate:
+    """Return the certificate of a point that nobody examined: no bound but the trivial one."""
+    inf = float("inf")
+    return Certificate(
+        primal_objective=inf,
+        dual_objective=dual_objective,
+        gap=inf,
+        relative_gap=inf,
+        kkt_violation=inf,
+        status=status,
+        n_rows=0,
+        tol=tol,
+        rounding=inf,
+        gap_tol=gap_tol,
+        n_distinct_rows=0,
+    )

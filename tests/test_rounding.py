@@ -1,0 +1,225 @@
+"""Bounds on rounding: exact scores and violations lie within them, and they are not idle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import widestreet as ws
+from conftest import TOL
+from widestreet import _core, certificate
+from widestreet.backends.native import NativeBackend
+from widestreet.certificate import examine
+from widestreet.certificate.spot_check import plain_score
+from widestreet.datasets import checkerboard
+from widestreet.duals import c_svc, one_class
+from widestreet.gram import Gram
+from widestreet.kernels import RBF, Callable, Laplacian, Linear, Poly, Precomputed, Sigmoid
+from widestreet.rows import KernelRows, as_rows
+
+WIDE = np.longdouble
+extended = pytest.mark.skipif(
+    np.finfo(WIDE).eps > 1e-18, reason="long double is not wider than double on this platform"
+)
+KERNELS = [
+    Linear(),
+    RBF(0.5),
+    RBF(1e5),  # computed from differences
+    Laplacian(0.5),
+    Poly(0.5, 1.0, 3),
+    Sigmoid(0.01, 0.1),
+]
+
+
+def exact_values(kernel, X, S):
+    """Kernel values in extended precision, by their definitions."""
+    X, S = X.astype(WIDE), S.astype(WIDE)
+    match kernel:
+        case RBF(gamma):
+            return np.exp(-WIDE(gamma) * ((X[:, None] - S) ** 2).sum(axis=2))
+        case Laplacian(gamma):
+            return np.exp(-WIDE(gamma) * np.abs(X[:, None] - S).sum(axis=2))
+        case Poly(gamma, coef0, degree):
+            return (WIDE(gamma) * (X @ S.T) + WIDE(coef0)) ** degree
+        case Sigmoid(gamma, coef0):
+            return np.tanh(WIDE(gamma) * (X @ S.T) + WIDE(coef0))
+        case _:
+            return X @ S.T
+
+
+def random_rows(rng, n=40):
+    """Rows of any scale and offset, of few or many features."""
+    d = int(rng.choice([1, 3, 30]))
+    scale = 10.0 ** rng.uniform(-3, 3)
+    X = scale * rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-1, 1, d)
+    return X + rng.choice([0.0, 1.0, 100.0]) * scale
+
+
+# -- scores ------------------------------------------------------------------------------------
+
+
+@extended
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@given(seed=st.integers(0, 2**32 - 1), isa=st.sampled_from(_core.instruction_sets()))
+def test_exact_scores_lie_within_both_bounds(kernel, seed, isa):
+    rng = np.random.default_rng(seed)
+    X = random_rows(rng)
+    coef = rng.normal(size=len(X)) * 10.0 ** rng.uniform(-6, 6, len(X))
+    coef[-1] -= coef.sum()
+    rows = as_rows(X, centred=kernel.translation_invariant or bool(rng.integers(2)))
+    if rng.integers(2):
+        rows = as_rows(sparse.csr_matrix(X * (rng.random(X.shape) < 0.5)))
+    dense = rows.data.toarray() if sparse.issparse(rows.data) else rows.data
+    gram, before = Gram(kernel, rows), _core.instruction_set()
+    _core.force_instruction_set(isa)
+    try:
+        score = gram.scan(None, np.arange(len(X)), coef)
+    finally:
+        _core.force_instruction_set(before)
+    centre = getattr(rows, "centre", None)
+    offset = np.zeros(dense.shape[1], WIDE) if centre is None else centre.astype(WIDE)
+    exact = exact_values(kernel, dense.astype(WIDE) - offset, dense.astype(WIDE) - offset)
+    error = np.abs(exact @ coef.astype(WIDE) - score)
+    size, net = float(np.abs(coef).sum()), float(coef.sum())
+    crude = float(gram.score_error(len(coef), size, net))
+    by_row = gram.score_errors(None, np.arange(len(X)), coef)
+    assert (error <= crude).all()
+    assert (error <= by_row).all()
+    assert (by_row <= (1 + TOL.exact * len(X)) * crude).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_bounds_are_small_for_scaled_rows(kernel, rng):
+    """Scores of a thousand rows of size one are known to ten digits and more."""
+    X, coef = rng.normal(size=(1000, 20)) / np.sqrt(20), rng.normal(size=1000)
+    gram = Gram(kernel, as_rows(X, centred=True))
+    largest = np.abs(gram.block()).max()
+    bound = float(gram.score_error(1000, float(np.abs(coef).sum()), 0.0))
+    assert bound <= 1e-10 * np.abs(coef).sum() * largest
+
+
+@pytest.mark.parametrize("source", ["precomputed", "function"])
+def test_values_of_other_sources_count_as_exact(source, rng):
+    X = rng.normal(size=(50, 3))
+    K = X @ X.T
+    if source == "precomputed":
+        gram = Gram(Precomputed(), KernelRows(K, np.arange(50)))
+    else:
+        gram = Gram(Callable(lambda A, B: A @ B.T), as_rows(X))
+    coef = rng.normal(size=50)
+    score = gram.scan(None, np.arange(50), coef)
+    error = np.abs(K.astype(WIDE) @ coef.astype(WIDE) - score)
+    assert (error <= gram.score_errors(None, np.arange(50), coef)).all()
+    assert (error <= gram.score_error(50, float(np.abs(coef).sum()), float(coef.sum()))).all()
+
+
+@extended
+def test_coefficients_that_do_not_sum_to_zero_are_off_centre(rng):
+    """The bound holds against rows as they are, up to a constant that the bias takes up."""
+    X = rng.normal(size=(60, 4)) + 1000.0
+    coef = rng.normal(size=60)
+    gram = Gram(Linear(), as_rows(X, centred=True))
+    raw = exact_values(Linear(), X, X) @ coef.astype(WIDE)
+    difference = raw - gram.scan(None, np.arange(60), coef)
+    bound = float(gram.score_error(60, float(np.abs(coef).sum()), float(coef.sum())))
+    assert np.ptp(difference) <= 2 * bound
+
+
+# -- violations ----------------------------------------------------------------------------------
+
+
+@extended
+@pytest.mark.parametrize("kernel", [Linear(), RBF(0.5), Poly(1.0, 1.0, 3)], ids=str)
+@given(seed=st.integers(0, 2**32 - 1), sharp=st.booleans())
+def test_the_exact_violation_is_within_the_rounding(kernel, seed, sharp):
+    rng = np.random.default_rng(seed)
+    X = random_rows(rng)
+    y = np.where(rng.random(len(X)) < 0.5, 1.0, -1.0)
+    C = 10.0 ** rng.uniform(-2, 6)
+    dual = c_svc(y, C)
+    beta = np.where(rng.random(len(X)) < 0.5, rng.uniform(0, 1, len(X)), 0.0) * C * y
+    beta = dual.nearest(beta[None])
+    gram = Gram(kernel, as_rows(X, centred=kernel.translation_invariant))
+    found = examine(gram, dual, beta)
+    if sharp:
+        found = examine(gram, dual, beta, tol=found.violation)
+    F = y.astype(WIDE) - exact_values(kernel, X, X) @ beta[0].astype(WIDE)
+    violation = F[beta[0] < dual.upper[0]].max() - F[beta[0] > dual.lower[0]].min()
+    assert abs(max(violation, 0) - found.violation) <= found.rounding
+
+
+def test_a_violation_that_rounding_hides_is_not_optimal():
+    """Rows far from the origin with a polynomial kernel: values of 1e24, terms that cancel."""
+    rng = np.random.default_rng(0)
+    X = 1e4 + rng.normal(size=(40, 2))
+    dual = c_svc(np.where(X[:, 0] > 1e4, 1.0, -1.0), 1.0)
+    found = examine(Gram(Poly(1.0, 0.0, 3), as_rows(X)), dual, np.zeros((1, 40)), tol=3.0)
+    assert found.meets(3.0, None)  # at zero nothing cancels
+    beta = dual.nearest(1e-3 * dual.target)
+    found = examine(Gram(Poly(1.0, 0.0, 3), as_rows(X)), dual, beta)
+    generous = 1.5 * found.violation
+    assert found.rounding > 0
+    hidden = 0.5 * found.rounding + found.violation
+    assert found.certificate("optimal", hidden, None).status == "stalled"
+    assert found.certificate("optimal", hidden, None).limited_by_rounding
+    assert found.certificate("optimal", generous, None).status == "optimal"
+
+
+def test_a_fit_that_float64_cannot_judge_says_so():
+    rng = np.random.default_rng(0)
+    X = 1e3 + rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] > 1e3, 1, -1)
+    with pytest.warns(ConvergenceWarning, match="float64 knows the violation only to within"):
+        model = ws.SVC(kernel="poly", gamma=1.0, C=1e-3, tol=1.0, gap_tol=None).fit(X, y)
+    assert model.certificate_.status == "stalled"
+    assert model.certificate_.limited_by_rounding
+
+
+def test_groups_without_variables_have_no_violation():
+    """All variables of a one-class problem may shrink, none may grow."""
+    X = np.arange(5.0)[:, None]
+    dual = one_class(5, 1.0)
+    found = examine(Gram(RBF(1.0), as_rows(X)), dual, dual.upper.copy(), tol=1e-3)
+    assert found.violation == 0.0
+    assert found.meets(1e-3, 0.01)
+
+
+# -- a second computation --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS[:2], *KERNELS[3:]], ids=str)
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_plain_scores_are_those_of_the_core(kernel, storage, rng):
+    X = rng.normal(size=(50, 6)) * (rng.random((50, 6)) < 0.5)
+    rows = as_rows(X if storage == "dense" else sparse.csr_matrix(X), centred=True)
+    gram, J, coef = Gram(kernel, rows), np.arange(10, 40), rng.normal(size=30)
+    expected = gram.scan(np.array([3]), J, coef)[0]
+    size = float(np.abs(coef).sum())
+    bound = float(gram.score_error(30, size, float(coef.sum())))
+    assert plain_score(gram, 3, J, coef) == pytest.approx(expected, rel=0, abs=8 * bound)
+
+
+@pytest.mark.parametrize("double", [True, False])
+def test_a_wrong_core_cannot_certify_itself(double, monkeypatch):
+    """Scores that are off by a part in a million, in float64 or only in float32 screening."""
+    add_scan = NativeBackend.add_scan
+
+    def wrong(self, I, J, coef, out, in_double):
+        before = out.copy()
+        add_scan(self, I, J, coef, out, in_double)
+        if in_double == double:
+            out += (1e-6 if double else 1e-2) * np.abs(out - before).max()
+
+    monkeypatch.setattr(NativeBackend, "add_scan", wrong)
+    monkeypatch.setattr(certificate.screening, "_LARGE", 0)
+    monkeypatch.setattr(certificate.screening, "_MANY", 1.0)
+    X, y = checkerboard(4000, random_state=0)
+    options = {"gamma": 2.0, "C": 10.0, "max_iter": 10**6, "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match="WIDESTREET_ISA"):
+        model = ws.SVC(**options, tol=0.1, gap_tol=None).fit(X, y)
+    assert model.certificate_.status != "optimal"
+    assert model.certificate_.inconsistent
