@@ -255,7 +255,7 @@ class _Walker:
         [plain] = [one for one, online in _ONLINE.items() if isinstance(machine, online)]
         known, given = set(plain._get_param_names()), machine.get_params()
         model = plain(**{k: v for k, v in given.items() if k in known})
-        proof = found.certificate("optimal", machine._tolerance())
+        proof = found.certificate("optimal", machine._tolerance(), gap_tol=None)
         fitted = {k: v for k, v in vars(machine).items() if k not in _KEPT | set(given)}
         model.__dict__.update(fitted | {"certificates_": [proof], "certificate_": proof})
         return model

@@ -16,6 +16,8 @@ from widestreet.engines.path import Segment
 from widestreet.estimators import checks
 from widestreet.estimators.base import dense_coef
 from widestreet.estimators.online.store import Store
+from widestreet.gram import Gram
+from widestreet.rows import as_rows
 
 _ENOUGH = 200  # breakpoints that are looked at to choose one
 _VALUES = 1 << 22  # kernel values that are held at a time
@@ -251,7 +253,7 @@ class RegularizationPath:
         models = self._models(values)
         coef = self._coef(models)
         margin = sign * self._decide(models, coef, store.X)
-        own = coef * store.gram.diag()
+        own = coef * Gram(store.kernel, as_rows(store.X)).diag()  # of rows as they are
         doubtful = margin <= np.abs(own)
         return np.asarray(doubtful @ store.weight / store.weight.sum())
 

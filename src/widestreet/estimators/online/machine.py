@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widestreet.arrays import Floats, Ints
 from widestreet.budget import parse_memory
-from widestreet.certificate import GAP_TOL, Certificate
+from widestreet.certificate import Certificate
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine, uncentred_intercept
 from widestreet.estimators.online.exact import Exact
@@ -81,7 +81,7 @@ class OnlineMachine(KernelMachine):
         return Settings(
             strategy=Auto(),
             tol=checks.require_real("tol", self.tol, above=0.0),
-            gap_tol=GAP_TOL,
+            gap_tol=None,
             max_steps=-1,
             max_time=None,
             max_memory=parse_memory(self.max_memory),

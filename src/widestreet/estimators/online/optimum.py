@@ -92,4 +92,4 @@ class Optimum(ABC):
         rows = as_rows(self.store.X, centre=self.store.centre)
         gram = Gram(self.store.kernel, rows, threads=self.store.threads)
         found = examine(gram, self.dual, self.beta, self.members, tol=tol)
-        return found.certificate("optimal", tol)
+        return found.certificate("optimal", tol, gap_tol=None)
