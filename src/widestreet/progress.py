@@ -9,12 +9,13 @@ module is the only one that shows it::
 Every record goes to the logger ``"widestreet"`` at DEBUG. With ``verbose >= 1`` it is drawn too::
 
     round 9 ━━━━━━━━━━━━━━━━  violation 2.1e-02 (tol 0.001)  SVs 2,697  12.4 s
-        working set 4,096  gap 3.4e-01  scanned 1.0M  skipped 912.3k
+        working set 4,096  gap (estimate) 3.4e-01  scanned 1.0M  skipped 912.3k
 
-(on one line where the terminal is wide enough). Where there is no terminal, plain lines are
-written instead: at most one per second, or one per round with ``verbose >= 2``. The bar's length
-is logarithmic: half way means that the violation stands at the geometric mean of where it began
-and the tolerance.
+(on one line where the terminal is wide enough). The gap is estimated from the rows seen so far and
+can differ from that of the certificate by orders of magnitude (see `TraceRecord`). Where there is
+no terminal, plain lines are written instead: at most one per second, or one per round with
+``verbose >= 2``. The bar's length is logarithmic: half way means that the violation stands at the
+geometric mean of where it began and the tolerance.
 """
 
 from __future__ import annotations
@@ -76,8 +77,8 @@ class Observer(AbstractContextManager["Observer"]):
             What happened in it.
         """
         logger.debug(
-            "round %d: working set %d, %d SVs (%d free), violation %.3g, gap %.3g, dual %.12g, "
-            "scanned %d, skipped %d, %.3f s",
+            "round %d: working set %d, %d SVs (%d free), violation %.3g, gap (estimate) %.3g, "
+            "dual %.12g, scanned %d, skipped %d, %.3f s",
             record.round,
             record.working_set,
             record.n_sv,
@@ -299,7 +300,7 @@ def describe(record: TraceRecord, tol: float) -> list[str]:
         f"violation {record.violation:.1e}{goal}",
         f"SVs {record.n_sv:,}",
         f"working set {record.working_set:,}",
-        f"gap {record.gap:.1e}",
+        f"gap (estimate) {record.gap:.1e}",
         f"scanned {count(record.rows_scanned)}",
         f"skipped {count(record.rows_skipped)}",
     ]

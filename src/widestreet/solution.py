@@ -24,9 +24,10 @@ class TraceRecord:
         Largest violation of the optimality conditions seen in this round.
     dual_objective : float
     gap : float
-        An estimate of the duality gap: from the last known scores of rows that were skipped, and
-        extrapolated where not every row was visited. It may be below zero; the certificate has
-        the proven one.
+        An estimate of the duality gap from the rows seen so far: skipped rows enter with their last
+        known scores, and the sum is extrapolated where not every row was visited. It may be
+        negative, and it can differ by orders of magnitude from `certificate_.gap`, which is
+        computed over all rows at the end.
     rows_scanned, rows_skipped : int
         Rows outside the working set whose score was computed, and those too far from violating to
         be worth it; the certificate looks at these too.
