@@ -13,6 +13,7 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -359,3 +360,13 @@ def test_fits_in_several_threads_of_python(kind):
         models = list(pool.map(lambda _: machine(kind).fit(X, y), range(8)))
     for model in models:
         assert np.array_equal(model.dual_coef_, alone.dual_coef_)
+
+
+# -- names -------------------------------------------------------------------------------------
+
+
+def test_dir_shows_what_is_public():
+    assert dir(ws) == sorted(ws.__all__)
+    assert all(hasattr(ws, name) for name in dir(ws))
+    modules = {name for name in dir(ws) if isinstance(getattr(ws, name), ModuleType)}
+    assert modules == {"datasets", "online", "plots", "strategies"}

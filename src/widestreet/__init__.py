@@ -8,6 +8,7 @@
 'optimal'
 """
 
+from widestreet import datasets, online, plots, strategies
 from widestreet.estimators import SVC, SVR, EnsembleSVC, NuSVC, NuSVR, OneClassSVM
 from widestreet.paths import leave_one_out, regularization_path
 
@@ -20,6 +21,15 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "__version__",
+    "datasets",
     "leave_one_out",
+    "online",
+    "plots",
     "regularization_path",
+    "strategies",
 ]
+
+
+def __dir__() -> list[str]:
+    """Show what is public: modules that the package is made of are left out."""
+    return __all__
