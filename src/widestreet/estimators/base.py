@@ -20,6 +20,7 @@ from widestreet.certificate import Certificate
 from widestreet.duals import Dual
 from widestreet.estimators import checks
 from widestreet.estimators.callbacks import FRAMES, CallbackSupport, RoundReporter
+from widestreet.estimators.columns import explained, warn_of_scales
 from widestreet.estimators.one_vs_one import sums_of_pairs
 from widestreet.estimators.training import (
     SUCCESS,
@@ -158,15 +159,16 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             raise TypeError("Sparse precomputed kernels are not supported: pass X.toarray()")
         scratch = object.__new__(type(self))
         scratch.__dict__.update(self.__dict__)
-        arrays = validate_data(
-            scratch,
-            X,
-            y,
-            dtype=_DTYPES,
-            accept_sparse=self._accept_sparse(),
-            accept_large_sparse=True,
-            **options,
-        )
+        with explained(X, y, numeric="y_numeric" in options):
+            arrays = validate_data(
+                scratch,
+                X,
+                y,
+                dtype=_DTYPES,
+                accept_sparse=self._accept_sparse(),
+                accept_large_sparse=True,
+                **options,
+            )
         names = ("n_features_in_", "feature_names_in_")
         return arrays, {name: vars(scratch)[name] for name in names if name in vars(scratch)}
 
@@ -201,7 +203,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             checks.check_kernel_matrix(X)
         elif not callable(self.kernel):
             checks.check_magnitude(X)
-            checks.warn_of_scales(X, seen.get("feature_names_in_"))
+            warn_of_scales(X, seen.get("feature_names_in_"), stacklevel=3 + FRAMES)
         uses_gamma = self.kernel in ("rbf", "poly", "sigmoid", "laplacian")
         gamma = self._resolved_gamma(X, weight) if uses_gamma else 0.0
         kernel = checks.resolve_kernel(
@@ -344,14 +346,15 @@ class KernelMachine(CallbackSupport, BaseEstimator):
     def _query(self, X: Any) -> Any:
         """Rows to predict, validated."""
         check_is_fitted(self)
-        return validate_data(
-            self,
-            X,
-            dtype=_DTYPES,
-            accept_sparse=self._accept_sparse(),
-            accept_large_sparse=True,
-            reset=False,
-        )
+        with explained(X):
+            return validate_data(
+                self,
+                X,
+                dtype=_DTYPES,
+                accept_sparse=self._accept_sparse(),
+                accept_large_sparse=True,
+                reset=False,
+            )
 
     def _gram(self, X: Any, vectors: Any, column: Ints) -> Gram:
         """Kernel values between validated rows and vectors.

@@ -5,7 +5,6 @@ Every error names the parameter and says what to do.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from math import isfinite
 from numbers import Integral, Real
@@ -14,10 +13,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 
 from widestreet import kernels
 from widestreet.arrays import Floats
-from widestreet.estimators.callbacks import FRAMES
+from widestreet.estimators import columns
 from widestreet.strategies import ISVM, PRSVM, RSVM, SMO, Auto, OnSites, RandSVM, Strategy
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
@@ -31,10 +31,7 @@ STRATEGIES: Mapping[str, type] = {
 }
 
 _BLOCK_ROWS = 1 << 14
-_SCALE_RATIO = 1e3  # columns this many times wider than another drown it
-_SAMPLE_ROWS = 4096  # rows whose columns are looked at for that
 _LARGEST = 1e18  # its square is well within float32
-_NAMED = 5  # columns named in a warning
 
 
 def require_real(
@@ -92,8 +89,14 @@ def resolve_rng(random_state: Any) -> np.random.Generator:
     whole = isinstance(random_state, Integral) and not isinstance(random_state, bool | np.bool_)
     if whole and 0 <= random_state < 2**32:
         return np.random.default_rng(int(random_state))
-    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    return np.random.default_rng(seed)
+    try:
+        state = check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            "random_state must be None, a whole number from 0 to 2^32 - 1 or a "
+            f"numpy.random.RandomState, got {random_state!r}"
+        ) from None
+    return np.random.default_rng(state.randint(np.iinfo(np.int32).max))
 
 
 def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
@@ -215,15 +218,11 @@ def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> 
         return np.ones(rows)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(rows, sample_weight)
-    weight = np.asarray(sample_weight)
-    try:
-        if weight.dtype.kind not in "bifuO":
-            raise TypeError
-        weight = weight.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"sample_weight must be numbers, got an array of {weight.dtype}") from None
+    weight = columns.numbers("sample_weight", sample_weight)
     if weight.shape != (rows,):
-        raise ValueError(f"sample_weight must have shape ({rows},), got {weight.shape}")
+        raise ValueError(
+            f"sample_weight must have shape ({rows},), a number for each row, got {weight.shape}"
+        )
     if not np.isfinite(weight).all():
         raise ValueError("sample_weight contains NaN or infinity; remove those rows")
     with np.errstate(over="ignore"):
@@ -257,10 +256,22 @@ def check_kernel_matrix(K: Any) -> None:
             )
 
 
+def check_labels(y: Any) -> None:
+    """Labels are of one kind and not continuous."""
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise ValueError(f"y: {error} Labels must be all text or all whole numbers.") from None
+
+
 def check_class_weight(class_weight: Any) -> None:
     """Class weights are "balanced", none, or a dict of positive numbers."""
-    if class_weight is not None and not isinstance(class_weight, Mapping):
-        require_choice("class_weight", class_weight, ("balanced",))
+    balanced = isinstance(class_weight, str) and class_weight == "balanced"
+    if not (class_weight is None or balanced or isinstance(class_weight, Mapping)):
+        raise ValueError(
+            "class_weight must be None, 'balanced' or a dict of a weight for each class, got "
+            f"{class_weight!r}"
+        )
     if isinstance(class_weight, Mapping):
         for label, weight in class_weight.items():
             require_real(f"class_weight[{label!r}]", weight, above=0.0)
@@ -289,34 +300,3 @@ def check_magnitude(X: Any) -> None:
             f"X contains values as large as {largest:.3g}, whose kernel values cannot be computed; "
             "scale the features, for example with sklearn.preprocessing.StandardScaler"
         )
-
-
-def warn_of_scales(X: Any, names: Any = None) -> None:
-    """Warn once if some columns are so wide that the kernel sees nothing else."""
-    spread = _spread(X)
-    if np.max(spread, initial=0.0) <= _SCALE_RATIO * np.min(spread, initial=0.0):
-        return
-    varying = spread[spread > 0]
-    if len(varying) < 2:
-        return
-    wide = np.flatnonzero(spread > _SCALE_RATIO * float(np.min(varying)))
-    if len(wide):
-        shown = ", ".join(str(names[j] if names is not None else j) for j in wide[:_NAMED])
-        more = f" and {len(wide) - _NAMED} more" if len(wide) > _NAMED else ""
-        warnings.warn(
-            f"the kernel will hardly see some columns, because others ({shown}{more}) vary more "
-            f"than {_SCALE_RATIO:g} times as much; scale the features first, for example with "
-            "sklearn.preprocessing.StandardScaler in a pipeline",
-            UserWarning,
-            stacklevel=4 + FRAMES,
-        )
-
-
-def _spread(X: Any) -> Floats:
-    """How wide each column is: its range, or for sparse data the size of what is stored."""
-    if sparse.issparse(X):
-        square = np.bincount(X.indices, np.square(X.data, dtype=np.float64), X.shape[1])
-        count = np.bincount(X.indices, minlength=X.shape[1])
-        return np.asarray(np.sqrt(square / np.maximum(count, 1)))
-    sample = X[:: max(1, X.shape[0] // _SAMPLE_ROWS)]
-    return np.asarray(np.ptp(sample, axis=0), dtype=np.float64)

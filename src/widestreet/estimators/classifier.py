@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from widestreet.arrays import Floats, Ints
@@ -144,7 +143,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         )
         checks.check_class_weight(self.class_weight)
         (X, y), seen = self._validated(X, y)
-        check_classification_targets(y)
+        checks.check_labels(y)
         weight = checks.check_weight(sample_weight, X.shape[0])
         classes, code = _encode(y, weight)
         class_weight = np.ones(len(classes))

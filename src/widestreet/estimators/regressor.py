@@ -6,12 +6,11 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import RegressorMixin
 
 from widestreet.arrays import Floats
 from widestreet.duals import Dual
-from widestreet.estimators import checks
+from widestreet.estimators import checks, columns
 from widestreet.estimators.base import KernelMachine
 from widestreet.estimators.callbacks import RoundReporter, with_callbacks
 
@@ -52,7 +51,7 @@ class Regressor(RegressorMixin, KernelMachine):
         C = checks.require_real("C", self.C, above=0.0)
         make = self._dual(C)
         (X, y), seen = self._validated(X, y, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
+        y = columns.numbers("y", y)
         weight = checks.check_weight(sample_weight, X.shape[0])
         prepared = self._prepare(X, seen, y, weight, C * weight, settings.threads)
         dual = make(y[prepared.merged.kept], prepared.merged.box)

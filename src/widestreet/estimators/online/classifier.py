@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 from widestreet.arrays import Floats, Ints
 from widestreet.estimators import checks
@@ -83,15 +82,16 @@ class OnlineClassifier(OnlineMachine, DualClassifier):
         return self._partial_fit(X, y, sample_weight, journal, classes)
 
     def _targets(self, X: Any, y: Any, weight: Floats, classes: Any) -> Floats:
-        check_classification_targets(y)
+        checks.check_labels(y)
         labels = [np.unique(y)] if classes is None else [np.unique(y), np.unique(classes)]
         before = getattr(self, "classes_", None)
         if before is not None:
             labels.append(before)
         if len({label.dtype.kind in "OUS" for label in labels}) > 1:
+            new, old = labels[0].tolist()[0], labels[-1].tolist()[0]
             raise ValueError(
-                f"y: labels such as {labels[0][0]!r} do not go with those that came before, such "
-                f"as {labels[-1][0]!r}; use one kind"
+                f"y: labels such as {new!r} do not go with those that came before, such as "
+                f"{old!r}; use one kind"
             )
         self.classes_ = np.unique(np.concatenate(labels))
         if hasattr(self, "_store") and before is not None and len(before) < len(self.classes_):

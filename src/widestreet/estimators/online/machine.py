@@ -23,6 +23,7 @@ from widestreet.budget import parse_memory
 from widestreet.certificate import Certificate
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine, uncentred_intercept
+from widestreet.estimators.columns import warn_of_scales
 from widestreet.estimators.online.exact import Exact
 from widestreet.estimators.online.optimum import MakeDual, Optimum
 from widestreet.estimators.online.persistence import Log, save
@@ -206,7 +207,17 @@ class OnlineMachine(KernelMachine):
             checks.check_magnitude(X)
         if not first and sparse.issparse(X) != sparse.issparse(self._store.X):
             X = X.toarray() if sparse.issparse(X) else sparse.csr_matrix(X)
+        if not callable(self.kernel):
+            self._check_scales(X, seen, first)
         return X, y, seen
+
+    def _check_scales(self, X: Any, seen: dict[str, Any], first: bool) -> None:
+        """Warn of columns on very different scales, once: when there are enough rows to tell."""
+        before = 0 if first else self._store.arrived
+        if before < _FEW <= before + X.shape[0]:
+            stack = sparse.vstack if sparse.issparse(X) else np.vstack
+            rows = X if first else stack([self._store.X, X])
+            warn_of_scales(rows, seen.get("feature_names_in_"), stacklevel=level_of_caller())
 
     def _weights(self, sample_weight: Any, rows: int, *, may_vanish: bool) -> Floats:
         """Validated weights."""

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from widestreet.arrays import Floats, Ints
-from widestreet.estimators import checks
+from widestreet.estimators import checks, columns
 from widestreet.estimators.online.machine import OnlineMachine
 from widestreet.estimators.online.single import publish_single, single_left_out
 from widestreet.estimators.regressor import Regressor
@@ -60,7 +60,7 @@ class OnlineRegressor(OnlineMachine, Regressor):
         self._dual(checks.require_real("C", self.C, above=0.0))
 
     def _targets(self, X: Any, y: Any, weight: Floats, classes: Any) -> Floats:
-        return np.asarray(y, dtype=np.float64)
+        return columns.numbers("y", y)
 
     def _tolerance(self) -> float:
         return super()._tolerance() * max(1.0, float(np.abs(self._store.target).max(initial=0.0)))
