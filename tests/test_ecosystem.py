@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import textwrap
 
 import numpy as np
 import pytest
@@ -22,13 +23,15 @@ from sklearn.model_selection import (
 )
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import widestreet as ws
 from conftest import KINDS, OF_THREE, TOL
 from fitting import decision
 from machines import CLASSIFIERS, GAMMA, assert_same_function, data, machine
 from reference import kernels
+from widestreet.online import OnlineNuSVC, OnlineSVC
 
 SUPERVISED = tuple(kind for kind in KINDS if kind != "one_class")
 REGRESSORS = ("svr", "nu_svr")
@@ -180,12 +183,48 @@ def test_probabilities_by_calibration(kind, options, rng):
     assert accuracy_score(y, model.classes_[chance.argmax(axis=1)]) > 0.7
 
 
-@pytest.mark.parametrize("kind", CLASSIFIERS)
-def test_who_asks_for_probabilities_is_told_how_to_get_them(kind):
-    model = machine(kind).fit(*data(kind))
+WITHOUT_PROBABILITIES = [ws.SVC, ws.NuSVC, ws.EnsembleSVC, OnlineSVC, OnlineNuSVC]
+REQUESTS = {
+    "a parameter": lambda make: make(probability=True),
+    "a parameter that is off": lambda make: make(probability=False),
+    "set_params": lambda make: make().set_params(probability=True),
+    "set_params of a pipeline": lambda make: Pipeline([("svm", make())]).set_params(
+        svm__probability=True
+    ),
+    "predict_proba": lambda make: make().predict_proba,
+    "predict_log_proba": lambda make: make().predict_log_proba,
+}
+
+
+@pytest.mark.parametrize("how", REQUESTS)
+@pytest.mark.parametrize("make", WITHOUT_PROBABILITIES)
+def test_a_howfor_probabilities_is_answered_with_lines_that_run(make, how):
+    with pytest.raises((TypeError, ValueError, AttributeError), match="no predict_proba") as caught:
+        REQUESTS[how](make)
+    X, y = data("svc")
+    scope = {make.__name__: make, "X": X, "y": y}
+    exec(textwrap.dedent(str(caught.value).split(":\n")[1]), scope)
+    np.testing.assert_allclose(
+        scope["model"].predict_proba(X).sum(axis=1), 1.0, rtol=TOL.exact * 10
+    )
+
+
+@pytest.mark.parametrize("make", WITHOUT_PROBABILITIES)
+def test_meta_estimators_pass_the_answer_on(make):
+    """Their own error has no text of ours, but ours is its cause and is shown with it."""
+    model = make()
     assert not hasattr(model, "predict_proba")
-    with pytest.raises(AttributeError, match="CalibratedClassifierCV"):
-        model.predict_proba(data(kind)[0])
+    for wrapped in (make_pipeline(StandardScaler(), model), GridSearchCV(model, {"tol": [1e-3]})):
+        assert not hasattr(wrapped, "predict_proba")
+        with pytest.raises(AttributeError) as caught:
+            wrapped.predict_proba  # noqa: B018
+        assert "CalibratedClassifierCV" in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize("make", [ws.SVR, ws.NuSVR, ws.OneClassSVM])
+def test_who_has_no_classes_has_no_such_parameter(make):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'probability'"):
+        make(probability=True)
 
 
 @pytest.mark.parametrize("kind", ["svc", "nu_svc"])

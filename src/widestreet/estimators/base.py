@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
 import warnings
 from collections.abc import Callable as Function
 from dataclasses import dataclass, replace
+from inspect import Parameter, signature
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -109,6 +111,16 @@ class KernelMachine(CallbackSupport, BaseEstimator):
     _gamma: float
     _centre: Floats | None
     _scale: float
+
+    def __new__(cls, *given: Any, **options: Any) -> Self:
+        """Refuse parameters without a name with the way to write them."""
+        if given:
+            name, first = cls.__name__, next(iter(signature(cls).parameters.values()))
+            if first.kind is Parameter.KEYWORD_ONLY:  # a subclass may take others
+                said = f"{name}({first.name}={reprlib.repr(given[0])})"
+                raise TypeError(f"{name} takes its parameters by name: write {said}")
+        made: Self = super().__new__(cls)
+        return made
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
+from inspect import signature
 from itertools import combinations
 from typing import Any, Self
 
@@ -42,6 +43,30 @@ class Classifier(ClassifierMixin, KernelMachine):
     classes_: Any
     class_weight_: Floats
     _rho: Floats
+
+    def __new__(cls, *given: Any, **options: Any) -> Self:
+        """Refuse `probability`, which scikit-learn's classifiers have, with what to do instead."""
+        if "probability" in options and "probability" not in signature(cls).parameters:
+            raise TypeError(_no_probabilities(cls.__name__))
+        return super().__new__(cls, *given, **options)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this estimator.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        if "probability" in params and "probability" not in self._get_param_names():
+            raise ValueError(_no_probabilities(type(self).__name__))
+        found: Self = super().set_params(**params)
+        return found
 
     @abstractmethod
     def _boxes(self, weight: Floats, totals: Floats, classes: Any) -> tuple[Floats, float]:
@@ -242,10 +267,9 @@ class Classifier(ClassifierMixin, KernelMachine):
     @property
     def predict_proba(self) -> Any:
         """There is none: an AttributeError that says what to do instead."""
-        raise AttributeError(
-            f"{type(self).__name__} has no probabilities: wrap it in "
-            "sklearn.calibration.CalibratedClassifierCV"
-        )
+        raise AttributeError(_no_probabilities(type(self).__name__))
+
+    predict_log_proba = predict_proba
 
     def _blocks(self, X: Any) -> Iterator[slice]:
         """Parts of the rows whose decision values, and the sums they come from, may be held."""
@@ -273,6 +297,16 @@ class Classifier(ClassifierMixin, KernelMachine):
             for i, j in pairs(len(parts))
         ]
         return sparse.vstack(found).tocsr() if sparse.issparse(coef) else np.concatenate(found)
+
+
+def _no_probabilities(name: str) -> str:
+    """Say what to do instead of asking for probabilities."""
+    return (
+        f"{name} has no parameter probability and no predict_proba. Leave the parameter out; for "
+        "probabilities wrap the classifier:\n"
+        "    from sklearn.calibration import CalibratedClassifierCV\n"
+        f"    model = CalibratedClassifierCV({name}(), ensemble=False).fit(X, y)"
+    )
 
 
 def _by_class(values: Floats, k: int) -> Floats:
