@@ -188,10 +188,44 @@ def test_the_kernel_changes_by_fit_only(rows):
     X, y = rows
     one = OnlineSVC(gamma=0.05).fit(X, y).set_params(gamma=3.0)
     for change in (lambda: one.partial_fit(X[:1], y[:1]), lambda: one.forget(0)):
-        with pytest.raises(ValueError, match="only by fit"):
+        with pytest.raises(ValueError, match=r"set gamma back to 0\.05, or call fit"):
             change()
     assert one.n_rows_ == 60
     assert one.fit(X, y)._gamma == 3.0
+
+
+def kernel_of_ones(A, B):
+    return np.ones((len(A), len(B)))
+
+
+@pytest.mark.parametrize(
+    ("begun", "changed", "back"),
+    [
+        ({"gamma": 0.1}, {"gamma": 0.2}, {"gamma": 0.1}),
+        ({"gamma": 0.1}, {"kernel": "laplacian"}, {"kernel": "rbf"}),
+        (
+            {"gamma": 0.1},
+            {"kernel": "linear", "gamma": 0.2},
+            {"kernel": "rbf", "gamma": 0.1},
+        ),
+        ({"kernel": "linear"}, {"kernel": "rbf", "gamma": 1.0}, {"kernel": "linear"}),
+        (
+            {"kernel": "poly", "gamma": 0.1},
+            {"degree": 2, "coef0": 1.0},
+            {"degree": 3, "coef0": 0.0},
+        ),
+        ({"kernel": kernel_of_ones}, {"kernel": "linear"}, {"kernel": kernel_of_ones}),
+        ({"gamma": 0.1}, {"kernel": kernel_of_ones}, {"kernel": "rbf"}),
+    ],
+)
+def test_a_refused_kernel_says_what_to_set_back(begun, changed, back, rows):
+    X, y = rows
+    one = OnlineSVC(**begun).fit(X, y).set_params(**changed)
+    with pytest.raises(ValueError, match="or call fit") as caught:
+        one.forget(0)
+    for name, value in back.items():
+        assert f"{name} back to {value!r}" in str(caught.value)
+    assert one.set_params(**back).forget(0).n_rows_ == 59
 
 
 @pytest.mark.parametrize("machine", [OnlineSVC, OnlineSVR])

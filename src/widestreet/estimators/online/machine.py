@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,7 +30,7 @@ from widestreet.estimators.online.optimum import MakeDual, Optimum
 from widestreet.estimators.online.persistence import Log, save
 from widestreet.estimators.online.store import Store
 from widestreet.estimators.training import Settings, worst
-from widestreet.kernels import Linear, Precomputed
+from widestreet.kernels import Kernel, Linear, Precomputed
 from widestreet.solution import Trace
 from widestreet.strategies import Auto
 from widestreet.threads import limited_blas, resolve_threads
@@ -235,8 +236,8 @@ class OnlineMachine(KernelMachine):
         now = checks.resolve_kernel(self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree)
         if now != begun:
             raise ValueError(
-                f"the kernel of the rows that are there is {begun}, and set_params has made it "
-                f"{now}: a kernel changes only by fit"
+                f"the kernel of the stored rows is {begun}, and set_params has made it {now}: set "
+                f"{_set_back(begun, now)}, or call fit to train with another kernel"
             )
 
     def _begin(self, X: Any, weight: Floats, seen: dict[str, Any]) -> None:
@@ -512,6 +513,18 @@ class OnlineMachine(KernelMachine):
             "n_iter_": sum(exact.steps for exact in self._problems.values()),
         }
         self.__dict__.update(fitted | more)
+
+
+def _set_back(begun: Kernel, now: Kernel) -> str:
+    """Which parameters have to be set back to which values."""
+    back = {field.name: getattr(begun, field.name) for field in fields(begun)}
+    if type(now) is not type(begun):
+        back = {"kernel": type(begun).__name__.lower()} | back
+    else:
+        back = {name: value for name, value in back.items() if value != getattr(now, name)}
+    if "function" in back:
+        back["kernel"] = back.pop("function")
+    return " and ".join(f"{name} back to {value!r}" for name, value in back.items())
 
 
 def level_of_caller() -> int:
