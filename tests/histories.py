@@ -8,6 +8,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
 
 import widestreet as ws
 from conftest import TOL
@@ -156,11 +158,16 @@ class History:
         machine = self.machine
         assert machine.ids_.tolist() == [row.id for row in self.rows]
         assert machine.n_rows_ == len(self.rows)
-        if not self.rows:
-            return
-        self.check_attributes()
-        self.check_optimality(reference)
-        self.check_values()
+        if self.rows:
+            self.check_attributes()
+        if (self.weight > 0).any():
+            self.check_optimality(reference)
+            self.check_values()
+        else:
+            assert not machine._problems
+            for question in (machine.verify, lambda: machine.predict(self.probe)):
+                with pytest.raises(NotFittedError, match="no rows"):
+                    question()
 
     def check_attributes(self) -> None:
         machine = self.machine

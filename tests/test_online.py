@@ -7,6 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from conftest import OF_THREE, TOL
 from fitting import decision
@@ -107,13 +109,22 @@ def test_weights_belong_to_the_ids_as_they_are_named(kind, model, rows):
     assert_same(model, add(machine(kind), kind, X[:30], y[:30], weight), X)
 
 
+def assert_unfitted(model, X):
+    """Nothing is predicted and nothing proved of no rows, and the error says what to do."""
+    questions = (lambda: model.predict(X), lambda: decision(model, X), model.verify)
+    for question in (*questions, lambda: model.certificate_):
+        with pytest.raises(NotFittedError, match=r"no rows.*partial_fit"):
+            question()
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+
+
 def test_forgetting_all_and_beginning_again(kind, model, rows):
     X, y = rows
     model.forget(model.ids_)
     assert model.n_rows_ == 0
     assert len(model.support_) == 0
-    assert model.verify().status == "optimal"  # of nothing
-    assert np.isfinite(decision(model, X)).all()
+    assert_unfitted(model, X)
     add(model, kind, X, y)
     assert model.ids_.tolist() == list(range(30, 30 + N))
     assert_same(model, fit(machine(kind), kind, X, y), X)
@@ -308,7 +319,9 @@ def test_rows_without_any_weight_make_no_model(kind, model, rows):
     model.change_weight(model.ids_, 0.0)
     assert model.n_rows_ == 30
     assert len(model.support_) == 0
-    assert np.isfinite(decision(model, rows[0])).all()
+    assert_unfitted(model, rows[0])
+    model.change_weight(model.ids_, 1.0)
+    assert_same(model, begun(kind), rows[0])
 
 
 def test_coefficients_of_nothing_but_rounding_do_not_hold_the_bias():

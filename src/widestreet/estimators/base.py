@@ -355,9 +355,13 @@ class KernelMachine(CallbackSupport, BaseEstimator):
 
     # -- prediction ------------------------------------------------------------------------------
 
+    def _check_fitted(self) -> None:
+        """Refuse to predict without a model."""
+        check_is_fitted(self)
+
     def _query(self, X: Any) -> Any:
         """Rows to predict, validated."""
-        check_is_fitted(self)
+        self._check_fitted()
         with explained(X):
             return validate_data(
                 self,
@@ -413,7 +417,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
     @property
     def coef_(self) -> Any:
         """Weights of the features, for kernel="linear" only."""
-        check_is_fitted(self)
+        self._check_fitted()
         if not isinstance(self._kernel, Linear):
             raise AttributeError("coef_ is only available when kernel='linear'")
         coef = self._linear_coef()

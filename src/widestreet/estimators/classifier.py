@@ -13,7 +13,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_is_fitted
 
 from widestreet.arrays import Floats, Ints
 from widestreet.estimators import checks
@@ -249,7 +248,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
+        self._check_fitted()
         by_value = self._breaks_ties()
         X = self._query(X)
         k = len(self.classes_)

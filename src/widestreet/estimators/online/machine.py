@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from widestreet.arrays import Floats, Ints
@@ -401,6 +402,17 @@ class OnlineMachine(KernelMachine):
 
     # -- what is there -----------------------------------------------------------------------------
 
+    def _check_fitted(self) -> None:
+        """Refuse to predict, or to prove anything, without rows of positive weight."""
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"this {type(self).__name__} has no rows to learn from: add some with partial_fit, "
+                "or call fit"
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_store") and bool(self._store.weight.any())
+
     @property
     def ids_(self) -> Ints:
         """Numbers of the rows that are there, in order of arrival."""
@@ -416,7 +428,7 @@ class OnlineMachine(KernelMachine):
     @property
     def certificates_(self) -> list[Certificate]:  # type: ignore[override]
         """What is proved of each problem; computed when it is asked for."""
-        check_is_fitted(self, "_store")
+        self._check_fitted()
         if self._proof is None:
             self.verify()
         assert self._proof is not None
@@ -435,11 +447,16 @@ class OnlineMachine(KernelMachine):
         Certificate
             Its status is "optimal" if the optimality conditions hold for all rows to `tol` times
             the largest target (or 1).
+
+        Raises
+        ------
+        NotFittedError
+            If there are no rows of positive weight: nothing can be proved of nothing.
         """
-        check_is_fitted(self, "_store")
+        self._check_fitted()
         tol = self._tolerance()
         self._proof = [exact.certificate(tol) for exact in self._present()]
-        if not self._proof:  # rows of one class, or none: zero is the optimum
+        if not self._proof:  # rows of one class: zero is the optimum
             self._proof = [Certificate(0.0, 0.0, 0.0, 0.0, 0.0, "optimal", self._store.n, tol)]
         return worst(self._proof)
 
