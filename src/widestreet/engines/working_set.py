@@ -44,7 +44,7 @@ _SKIP_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _MANY_STEPS = 10_000_000  # pair steps in a round, after which the check is asked
 _IDLE_ROUNDS = 5  # rounds without progress after which the check is asked
 _NO_GAIN = 1e-14  # relative gain of the objective that is rounding
-_ROUNDING_OF_GAIN = 1e-10  # of the sizes of its terms: a sum of many float64 numbers
+_ROUNDING_OF_GAIN = 1e-10  # of the objective and of the terms of a gain: a fall by less is rounding
 _IDLE_CALLS = 8  # calls without progress after which a working set is as good as it gets
 _DOUBTED = 256  # rows of the working set whose scores are looked at in every round
 _FEW = 0.02  # of the working set: newcomers for whom it is not worth polishing, nor a look
@@ -348,6 +348,7 @@ class WorkingSetEngine:
         linears, norms = work.target[:, work.present] * change, coef * (2.0 * score + moved)
         linear, norm = float(linears.sum()), float(norms.sum())
         size = float(np.abs(linears).sum() + 0.5 * np.abs(norms).sum())
+        size = max(size, abs(self._linear - 0.5 * self._norm))
         if linear - 0.5 * norm < -_ROUNDING_OF_GAIN * size:
             log.debug("rounding made the objective fall by %.3g: undone", 0.5 * norm - linear)
             work.beta[:, work.present], work.score[work.present] = beta, score
