@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -19,17 +16,6 @@ def exp2(z, dtype) -> np.ndarray:
     out = np.full(len(z), np.nan)
     _core.exp2(z, out, dtype == np.float64)
     return out
-
-
-def test_the_portable_set_is_always_there_and_the_best_is_in_use():
-    sets = _core.instruction_sets()
-    assert sets[-1] == "portable"
-    assert len(set(sets)) == len(sets)
-    command = "from widestreet import _core; print(_core.instruction_set())"
-    run = subprocess.run(
-        [sys.executable, "-c", command], capture_output=True, text=True, check=True
-    )
-    assert run.stdout.strip() in sets
 
 
 def test_forcing_a_set(instruction_set):

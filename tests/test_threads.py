@@ -71,24 +71,6 @@ def test_without_affinity(eight):
     assert resolve_threads(None) == 1
 
 
-def run(**environment: str) -> subprocess.CompletedProcess[str]:
-    code = "import widestreet.threads\nfrom widestreet import _core\nprint(_core.instruction_set())"
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_an_instruction_set_can_be_asked_for():
-    assert run(WIDESTREET_INSTRUCTION_SET="portable").stdout.strip() == "portable"
-    wrong = run(WIDESTREET_INSTRUCTION_SET="mmx")
-    assert wrong.returncode != 0
-    assert "'mmx' is not available" in wrong.stderr
-
-
 def test_results_do_not_depend_on_the_number(rng):
     """What the core promises for each of its functions, through the layer that picks the number."""
     X = rng.normal(size=(300, 3))

@@ -1,4 +1,4 @@
-"""How many threads to use. The only module that reads the environment."""
+"""How many threads to use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from widestreet import _core
+from widestreet.environment import thread_limit
 
 
 def _available() -> int:
@@ -20,11 +20,7 @@ def _available() -> int:
         count = len(os.sched_getaffinity(0))
     else:
         count = os.cpu_count() or 1
-    for name in ("WIDESTREET_NUM_THREADS", "OMP_NUM_THREADS"):
-        limit = os.environ.get(name, "").split(",")[0].strip()
-        if limit.isdigit() and int(limit) > 0:
-            return min(count, int(limit))
-    return count
+    return min(count, thread_limit() or count)
 
 
 def resolve_threads(n_jobs: int | None) -> int:
@@ -65,8 +61,3 @@ def limited_blas(threads: int) -> Iterator[None]:
     finally:
         for library, count in more:
             library.set_num_threads(count)
-
-
-_forced = os.environ.get("WIDESTREET_INSTRUCTION_SET")
-if _forced:
-    _core.force_instruction_set(_forced)
