@@ -132,6 +132,7 @@ class _Search:
     def __init__(self, plan: RandSVM) -> None:
         self.plan = plan
         self.size, self.bound = 0, inf
+        self._notes: Notes = {}  # of the last round
 
     def start(self, rows: int, capacity: int) -> int:
         """Return the size of the sample. Sets: size, bound."""
@@ -145,7 +146,8 @@ class _Search:
         return rng.choice(ground.rows, size, replace=False)
 
     def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
-        """Keep support vectors and add violators."""
+        """Keep support vectors and add violators. Sets: the notes of the last round."""
+        self._notes.pop("ended", None)  # a check found violators after it
         rows, final = situation.rows, MARGIN * situation.tol
         if situation.round == 0:
             drop = np.zeros(0, dtype=bool)
@@ -176,8 +178,8 @@ class _Search:
         return np.concatenate([situation.violators[worst[:half]], rest])
 
     def observe(self, situation: Situation) -> Notes:
-        """Note why there is no other round, if there is none."""
-        notes: Notes = {"sample_size": self.size, "k": self.bound}
+        """Note why there is no other round, unless the check finds violators."""
+        self._notes = notes = {"sample_size": self.size, "k": self.bound}
         if situation.found == 0:
             notes |= {"ended": "violators"} if self.finished(situation) else {}
         elif situation.support.sum() >= self.bound:
