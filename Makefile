@@ -11,6 +11,11 @@ RACE   := $(VENV)/.ready-race
 CORE   := $(wildcard core/*.cpp core/*.hpp core/*.h core/*/*.cpp core/*/*.hpp core/*/*.h)
 JOBS   ?= 2
 
+PYTEST  := $(BIN)/python -m pytest -q
+PRESENT := from widestreet import _core; print(_core.instruction_set())
+OTHERS  := from widestreet import _core; \
+           print(*{*_core.instruction_sets()} - {_core.instruction_set()})
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint format race clean distclean
@@ -22,10 +27,17 @@ help: ## this list
 demo: $(READY) ## train exactly on a million rows, print the certificate, draw the street
 	@$(BIN)/widestreet demo
 
+# All tests on the best instruction set, or on the one that WIDESTREET_ISA names; then those that
+# depend on the arithmetic on every other one that the machine has.
 test: lint ## lint, then all tests
-	@echo "== pytest"
-	@$(BIN)/python -m pytest -q -m alone
-	@$(BIN)/python -m pytest -q -m "not alone" -n $(JOBS)
+	@isa=$$($(BIN)/python -c '$(PRESENT)') && echo "== pytest ($$isa)"
+	@$(PYTEST) -m alone $$(grep -l 'mark\.alone' tests/test_*.py)
+	@$(PYTEST) -m "not alone" -n $(JOBS)
+	@for isa in $$($(BIN)/python -c '$(OTHERS)'); do \
+	    echo "== pytest ($$isa)"; \
+	    WIDESTREET_ISA=$$isa $(PYTEST) -m numeric -n $(JOBS) \
+	        $$(grep -l 'mark\.numeric' tests/test_*.py) || exit; \
+	done
 
 lint: $(READY) ## style, types, layers
 	@echo "== ruff"

@@ -28,6 +28,8 @@ from reference.duals import BetaDual
 from reference.qp import solve_qp
 from widestreet.datasets import checkerboard, friedman, ringnorm, twonorm
 
+pytestmark = pytest.mark.numeric
+
 N = 200  # rows of a data set, three quarters of which are trained on
 OURS, THEIRS = {"tol": 1e-6, "n_jobs": 1, "random_state": 0}, {"tol": 1e-9}
 

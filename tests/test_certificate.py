@@ -34,6 +34,8 @@ from widestreet.gram import Gram
 from widestreet.kernels import RBF, Callable, Linear
 from widestreet.rows import as_rows
 
+pytestmark = pytest.mark.numeric
+
 EPS = np.finfo(np.float64).eps
 TOY = {"C": 3.0, "epsilon": 0.1, "nu": 0.4}  # the parameters of toy_model
 GAMMA = 0.5

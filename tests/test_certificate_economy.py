@@ -20,6 +20,8 @@ from widestreet.gram import Gram
 from widestreet.kernels import RBF, Laplacian, Linear, Poly, Sigmoid
 from widestreet.rows import as_rows
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture
 def small(monkeypatch):

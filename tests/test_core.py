@@ -1,4 +1,4 @@
-"""Which code runs, and the exponential everything rests on."""
+"""The exponential everything rests on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import pytest
 
 from conftest import TOL
 from widestreet import _core
+
+pytestmark = pytest.mark.numeric
 
 RANGE = {np.float32: (-126.0, 128.0), np.float64: (-1022.0, 1024.0)}  # normal numbers
 
@@ -18,13 +20,6 @@ def exp2(z, dtype) -> np.ndarray:
     return out
 
 
-def test_forcing_a_set(instruction_set):
-    assert _core.instruction_set() == instruction_set
-    with pytest.raises(ValueError, match="'mmx' is not available"):
-        _core.force_instruction_set("mmx")
-    assert _core.instruction_set() == instruction_set
-
-
 def worst_error(z, exact, dtype) -> tuple[float, float]:
     """The largest relative error, and where it is."""
     error = np.abs(exp2(z, dtype) / exact - 1)
@@ -33,7 +28,7 @@ def worst_error(z, exact, dtype) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("dtype", RANGE)
-def test_exp2_is_as_exact_as_it_says_over_the_whole_range(instruction_set, dtype, rng):
+def test_exp2_is_as_exact_as_it_says_over_the_whole_range(dtype, rng):
     low, high = RANGE[dtype]
     near_zero = np.concatenate([-np.geomspace(1e-300, 1, 20_000), np.geomspace(1e-300, 1, 20_000)])
     halves = np.arange(low, high) + 0.5  # where the polynomial changes over
@@ -46,7 +41,7 @@ def test_exp2_is_as_exact_as_it_says_over_the_whole_range(instruction_set, dtype
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
-def test_exp2_is_as_exact_as_it_says_on_every_fourth_float(instruction_set, sign):
+def test_exp2_is_as_exact_as_it_says_on_every_fourth_float(sign):
     """From 1/8 to 1/2, where its polynomial is worst; float64 is exact beside float32."""
     bits = np.arange(*np.array([0.125, 0.5], dtype=np.float32).view(np.int32), 4, dtype=np.int32)
     z = sign * bits.view(np.float32).astype(np.float64)
@@ -55,7 +50,7 @@ def test_exp2_is_as_exact_as_it_says_on_every_fourth_float(instruction_set, sign
 
 
 @pytest.mark.parametrize("dtype", RANGE)
-def test_exp2_at_whole_numbers_and_below_its_range(instruction_set, dtype):
+def test_exp2_at_whole_numbers_and_below_its_range(dtype):
     low, high = RANGE[dtype]
     z = np.arange(low, high)
     assert np.array_equal(exp2(z, dtype), np.exp2(z))
@@ -64,14 +59,14 @@ def test_exp2_at_whole_numbers_and_below_its_range(instruction_set, dtype):
 
 
 @pytest.mark.parametrize("dtype", RANGE)
-def test_exp2_of_what_is_not_positive_is_at_most_one(instruction_set, dtype):
+def test_exp2_of_what_is_not_positive_is_at_most_one(dtype):
     """A kernel of distances never exceeds K(x, x) = 1, however near two rows are."""
     z = -np.geomspace(1e-30, 1, 100_000)
     assert (exp2(z, dtype) <= 1).all()
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 7, 8, 15, 16, 17, 33])
-def test_exp2_of_any_length(instruction_set, size, rng):
+def test_exp2_of_any_length(size, rng):
     z = rng.uniform(-5, 0, 40)
     for dtype in RANGE:
         assert np.array_equal(exp2(z[:size], dtype), exp2(z, dtype)[:size])

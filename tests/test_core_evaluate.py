@@ -21,6 +21,8 @@ from reference import kernels
 from reference.kernels import KERNELS
 from widestreet import _core
 
+pytestmark = pytest.mark.numeric
+
 DTYPES = (np.float32, np.float64)
 DIMENSIONS = (1, 2, 7, 54, 200)
 SIZES = (0, 1, 5, 6, 7, 31, 32, 33, 48, 49, 100)
@@ -35,7 +37,7 @@ every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=lambda t: t.__name__)
 @every_kernel
 @every_dtype
 @pytest.mark.parametrize("d", DIMENSIONS)
-def test_every_storage_gives_the_same_values(instruction_set, kernel, dtype, d, rng):
+def test_every_storage_gives_the_same_values(kernel, dtype, d, rng):
     """Each storage on the left and on the right, against the first dense and the first CSR one."""
     k, m, n = native.kernel(kernel, **PARAMS[kernel]), 37, 45
     X, S = native.sample(m, d, 0), native.sample(n, d, 1)
@@ -52,7 +54,7 @@ def test_every_storage_gives_the_same_values(instruction_set, kernel, dtype, d, 
 @every_kernel
 @every_dtype
 @pytest.mark.parametrize("d", [150, 400, 2000])
-def test_wide_sparse_rows(instruction_set, kernel, dtype, d, rng):
+def test_wide_sparse_rows(kernel, dtype, d, rng):
     """The inverted panel, met by sparse and by dense left rows."""
     k, m, n = native.kernel(kernel, **PARAMS[kernel]), 37, 45
     X, S = native.wide_sample(m, d, 0), native.wide_sample(n, d, 1)
@@ -86,7 +88,7 @@ def columns_of(path: str) -> int:
 @every_kernel
 @every_dtype
 @pytest.mark.parametrize("path", PATHS)
-def test_every_size_with_and_without_lists(instruction_set, kernel, dtype, path, rng):
+def test_every_size_with_and_without_lists(kernel, dtype, path, rng):
     """Nothing beside the part asked for is written, whatever the lengths."""
     family, left, right = PATHS[path]
     k, d = native.kernel(kernel, **PARAMS[kernel]), columns_of(path)
@@ -113,7 +115,7 @@ def test_every_size_with_and_without_lists(instruction_set, kernel, dtype, path,
 @every_kernel
 @every_dtype
 @pytest.mark.parametrize("path", PATHS)
-def test_several_sets_of_coefficients_are_as_many_scans(instruction_set, kernel, dtype, path, rng):
+def test_several_sets_of_coefficients_are_as_many_scans(kernel, dtype, path, rng):
     family, left, right = PATHS[path]
     k, d = native.kernel(kernel, **PARAMS[kernel]), columns_of(path)
     A, B = (native.rows(STORAGES[s](family(100, d, i))) for i, s in enumerate((left, right)))
@@ -129,7 +131,7 @@ def test_several_sets_of_coefficients_are_as_many_scans(instruction_set, kernel,
 
 @every_dtype
 @pytest.mark.parametrize("path", PATHS)
-def test_tile_writes_the_rows_it_is_told_to(instruction_set, dtype, path, rng):
+def test_tile_writes_the_rows_it_is_told_to(dtype, path, rng):
     family, left, right = PATHS[path]
     d = columns_of(path)
     A = native.rows(STORAGES[left](family(100, d, 0)))
@@ -143,7 +145,7 @@ def test_tile_writes_the_rows_it_is_told_to(instruction_set, dtype, path, rng):
     assert np.isnan(out[:, 33:]).all()
 
 
-def test_no_columns_at_all(instruction_set):
+def test_no_columns_at_all():
     empty = native.rows(np.empty((3, 0)))
     for kernel, value in (("linear", 0.0), ("rbf", 1.0), ("laplacian", 1.0)):
         k = native.kernel(kernel)
@@ -156,7 +158,7 @@ def test_no_columns_at_all(instruction_set):
 
 
 @every_dtype
-def test_more_right_rows_than_an_inverted_panel_holds(instruction_set, dtype, rng):
+def test_more_right_rows_than_an_inverted_panel_holds(dtype, rng):
     n, d = 4096 + 77, 300
     S = sparse.random(n, d, 0.01, format="csr", random_state=1)
     X = S[rng.permutation(n)[:9]]
@@ -174,7 +176,7 @@ def cross_distances(X, S) -> np.ndarray:
 
 @every_dtype
 @pytest.mark.parametrize("storage", ["C float32", "csr int32 float32"])
-def test_more_right_rows_than_a_dense_panel_holds(instruction_set, dtype, storage, rng):
+def test_more_right_rows_than_a_dense_panel_holds(dtype, storage, rng):
     """64 MiB of right rows are packed at a time."""
     n, d = (850, 20_000) if dtype == np.float32 else (430, 20_000)
     S = np.zeros((n, d), dtype=np.float32)
@@ -189,7 +191,7 @@ def test_more_right_rows_than_a_dense_panel_holds(instruction_set, dtype, storag
 
 @every_dtype
 @pytest.mark.parametrize("path", PATHS)
-def test_large_coefficients_of_both_signs(instruction_set, dtype, path, rng):
+def test_large_coefficients_of_both_signs(dtype, path, rng):
     """The error of a scan is that of the kernel values, not that of a long sum."""
     family, left, right = PATHS[path]
     d = columns_of(path)
@@ -207,7 +209,7 @@ def test_large_coefficients_of_both_signs(instruction_set, dtype, path, rng):
 
 @every_dtype
 @pytest.mark.parametrize("storage", ["C float64", "csr int32 float64"])
-def test_a_row_is_its_own_nearest(instruction_set, dtype, storage):
+def test_a_row_is_its_own_nearest(dtype, storage):
     X = native.rows(STORAGES[storage](native.sample(60, 7)))
     for kernel in ("rbf", "laplacian"):
         k = native.kernel(kernel, **PARAMS[kernel])
@@ -219,7 +221,7 @@ def test_a_row_is_its_own_nearest(instruction_set, dtype, storage):
 
 @every_dtype
 @pytest.mark.parametrize("storage", ["C float64", "csr int32 float64"])
-def test_far_rows_do_not_know_each_other(instruction_set, dtype, storage):
+def test_far_rows_do_not_know_each_other(dtype, storage):
     X = np.array([[0.0, 1.0], [100.0, 0.0], [0.0, -3e3], [1e4, 1e4]])
     rows = native.rows(STORAGES[storage](X))
     apart = ~np.eye(4, dtype=bool)
@@ -231,7 +233,7 @@ def test_far_rows_do_not_know_each_other(instruction_set, dtype, storage):
 
 @every_dtype
 @pytest.mark.parametrize("degree", [0, 1, 2, 3, 4, 5, 7, 10])
-def test_every_degree(instruction_set, dtype, degree):
+def test_every_degree(dtype, degree):
     X = native.sample(20, 7)
     params = {"gamma": 0.5, "coef0": 0.25, "degree": degree}
     found = native.tile(
@@ -241,7 +243,7 @@ def test_every_degree(instruction_set, dtype, degree):
 
 
 @every_dtype
-def test_sigmoid_saturates(instruction_set, dtype):
+def test_sigmoid_saturates(dtype):
     X = np.linspace(-30, 30, 61)[:, None]
     rows, dot = native.rows(X), X @ X.T
     found = native.tile(native.kernel("sigmoid", gamma=2.0), rows, rows, (61, 61), dtype)
@@ -252,7 +254,7 @@ def test_sigmoid_saturates(instruction_set, dtype):
 
 
 @every_dtype
-def test_sigmoid_keeps_its_digits_near_zero(instruction_set, dtype):
+def test_sigmoid_keeps_its_digits_near_zero(dtype):
     x = np.geomspace(1e-12, 1, 200)[:, None]
     left, right = native.rows(np.concatenate([-x, x])), native.rows(np.ones((1, 1)))
     found = native.tile(native.kernel("sigmoid", gamma=0.3), left, right, (400, 1), dtype)
@@ -262,7 +264,7 @@ def test_sigmoid_keeps_its_digits_near_zero(instruction_set, dtype):
 
 @every_kernel
 @every_dtype
-def test_rows_are_seen_relative_to_their_centre(instruction_set, kernel, dtype, rng):
+def test_rows_are_seen_relative_to_their_centre(kernel, dtype, rng):
     """Far from the origin the norms from which distances are computed would be too large."""
     X, centre = native.sample(30, 7), 1000.0 + np.arange(7.0)
     k, params = native.kernel(kernel, **PARAMS[kernel]), PARAMS[kernel]

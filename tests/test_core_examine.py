@@ -11,6 +11,8 @@ from reference import duals, kkt
 from reference.duals import MODELS
 from widestreet import _core
 
+pytestmark = pytest.mark.numeric
+
 every_model = pytest.mark.parametrize("model", MODELS)
 
 

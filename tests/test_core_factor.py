@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 import widestreet.engines.path  # noqa: F401 - provides BLAS
 from widestreet._core import Factor
 
+pytestmark = pytest.mark.numeric
+
 
 def lower(factor: Factor) -> np.ndarray:
     L = np.empty((factor.size, factor.size))

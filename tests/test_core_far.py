@@ -11,6 +11,8 @@ from reference import kernels, merge, slots
 from widestreet import _core
 from widestreet.rows import as_rows
 
+pytestmark = pytest.mark.numeric
+
 FORMS = {
     "C": np.ascontiguousarray,
     "F": np.asfortranarray,
@@ -20,7 +22,6 @@ FORMS = {
 DTYPES = (np.float32, np.float64)
 
 
-@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("sizes", [(1, 1), (7, 33), (49, 100)])
@@ -44,7 +45,6 @@ def test_far_rbf_is_rbf(form, dtype, sizes, d, rng):
     assert np.abs(out - exact @ coef).max() <= allowed * np.abs(coef).sum()
 
 
-@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("length", [30.0, 1e3, 1e6])
 def test_long_sparse_rows_among_short_ones(dtype, length, rng):
@@ -109,7 +109,6 @@ def test_copy_rows_refuses_to_leave_a_tile(begin, end, size, dtype):
         _core.copy_rows(np.zeros((50, 50), dtype), np.zeros((40, 40)), begin, end, size, 1)
 
 
-@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize(("value", "dtype"), [(30.1, np.float32), (1.7e9, np.float64)])
 def test_long_sums_do_not_hide_near_rows(value, dtype, rng):
     """Many equal nonzeros: the rounding of their sums grows with their number."""

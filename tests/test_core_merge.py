@@ -13,6 +13,8 @@ from native import CSR, DENSE
 from reference.merge import merge
 from widestreet import _core
 
+pytestmark = pytest.mark.numeric
+
 
 def first_equal(X, label, threads: int = 1):
     label = np.ascontiguousarray(label, dtype=np.float64)

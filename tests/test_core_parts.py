@@ -10,10 +10,12 @@ from pairs import gram_in_form, rbf
 from widestreet import gram as gram_module
 from widestreet.gram import Gram
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_every_part_for_itself(instruction_set, form, threads, rng):
+def test_every_part_for_itself(form, threads, rng):
     X = rng.normal(size=(60, 3))
     K, gram = rbf(X, X), gram_in_form(form, X)
     sizes = [1, 30, 7, 60, 2]

@@ -14,6 +14,8 @@ from reference import slots
 from reference.kernels import KERNELS
 from widestreet import _core
 
+pytestmark = pytest.mark.numeric
+
 DTYPES = (np.float32, np.float64)
 
 every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=lambda t: t.__name__)

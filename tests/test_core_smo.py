@@ -17,6 +17,8 @@ from reference.duals import MODELS
 from reference.qp import solve_qp
 from widestreet import _core
 
+pytestmark = pytest.mark.numeric
+
 DTYPES = (np.float32, np.float64)
 WHOLE = 1 << 20  # a block that holds any set
 
@@ -116,7 +118,7 @@ def check_point(K, dual, solved: Solved) -> None:
 @every_model
 @every_dtype
 @pytest.mark.parametrize("block", [WHOLE, 24, 9, 4])
-def test_reaches_the_optimum(instruction_set, model, dtype, block):
+def test_reaches_the_optimum(model, dtype, block):
     """One and two layers, one and two groups; blocks that hold the set and blocks that do not."""
     K, dual, best = problem(model)
     tile = K.astype(dtype)
@@ -137,7 +139,7 @@ def literal(model: str) -> smo.SMOResult:
 
 
 @every_model
-def test_takes_about_as_many_steps_as_the_literal_method(instruction_set, model):
+def test_takes_about_as_many_steps_as_the_literal_method(model):
     """Second-order selection is what both do; only ties and rounding may differ."""
     K, dual, _ = problem(model)
     steps = smo.smo(K, dual, tol=TOL.smo_tol).steps
@@ -145,7 +147,7 @@ def test_takes_about_as_many_steps_as_the_literal_method(instruction_set, model)
 
 
 @every_model
-def test_first_steps_are_those_of_the_literal_method(instruction_set, model, rng):
+def test_first_steps_are_those_of_the_literal_method(model, rng):
     K, dual, _ = problem(model)
     beta = random_feasible(dual, rng)
     for steps in (1, 2, 5):
@@ -158,7 +160,7 @@ def test_first_steps_are_those_of_the_literal_method(instruction_set, model, rng
 
 @every_model
 @pytest.mark.parametrize("block", [WHOLE, 8])
-def test_labels_may_be_sorted(instruction_set, model, block):
+def test_labels_may_be_sorted(model, block):
     """At zero all rows of a class violate alike; a block of one class alone has no pair."""
     _, K, qp = toy_model(model, 40)
     dual = duals.in_beta_space(qp)
@@ -173,7 +175,7 @@ def test_labels_may_be_sorted(instruction_set, model, block):
 
 @every_model
 @pytest.mark.parametrize("room", [0, 13])
-def test_rows_with_an_empty_box_stay_and_keep_their_score(instruction_set, model, room, rng):
+def test_rows_with_an_empty_box_stay_and_keep_their_score(model, room, rng):
     """Neither of their variables may move, but the others move their score."""
     weight = np.where(np.arange(40) % 4 == 1, 0.0, 1.0)
     _, K, qp = toy_model(model, 40, weight=weight)
@@ -186,7 +188,7 @@ def test_rows_with_an_empty_box_stay_and_keep_their_score(instruction_set, model
 
 
 @pytest.mark.parametrize("block", [WHOLE, 32, 8])
-def test_groups_may_be_sorted_too(instruction_set, block):
+def test_groups_may_be_sorted_too(block):
     """All rows that may grow first in one group, all that may shrink first in the other.
 
     Every row violates alike, so that a block filled by the violation alone finds no pair.
@@ -203,7 +205,7 @@ def test_groups_may_be_sorted_too(instruction_set, block):
 
 @every_model
 @pytest.mark.parametrize("beyond", [np.nan, np.inf, -np.inf, 1e300])
-def test_reads_and_writes_its_own_rows_only(instruction_set, model, beyond):
+def test_reads_and_writes_its_own_rows_only(model, beyond):
     """Whatever stands in the arrays beyond the set, and in the rest of its last vector."""
     K, dual, _ = problem(model, 37)
     for block in (WHOLE, 9):
@@ -252,7 +254,7 @@ def test_the_smallest_blocks_hold_a_pair(model, block):
 
 @every_model
 @pytest.mark.parametrize("block", [WHOLE, 8])
-def test_objective_never_falls_and_constraints_always_hold(instruction_set, model, block):
+def test_objective_never_falls_and_constraints_always_hold(model, block):
     K, dual, _ = problem(model)
     beta = smo.feasible_start(dual)
     values = [kkt.dual_objective(K, dual, beta)]
@@ -267,7 +269,7 @@ def test_objective_never_falls_and_constraints_always_hold(instruction_set, mode
 
 @every_model
 @pytest.mark.parametrize("block", [WHOLE, 8])
-def test_max_steps(instruction_set, model, block):
+def test_max_steps(model, block):
     K, dual, _ = problem(model)
     needed = solve(K, dual, block=block).steps
     for allowed in (0, 1, 2, 17, needed - 1):
@@ -278,7 +280,7 @@ def test_max_steps(instruction_set, model, block):
 
 
 @every_model
-def test_at_the_optimum_nothing_moves(instruction_set, model):
+def test_at_the_optimum_nothing_moves(model):
     K, dual, _ = problem(model)
     solved = solve(K, dual)
     again = solve(K, dual, solved.beta, tol=TOL.violation)
@@ -287,14 +289,14 @@ def test_at_the_optimum_nothing_moves(instruction_set, model):
 
 
 @every_model
-def test_sums_survive_many_steps_in_large_boxes(instruction_set, model):
+def test_sums_survive_many_steps_in_large_boxes(model):
     K, dual, _ = problem(model, C=1e5)
     for block in (WHOLE, 8):
         solved = solve(K, dual, max_steps=20_000, block=block)
         check_point(K, dual, solved)
 
 
-def test_contradictory_rows_go_to_their_bounds(instruction_set):
+def test_contradictory_rows_go_to_their_bounds():
     """Equal rows, opposite labels: a step of no curvature goes all the way."""
     dual = duals.in_beta_space(duals.c_svc(np.ones((2, 2)), [1.0, -1.0], [2.0, 3.0]))
     solved = solve(np.ones((2, 2)), dual)
@@ -302,7 +304,7 @@ def test_contradictory_rows_go_to_their_bounds(instruction_set):
     np.testing.assert_array_equal(solved.beta, [[2.0, -2.0]])
 
 
-def test_both_copies_of_a_row_give_way_to_one(instruction_set):
+def test_both_copies_of_a_row_give_way_to_one():
     """A regression row pushed both ways is not optimal, whatever the others do."""
     dual = duals.in_beta_space(duals.eps_svr(np.eye(2), [0.0, 0.0], 1.0, 0.5))
     solved = solve(np.eye(2), dual, [[0.75, 0.0], [-0.75, 0.0]])
@@ -310,7 +312,7 @@ def test_both_copies_of_a_row_give_way_to_one(instruction_set):
     np.testing.assert_allclose(solved.beta, 0, rtol=0, atol=TOL.feasibility)
 
 
-def test_one_class_alone_has_nothing_to_trade(instruction_set):
+def test_one_class_alone_has_nothing_to_trade():
     dual = duals.in_beta_space(duals.c_svc(np.eye(5), np.ones(5), 2.0))
     solved = solve(np.eye(5), dual)
     assert (solved.violation, solved.steps) == (0.0, 0)
@@ -338,7 +340,7 @@ def test_threads_change_no_bit(dtype, rng):
 
 @every_model
 @every_dtype
-def test_memory_that_is_lent_changes_no_bit(instruction_set, model, dtype):
+def test_memory_that_is_lent_changes_no_bit(model, dtype):
     """Enough for a block, or not; it need not begin where a cache line does."""
     K, dual, _ = problem(model)
     tile = K.astype(dtype)
@@ -352,7 +354,7 @@ def test_memory_that_is_lent_changes_no_bit(instruction_set, model, dtype):
 @every_model
 @every_dtype
 @pytest.mark.parametrize("power", [-4, 0, 4, 8])
-def test_rounding_within_blocks_does_no_harm(instruction_set, model, dtype, power):
+def test_rounding_within_blocks_does_no_harm(model, dtype, power):
     """Boxes of any width: steps in float32 are taken back where they lose, or not tried."""
     K, dual, _ = problem(model, C=10.0**power)
     tile = K.astype(dtype)

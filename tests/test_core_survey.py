@@ -15,6 +15,8 @@ from conftest import TOL
 from reference import duals, shard
 from widestreet import _core
 
+pytestmark = pytest.mark.numeric
+
 UNKNOWN, INSIDE = _core.UNKNOWN, _core.IN_WORKING_SET
 
 

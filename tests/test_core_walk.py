@@ -14,6 +14,8 @@ from reference import walk as reference
 from reference.walk import FREE, LOWER, UPPER, State
 from widestreet._core import Walk
 
+pytestmark = pytest.mark.numeric
+
 STILL, NO_WAY = 1e-13, 1e-13
 
 

@@ -17,6 +17,8 @@ from widestreet import _core, kernels
 from widestreet.gram import Gram
 from widestreet.rows import as_rows
 
+pytestmark = pytest.mark.numeric
+
 every_model = pytest.mark.parametrize("model", MODELS)
 MANY = 1 << 20
 GAMMA = 0.3
@@ -66,7 +68,7 @@ def solve(toy, dual, beta, *, ends=None, place=None, steps=MANY, tol=TOL.smo_tol
 
 
 @every_model
-def test_reaches_the_optimum_and_says_what_it_is(instruction_set, model):
+def test_reaches_the_optimum_and_says_what_it_is(model):
     toy, K, dual, best = problem(model)
     found = solve(toy, dual, smo.feasible_start(dual))
     violation, steps, support, free, linear, norm, loss, values = found.reports[0]
@@ -122,7 +124,7 @@ def test_no_more_steps_than_are_allowed(model):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_many_problems_are_each_of_them_alone(instruction_set, threads, rng):
+def test_many_problems_are_each_of_them_alone(threads, rng):
     """Of any size, over the same rows; a tile of several strips among them."""
     toy, _, qp = toy_model("c_svc", 330)
     dual = duals.in_beta_space(qp)

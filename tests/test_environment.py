@@ -39,3 +39,10 @@ def test_an_unavailable_set_is_refused_with_the_available_ones():
     message = wrong.stderr.strip().splitlines()[-1]
     assert message.startswith("ValueError: WIDESTREET_ISA must be")
     assert message.endswith(f"({', '.join(_core.instruction_sets())}) or unset, got 'mmx'")
+
+
+def test_a_set_that_is_refused_leaves_the_present_one():
+    before = _core.instruction_set()
+    with pytest.raises(ValueError, match="'mmx' is not available"):
+        _core.force_instruction_set("mmx")
+    assert _core.instruction_set() == before

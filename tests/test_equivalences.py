@@ -23,6 +23,8 @@ from machines import (
 )
 from reference import kernels
 
+pytestmark = pytest.mark.numeric
+
 # -- weights -----------------------------------------------------------------------------------
 
 FORMS = ("dense", "csr", "precomputed")

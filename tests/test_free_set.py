@@ -8,6 +8,8 @@ import pytest
 from conftest import TOL
 from widestreet.engines.free_set import FreeSet
 
+pytestmark = pytest.mark.numeric
+
 
 class Twin:
     """A free set and what it should be: kernel values of all rows, and a list of variables."""

@@ -17,6 +17,8 @@ from widestreet.gram import Gram
 from widestreet.kernels import RBF, Callable, Laplacian, Linear, Poly, Precomputed, Sigmoid
 from widestreet.rows import KernelRows, as_rows
 
+pytestmark = pytest.mark.numeric
+
 NATIVE = {"linear": Linear, "rbf": RBF, "poly": Poly, "sigmoid": Sigmoid, "laplacian": Laplacian}
 DTYPES = (np.float32, np.float64)
 KINDS = (*KERNELS, "precomputed", "callable", "sparse callable")

@@ -13,6 +13,8 @@ from reference import isvm
 from sampled import KERNELS, MODELS, SLIGHT, Case, Look, assert_same_function, case, watch
 from widestreet.strategies import ISVM
 
+pytestmark = pytest.mark.numeric
+
 SMALL = {"sample_size": 8, "stage_one_size": 20, "scan_fraction": 1.0, "block": 1}
 
 

@@ -23,6 +23,8 @@ from widestreet.engines.multiplicative import (
     tilted,
 )
 
+pytestmark = pytest.mark.numeric
+
 LITERAL = Projection(growth=1.0)
 PACES = {"adaptive": Projection(), "literal": LITERAL, "fixed": FixedRate(2.0)}
 

@@ -15,6 +15,8 @@ from test_duals import in_reference
 from widestreet.engines import newton as engine
 from working import Bench
 
+pytestmark = pytest.mark.numeric
+
 every_model = pytest.mark.parametrize("model", MODELS)
 
 

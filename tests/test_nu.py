@@ -18,6 +18,8 @@ from machines import NU, C, assert_same_function, data, machine
 from widestreet.estimators import dual_classifier
 from widestreet.estimators.base import KernelMachine
 
+pytestmark = pytest.mark.numeric
+
 NU_SVC = ("nu_svc", "nu_svc" + OF_THREE)
 NU_KINDS = (*NU_SVC, "nu_svr", "one_class")
 

@@ -20,6 +20,8 @@ from widestreet.estimators.training import Problem, Solver
 from widestreet.gram import Gram
 from widestreet.rows import as_rows
 
+pytestmark = pytest.mark.numeric
+
 # -- certificates ------------------------------------------------------------------------------
 
 

@@ -15,6 +15,8 @@ from widestreet import duals
 from widestreet.engines import walk
 from widestreet.engines.path import Ends, NoSolution, Path, closed
 
+pytestmark = pytest.mark.numeric
+
 MODELS = ("c_svc", "eps_svr", "nu_svr", "one_class", "nu_svc")
 KERNELS = {
     "rbf": {"gamma": 1.0},

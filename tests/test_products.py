@@ -15,6 +15,8 @@ from widestreet.gram import Gram
 from widestreet.products import Held, LowRank, Streamed
 from widestreet.rows import as_rows
 
+pytestmark = pytest.mark.numeric
+
 KERNELS = {
     "rbf": (kernels.RBF(0.3), {"gamma": 0.3}),
     "linear": (kernels.Linear(), {}),

@@ -16,6 +16,8 @@ from widestreet.engines import proximal
 from widestreet.engines.proximal import leap, taking_part
 from working import Bench
 
+pytestmark = pytest.mark.numeric
+
 every_model = pytest.mark.parametrize("model", MODELS)
 
 

@@ -23,6 +23,8 @@ from widestreet.runners import LocalRunner
 from widestreet.solution import Solution, Trace, TraceRecord
 from widestreet.strategies import PRSVM, RSVM, SMO, OnSites
 
+pytestmark = pytest.mark.numeric
+
 
 @dataclass(frozen=True, eq=False)
 class Seen:

@@ -12,6 +12,8 @@ from reference import randsvm
 from sampled import KERNELS, MODELS, SLIGHT, Case, assert_same_function, case, watch
 from widestreet.strategies import RandSVM
 
+pytestmark = pytest.mark.numeric
+
 
 def assert_same_steps(
     problem: Case, seed: int, bound: float, size: int, /, **parameters: Any

@@ -12,6 +12,8 @@ from widestreet import SVC, NuSVC
 from widestreet.datasets import checkerboard, twonorm
 from widestreet.strategies import ISVM, PRSVM, RSVM, RandSVM
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture(scope="module")
 def board():

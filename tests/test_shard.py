@@ -24,6 +24,8 @@ from widestreet.shard import Shard, SurveyOrder
 
 from test_duals import build, in_reference, labels  # isort: skip
 
+pytestmark = pytest.mark.numeric
+
 KERNELS = {
     "rbf": (RBF(1.0), "rbf", {"gamma": 1.0}),
     "linear": (Linear(), "linear", {}),

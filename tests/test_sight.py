@@ -14,6 +14,8 @@ from test_path import KERNELS, MODELS, World
 from widestreet.engines import sight
 from widestreet.engines.path import Counts, Ends
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture
 def blinkered(monkeypatch):

@@ -23,6 +23,8 @@ from widestreet.gram import Gram
 from widestreet.rows import as_rows
 from widestreet.strategies import SMO, Auto
 
+pytestmark = pytest.mark.numeric
+
 TINY = Auto(start_size=8, max_size=16)
 
 

@@ -27,6 +27,8 @@ from widestreet.kernels import RBF
 from widestreet.rows import as_rows
 from widestreet.strategies import ISVM, PRSVM, RSVM, RandSVM
 
+pytestmark = pytest.mark.numeric
+
 NAMES = {"isvm": ISVM, "randsvm": RandSVM, "rsvm": RSVM, "prsvm": PRSVM}
 SMALL: dict[str, Any] = {  # so small that sampling is all they do
     "isvm, small": ISVM(sample_size=5, stage_one_size=8),

@@ -15,6 +15,8 @@ from reference.duals import MODELS
 from test_duals import in_reference
 from working import Bench
 
+pytestmark = pytest.mark.numeric
+
 every_model = pytest.mark.parametrize("model", MODELS)
 
 

@@ -23,6 +23,8 @@ from widestreet.gram import Gram
 from widestreet.rows import as_rows
 from widestreet.strategies import SMO, Auto
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture
 def no_rounds(monkeypatch):

@@ -41,6 +41,8 @@ from widestreet.engines import working_set
 from widestreet.shard import Shard, SurveyOrder
 from widestreet.strategies import SMO, Auto, Proposal, Situation, Stateless, Strategy
 
+pytestmark = pytest.mark.numeric
+
 SMALL = Auto(start_size=128, max_size=512)
 STRATEGIES = {
     "auto": Auto(),
