@@ -8,41 +8,60 @@ import sys
 
 import pytest
 
-from widestreet import _core
+from widestreet import _core, environment
 
-CODE = "import widestreet; print(widestreet._core.instruction_set())"
-
-
-def imported(isa: str | None) -> subprocess.CompletedProcess[str]:
-    """Import the package in a process of its own and print the instruction set in use."""
-    environment = {name: value for name, value in os.environ.items() if name != "WIDESTREET_ISA"}
-    if isa is not None:
-        environment["WIDESTREET_ISA"] = isa
-    command = [sys.executable, "-c", CODE]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+SETS = _core.instruction_sets()
 
 
-@pytest.mark.parametrize("isa", [None, "", *_core.instruction_sets()])
-def test_the_set_asked_for_is_in_use_or_the_best(isa):
-    assert imported(isa).stdout.strip() == (isa or _core.instruction_sets()[0])
+@pytest.fixture(autouse=True)
+def restored():
+    """Use the present set again after the test."""
+    before = _core.instruction_set()
+    yield
+    _core.force_instruction_set(before)
 
 
 def test_the_portable_set_is_always_there():
-    sets = _core.instruction_sets()
-    assert sets[-1] == "portable"
-    assert len(set(sets)) == len(sets)
+    assert SETS[-1] == "portable"
+    assert len(set(SETS)) == len(SETS)
 
 
-def test_an_unavailable_set_is_refused_with_the_available_ones():
-    wrong = imported("mmx")
-    assert wrong.returncode != 0
-    message = wrong.stderr.strip().splitlines()[-1]
-    assert message.startswith("ValueError: WIDESTREET_ISA must be")
-    assert message.endswith(f"({', '.join(_core.instruction_sets())}) or unset, got 'mmx'")
+@pytest.mark.parametrize("isa", SETS)
+def test_the_set_asked_for_is_used(isa, monkeypatch):
+    monkeypatch.setenv("WIDESTREET_ISA", isa)
+    environment._choose_instruction_set()
+    assert _core.instruction_set() == isa
 
 
-def test_a_set_that_is_refused_leaves_the_present_one():
+@pytest.mark.parametrize("isa", ["", "mmx", "AVX2"])
+def test_no_other_set_is(isa, monkeypatch):
     before = _core.instruction_set()
+    monkeypatch.setenv("WIDESTREET_ISA", isa)
+    if isa:
+        said = rf"WIDESTREET_ISA must be .*\({', '.join(SETS)}\) or unset, got '{isa}'"
+        with pytest.raises(ValueError, match=said):
+            environment._choose_instruction_set()
+    else:
+        environment._choose_instruction_set()
+    assert _core.instruction_set() == before
     with pytest.raises(ValueError, match="'mmx' is not available"):
         _core.force_instruction_set("mmx")
     assert _core.instruction_set() == before
+
+
+@pytest.mark.parametrize("isa", [None, "portable", "mmx"])
+def test_the_package_reads_the_variable_when_it_is_imported(isa):
+    others = {name: value for name, value in os.environ.items() if name != "WIDESTREET_ISA"}
+    code = "import widestreet; print(widestreet._core.instruction_set())"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env=others | ({"WIDESTREET_ISA": isa} if isa else {}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if isa == "mmx":
+        assert run.returncode != 0
+        assert "ValueError: WIDESTREET_ISA must be" in run.stderr
+    else:
+        assert run.stdout.strip() == (isa or SETS[0])

@@ -70,12 +70,11 @@ def assert_same_steps(problem: Case, seed: int, **parameters: Any) -> list[isvm.
 # -- step by step ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("block", [1, 5])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("model", MODELS)
-def test_every_step_is_the_one_of_the_paper(model, kernel, block, seed):
-    assert_same_steps(case(model, kernel, seed=seed), seed, block=block)
+def test_every_step_is_the_one_of_the_paper(model, kernel, block):
+    assert_same_steps(case(model, kernel), 0, block=block)
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.1, 0.4, 1.0])
@@ -102,8 +101,7 @@ def test_each_end_of_stage_one(model, ended, parameters):
     assert ended in [step.ended for step in steps]
 
 
-@pytest.mark.parametrize("block", [1, 30])
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("model", "block"), [("c_svc", 1), ("eps_svr", 30)])
 def test_a_pass_over_more_rows_than_are_evaluated_at_once(model, block):
     assert_same_steps(case(model, n=400), 0, sample_size=50, stage_one_size=60, block=block)
 

@@ -164,13 +164,13 @@ def test_labels_must_be_labels():
 # -- scikit-learn's checks ---------------------------------------------------------------------
 
 CHECKED = [
-    make(n_jobs=1, **({"nu": 0.2} if make is OnlineNuSVC else {}), **options)
-    for make in ONLINE.values()
-    for options in ({}, {"kernel": "linear"}, {"max_rows": 10_000, "kernel": "laplacian"})
-] + [
-    OnlineNuSVR(n_jobs=1, method="insvr", scaling=scaling, kernel=kernel)
-    for scaling, kernel in (("libsvm", "rbf"), ("schoelkopf", "linear"))
-]
+    make(n_jobs=1, max_rows=max_rows, kernel=kernel, **({"nu": 0.2} if make is OnlineNuSVC else {}))
+    for make, (max_rows, kernel) in zip(
+        ONLINE.values(),
+        [(None, "rbf"), (None, "linear"), (None, "rbf"), (10_000, "laplacian"), (None, "rbf")],
+        strict=True,
+    )
+] + [OnlineNuSVR(n_jobs=1, method="insvr", scaling="schoelkopf", kernel="linear")]
 
 
 @parametrize_with_checks(CHECKED)

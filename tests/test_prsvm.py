@@ -116,24 +116,22 @@ def notes(found: prsvm.Round) -> dict[str, Any]:
 # -- round by round ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("sites", [1, 2, 4])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("model", MODELS)
-def test_every_round_is_the_one_of_the_paper(model, kernel, sites, seed):
+def test_every_round_is_the_one_of_the_paper(model, kernel, sites):
     """With so small a dimension violators are doubled nearly always, and copies soon meet."""
     plan = PRSVM(sites, 45, 1.0, max_rounds=5, until_certified=False)
-    rounds = assert_same_rounds(case(model, kernel, seed=seed), plan, seed)
+    rounds = assert_same_rounds(case(model, kernel), plan, 0)
     assert rounds[-1].level.max() > 1
     assert max(found.copies.max() for found in rounds) > 1
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("sites", [1, 2, 4])
 @pytest.mark.parametrize("model", MODELS)
-def test_it_ends_at_the_optimum(model, sites, seed):
+def test_it_ends_at_the_optimum(model, sites):
     plan = PRSVM(sites, combinatorial_dimension=2.0, max_rounds=100, until_certified=False)
-    rounds = assert_same_rounds(easy(model), plan, seed)
+    rounds = assert_same_rounds(easy(model), plan, 0)
     assert min(len(site.V) for site in rounds[-1].sites) == 0
 
 
