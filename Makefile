@@ -11,9 +11,10 @@ RACE   := $(VENV)/.ready-race
 CORE   := $(wildcard core/*.cpp core/*.hpp core/*.h core/*/*.cpp core/*/*.hpp core/*/*.h)
 JOBS   ?= 2
 
-PYTEST  := $(BIN)/python -m pytest -q
-PRESENT := from widestreet import _core; print(_core.instruction_set())
-OTHERS  := from widestreet import _core; \
+PYTEST   := $(BIN)/python -m pytest -q
+PARALLEL := -n $(JOBS) --dist worksteal
+PRESENT  := from widestreet import _core; print(_core.instruction_set())
+OTHERS   := from widestreet import _core; \
            print(*{*_core.instruction_sets()} - {_core.instruction_set()})
 
 .DEFAULT_GOAL := help
@@ -32,10 +33,10 @@ demo: $(READY) ## train exactly on a million rows, print the certificate, draw t
 test: lint ## lint, then all tests
 	@isa=$$($(BIN)/python -c '$(PRESENT)') && echo "== pytest ($$isa)"
 	@$(PYTEST) -m alone $$(grep -l 'mark\.alone' tests/test_*.py)
-	@$(PYTEST) -m "not alone" -n $(JOBS)
+	@$(PYTEST) -m "not alone" $(PARALLEL)
 	@for isa in $$($(BIN)/python -c '$(OTHERS)'); do \
 	    echo "== pytest ($$isa)"; \
-	    WIDESTREET_ISA=$$isa $(PYTEST) -m numeric -n $(JOBS) \
+	    WIDESTREET_ISA=$$isa $(PYTEST) -m numeric $(PARALLEL) \
 	        $$(grep -l 'mark\.numeric' tests/test_*.py) || exit; \
 	done
 

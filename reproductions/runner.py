@@ -35,7 +35,8 @@ def process(paper: Paper, chosen: Sequence[Measurement]) -> Iterator[Record]:
     ):
         json.dump(asked, question)
         question.seek(0)
-        child = subprocess.Popen(
+        done = 0
+        with subprocess.Popen(
             [sys.executable, "-m", module],
             env=environment(chosen[0].threads),
             stdin=question,
@@ -43,17 +44,15 @@ def process(paper: Paper, chosen: Sequence[Measurement]) -> Iterator[Record]:
             stderr=errors,
             text=True,
             errors="replace",
-        )
-        done = 0
-        try:
-            for line in child.stdout or ():
-                if line.startswith("{"):
-                    done += 1
-                    yield json.loads(line)
-            child.wait()
-        finally:
-            child.kill()
-            child.wait()
+        ) as child:
+            try:
+                for line in child.stdout or ():
+                    if line.startswith("{"):
+                        done += 1
+                        yield json.loads(line)
+                child.wait()
+            finally:
+                child.kill()
         if done < len(chosen):
             errors.seek(0)
             yield _death(child.returncode, errors.read())

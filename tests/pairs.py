@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
 from conftest import TOL
+from fitting import cut_short
 from reference import kernels as reference
 from widestreet import kernels
 from widestreet.duals import c_svc, nu_svc
@@ -45,8 +44,7 @@ def machine(name: str = "SVC", **options: Any) -> ws.SVC | ws.NuSVC:
 
 def quietly(model: Any, *data: Any) -> Any:
     """Fit, whatever the certificate says."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with cut_short():
         return model.fit(*data)
 
 

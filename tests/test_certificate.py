@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
 from conftest import TOL
-from fitting import beta_of, build_dual, decision, fitted, in_reference_terms
+from fitting import beta_of, build_dual, cut_short, decision, fitted, in_reference_terms
 from problems import generate, random_feasible, reference_qp, toy_model, toy_svc, toy_svr
 from reference import duals, kernels, kkt
 from reference.duals import MODELS
@@ -357,9 +357,8 @@ UNREACHABLE = {
 def test_a_tol_below_rounding_ends_and_is_judged_honestly(what, strategy):
     """Scores have an error of about 1e-11 there: the fit must give up, and say so."""
     problem, tol = UNREACHABLE[what]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = fitted(problem, tol=tol, strategy=strategy, max_time=8)
+    with cut_short():
+        model = fitted(problem, tol=tol, strategy=strategy)
     assert model.certificate_.status in ("optimal", "stalled")
     if model.certificate_.status == "optimal":
         assert model.certificate_.kkt_violation <= tol
@@ -390,9 +389,8 @@ def test_large_C_and_small_tol_on_float32_rows(flips, rng):
     """Float32 kernel values cannot do it: certified by float64, or said not to be optimal."""
     X, y = checkerboard(3000, random_state=1, dtype=np.float32)
     y = np.where(rng.random(len(y)) < flips, -y, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = ws.SVC(C=1e4, gamma=2.0, tol=1e-5, max_time=15, n_jobs=1, random_state=0).fit(X, y)
+    with cut_short():
+        model = ws.SVC(C=1e4, gamma=2.0, tol=1e-5, n_jobs=1, random_state=0).fit(X, y)
     violation = float64_violation(X, y, model)
     slack = TOL.figures * EPS * np.abs(model.dual_coef_).sum()
     assert model.certificate_.kkt_violation == pytest.approx(violation, abs=slack)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import combinations
 
 import numpy as np
@@ -10,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
 from conftest import OF_THREE, TOL
-from fitting import coefficients
+from fitting import coefficients, cut_short
 from machines import CONVEX, GAMMA, data
 from reference import kernels
 from reference import multiplicative as printed
@@ -47,8 +45,7 @@ def firm(**options) -> ws.EnsembleSVC:
 
 def fitted(X, y, weight=None, **options) -> ws.EnsembleSVC:
     """A fit that may have run out of steps."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with cut_short():
         return ensemble(**{"gamma": GAMMA} | options).fit(X, y, weight)
 
 

@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import widestreet as ws
 from conftest import OF_THREE, TOL
+from fitting import cut_short
 from machines import GAMMA, data
 from reference import kernels
 from test_manners import GENEROUS, Interrupting
@@ -227,8 +228,7 @@ def test_a_limit_that_is_never_reached_changes_nothing():
 def test_threads_do_not_change_the_model(kind):
     X, y = data(kind, 3000)
     options = {"max_iter": 5, "rank": 20}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with cut_short():
         one, other = (ensemble(n_jobs=n, **options).fit(X, y) for n in (1, 3))
     np.testing.assert_allclose(
         one.decision_function(X[:200]), other.decision_function(X[:200]), atol=TOL.decision

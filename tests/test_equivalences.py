@@ -16,6 +16,7 @@ from machines import (
     GAMMA,
     KERNELS,
     C,
+    any_street,
     assert_same_function,
     assert_same_objective,
     data,
@@ -183,6 +184,7 @@ LAYOUTS = {
 }
 
 
+@any_street
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_layout_and_precision_of_the_rows_do_not_matter(kind, kernel):
     """The rows hold the same numbers, so they give the same function."""
@@ -304,6 +306,7 @@ def test_translation_does_not_matter_to_invariant_kernels(kind):
 # -- what prediction needs ---------------------------------------------------------------------
 
 
+@any_street
 @pytest.mark.parametrize("fitted", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_model_reads_rows_in_either_form(kind, fitted, kernel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from unittest import SkipTest
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 import widestreet as ws
 from conftest import OF_THREE, TOL
 from fitting import decision
-from machines import CLASSIFIERS, C, assert_same_function, data, machine
+from machines import CLASSIFIERS, C, any_street, assert_same_function, data, machine
 
 # -- scikit-learn's own checks, without any expected failure -----------------------------------
 
@@ -35,6 +36,7 @@ SETTINGS = [
 # weight 1000 what check_class_weight_classifiers wants it to have. And a kernel matrix must be
 # positive semidefinite, which the matrices of random numbers in some checks are not.
 ENSEMBLES = [
+    {},
     {"rank": 20, "epsilon": 0.05, "folds": None},
     {"rank": 0.01, "kernel": "laplacian", "epsilon": 0.05, "folds": None},
     {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.1, "folds": 2},
@@ -48,7 +50,7 @@ CHECKED = [
     for settings in ({}, {"kernel": "precomputed"})
     # scikit-learn's checks of outliers know no kernel matrices
     if not (make is ws.OneClassSVM and settings)
-] + [ws.EnsembleSVC(n_jobs=1)]
+] + [ws.EnsembleSVC(epsilon=0.05, folds=2, n_jobs=1)]  # in few steps
 # Other kernels and methods change the numbers, not what parameters, labels or shapes may be.
 NUMBERS = (
     "check_class_weight_classifiers",
@@ -69,6 +71,7 @@ def name_of(check) -> str:
     return getattr(check, "func", check).__name__
 
 
+@any_street
 @parametrize_with_checks(CHECKED)
 def test_scikit_learn_checks(estimator, check):
     run(estimator, check)
@@ -94,6 +97,7 @@ def test_weights_are_among_the_checks(estimator):
     assert names >= set(NUMBERS[-2:])
 
 
+@any_street
 @pytest.mark.parametrize("estimator", VARIANTS, ids=str)
 def test_the_numbers_of_other_kernels_and_methods(estimator):
     found = set()
@@ -166,14 +170,13 @@ def test_threads_do_not_change_predictions(kind, rng):
     assert_same_function(one, two, X)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_same_random_state_same_model(kind, seed):
+def test_same_random_state_same_model(kind):
     X, y = data(kind, 3000)
-    one, other = (machine(kind, tol=1e-3, random_state=seed).fit(X, y) for _ in range(2))
+    one, other = (machine(kind, tol=1e-3, random_state=1).fit(X, y) for _ in range(2))
     assert np.array_equal(one.dual_coef_, other.dual_coef_)
     assert np.array_equal(one.support_, other.support_)
     assert one.n_kernel_values_ == other.n_kernel_values_
-    generator = np.random.RandomState(seed)
+    generator = np.random.RandomState(1)
     model = machine(kind, tol=1e-3, random_state=generator).fit(X, y)
     assert model.certificate_.status == "optimal"
 
@@ -213,7 +216,9 @@ def test_a_regression_that_fits_into_the_tube_has_no_support_vectors():
 def test_rows_that_are_all_equal(kind):
     y = np.arange(20) % 3 if kind.endswith(OF_THREE) else np.where(np.arange(20) < 8, -1, 1)
     y = np.arange(20.0) if kind.endswith("svr") else y
-    model = machine(kind).fit(np.ones((20, 2)), y)
+    no_street = pytest.warns(UserWarning, match="no street wider")
+    with no_street if kind.startswith("nu_svc") else nullcontext():
+        model = machine(kind).fit(np.ones((20, 2)), y)
     assert {c.status for c in model.certificates_} == {"optimal"}
     value = decision(model, np.ones((1, 2)))
     if kind.endswith("svr"):

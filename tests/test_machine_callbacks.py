@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import KINDS, OF_THREE
-from fitting import decision
+from fitting import cut_short, decision
 from machines import data, machine
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks")
@@ -185,8 +185,7 @@ def test_errors_of_a_callback_come_through(kind, error):
 
     model = machine(kind, on_interrupt="keep").set_callbacks(Watcher(stop=fail))
     if isinstance(error, KeyboardInterrupt):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with cut_short():
             assert model.fit(*data(kind)).certificate_.status == "interrupted"
     else:
         with pytest.raises(RuntimeError, match="full"):

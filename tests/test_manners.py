@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_info
 
 import widestreet as ws
 from conftest import TOL
-from fitting import beta_of, coefficients, decision, fitted
+from fitting import beta_of, coefficients, cut_short, decision, fitted
 from machines import assert_same_function, data, machine
 from problems import kernel_matrix, reference_qp, toy_svc, toy_svr
 from reference import duals, kernels, kkt
@@ -108,8 +108,7 @@ def test_a_longer_time_gives_a_better_point():
     X, y, model = long_problem("svr", 5000)
     values = []
     for seconds in (0.05, 0.3, 1.0):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with cut_short():
             model.set_params(max_time=seconds, n_jobs=1).fit(X, y)
         values.append(model.certificate_.dual_objective)
     for one, other in pairwise(values):
@@ -210,8 +209,7 @@ def test_a_model_nobody_had_time_to_examine_states_its_own_objective(task, monke
 
     monkeypatch.setattr(WorkingSet, "solve", interrupted)
     monkeypatch.setattr(training, "ANSWER_WITHIN", -1.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with cut_short():
         model = fitted(problem, on_interrupt="keep")
     assert (model.certificate_.status, model.certificate_.n_rows) == ("interrupted", 0)
     assert len(model.support_) > 0

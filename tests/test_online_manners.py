@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import TOL
 from fitting import decision
-from machines import CLASSIFIERS, GAMMA, data
+from machines import CLASSIFIERS, GAMMA, any_street, data
 from machines import machine as batch
 from online_machines import ONLINE, N, add, assert_same, begun, fit, machine, mixed
 from widestreet.online import OnlineNuSVC, OnlineNuSVR, OnlineSVC
@@ -173,6 +173,8 @@ CHECKED = [
 ] + [OnlineNuSVR(n_jobs=1, method="insvr", scaling="schoelkopf", kernel="linear")]
 
 
+@any_street
+@pytest.mark.filterwarnings("ignore:nu=0.2 is infeasible")  # of classes of a few rows
 @parametrize_with_checks(CHECKED)
 def test_scikit_learn_checks(estimator, check):
     name = getattr(check, "func", check).__name__

@@ -61,7 +61,7 @@ def watch(
         solve,
         tol=TIGHT,
         check=checker(gram, problem.dual, TIGHT),
-        budget=Budget(60.0),
+        budget=Budget(),
         observer=observe,
         rng=np.random.default_rng(seed),
         runner=LocalRunner(1),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tracemalloc
-import warnings
 
 import numpy as np
 import pytest
 
+from fitting import cut_short
 from widestreet import SVC, NuSVC
 from widestreet.datasets import checkerboard, twonorm
 from widestreet.strategies import ISVM, PRSVM, RSVM, RandSVM
@@ -21,8 +21,7 @@ def board():
 
 
 def fitted(X, y, strategy, **options) -> SVC:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with cut_short():
         model = SVC(C=10, gamma=2.0, strategy=strategy, random_state=0, n_jobs=1, **options)
         return model.fit(X, y)
 
@@ -63,8 +62,7 @@ def test_an_interrupt_keeps_what_whole_rounds_found(certified):
     ends = 0
     for at in range(2, 60, 3):
         model = SVC(C=10, kernel=Interrupts(at), strategy=plan, random_state=0, on_interrupt="keep")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with cut_short():
             model.fit(X, y)
         if model.certificate_.status != "interrupted" or not model.trace_:
             continue
@@ -91,8 +89,7 @@ def test_after_an_interrupt_no_other_sample_is_begun():
         random_state=0,
         on_interrupt="keep",
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with cut_short():
         model.fit(X, y)
     assert model.certificate_.status == "interrupted"
     assert len(calls) <= 6  # that of a small certificate may follow

@@ -15,7 +15,13 @@ import sklearn
 import sklearn.svm
 
 import widestreet as ws
+from machines import any_street
 
+pytestmark = [  # they expect warnings of theirs only where they are about them
+    any_street,
+    pytest.mark.filterwarnings("ignore:Liblinear failed to converge"),
+    pytest.mark.filterwarnings("ignore:training stopped with status 'iteration_limit'"),
+]
 TESTS = pytest.importorskip("sklearn.svm.tests", reason="scikit-learn comes without its tests")
 OURS = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 PAGE = Path(__file__).parents[1] / "docs" / "scikit-learn.md"

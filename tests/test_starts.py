@@ -43,7 +43,7 @@ class Bench:
             strategy,
             tol=TOL.violation,
             check=check if checked else None,
-            budget=budget or Budget(30.0),
+            budget=budget or Budget(),
             capacity=capacity,
             observer=lambda record: None,
             rng=np.random.default_rng(0),

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from conftest import KINDS, OF_THREE, TOL
+from fitting import cut_short
 from machines import (
     GAMMA,
     NU,
@@ -101,8 +101,7 @@ def test_a_small_change_takes_fewer_steps(kind, n):
 
 def test_a_fit_that_was_cut_short_goes_on(kind):
     X, y = data(kind)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with cut_short():
         warm = machine(kind, max_iter=20, warm_start=True).fit(X, y)
     assert warm.certificate_.status == "iteration_limit"
     warm.set_params(max_iter=-1).fit(X, y)

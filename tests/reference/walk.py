@@ -59,6 +59,7 @@ class Kink(NamedTuple):
     rest: float
 
 
+@np.errstate(over="ignore")  # to infinity: what moves so slowly meets nothing
 def ways(state: State, still: float) -> list[tuple[float, int, float]]:
     """Of every variable, how far it may go, where it would be then, and how fast it goes there."""
     slack, slope, free = state.slack, state.slope, state.place == FREE
