@@ -137,12 +137,11 @@ def test_decision_values_are_those_of_the_quadratic_programme(scaling, kernel, n
 def test_the_order_of_arrival_does_not_matter(scaling, kernel, nu, rng):
     K, y = problem(kernel, 20, seed=2)
     first = trained(K, y, 10.0, nu, scaling)
-    for _ in range(3):
-        order = rng.permutation(len(y))
-        again = trained(K[np.ix_(order, order)], y[order], 10.0, nu, scaling)
-        there = decision(again, K[np.ix_(order, order)])
-        np.testing.assert_allclose(there, decision(first, K)[order], atol=TOL.decision, rtol=0)
-        assert again.tube == pytest.approx(first.tube, abs=TOL.decision)
+    order = rng.permutation(len(y))
+    again = trained(K[np.ix_(order, order)], y[order], 10.0, nu, scaling)
+    there = decision(again, K[np.ix_(order, order)])
+    np.testing.assert_allclose(there, decision(first, K)[order], atol=TOL.decision, rtol=0)
+    assert again.tube == pytest.approx(first.tube, abs=TOL.decision)
 
 
 @every_kernel
