@@ -179,13 +179,14 @@ class _Search:
 
     def observe(self, situation: Situation) -> Notes:
         """Note why there is no other round, unless the check finds violators."""
-        self._notes = notes = {"sample_size": self.size, "k": self.bound}
+        notes: Notes = {"sample_size": self.size, "k": self.bound}
         if situation.found == 0:
             notes |= {"ended": "violators"} if self.finished(situation) else {}
         elif situation.support.sum() >= self.bound:
             notes["ended"] = "k"
         elif not self.plan.until_certified and self._room(situation) == 0:
             notes["ended"] = "room"
+        self._notes = notes
         return notes
 
     def finished(self, situation: Situation) -> bool:
