@@ -22,6 +22,7 @@ from widestreet.estimators import one_vs_one, training
 from widestreet.estimators.callbacks import RoundReporter
 from widestreet.estimators.watch import Watch
 from widestreet.rows import as_rows
+from widestreet.runners import LocalRunner
 
 # -- budgets -----------------------------------------------------------------------------------
 
@@ -207,6 +208,26 @@ def test_an_interrupt_is_raised_by_default(n_jobs, interrupt):
         model.fit(X, y)
     assert model.certificate_.status == "interrupted"
     assert np.isfinite(ovo(model, X)).all()
+
+
+def test_an_interrupt_after_the_last_pair_is_raised_too(monkeypatch):
+    solve = LocalRunner.map
+
+    def interrupted(self, function, items, on_interrupt=None):
+        found = solve(self, function, items)
+        if on_interrupt is not None:
+            on_interrupt()
+        return found
+
+    monkeypatch.setattr(LocalRunner, "map", interrupted)
+    X, y = clouds(3, 60)
+    model = machine(strategy=SMALL, n_jobs=2)
+    with (
+        pytest.warns(ConvergenceWarning, match="interrupted"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        model.fit(X, y)
+    assert model.certificate_.kkt_violation <= model.tol
 
 
 @pytest.mark.usefixtures("by_rounds")
