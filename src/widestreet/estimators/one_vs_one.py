@@ -366,6 +366,9 @@ class _Fit:
     def certified(self, solutions: list[Solution]) -> list[Trained]:
         """Examine all pairs at once; those that fail go on from where they are."""
         tol, gap_tol = self.settings.tol, self.settings.gap_tol
+        if self.budget.stopped and all(s.status != "interrupted" for s in solutions):
+            # the interrupt came when all pairs were solved, and must not be lost
+            solutions = [*solutions[:-1], replace(solutions[-1], status="interrupted")]
         if self.budget.stopped and self._proof > ANSWER_WITHIN:
             return [uncertified(solution, tol, gap_tol) for solution in solutions]
         self.budget.stopped = False  # what is still to come is short
