@@ -38,6 +38,11 @@ if SEED:  # every generator, those of the library included, starts elsewhere
     np.random.default_rng = _shifted
 
 
+def chosen_rng(seed: int) -> np.random.Generator:
+    """Return a generator of data that were chosen for what they are, whatever the SEED."""
+    return np.random.Generator(np.random.PCG64(seed))
+
+
 @dataclass(frozen=True)
 class Tolerances:
     """Every tolerance of the tests, and why it is what it is."""

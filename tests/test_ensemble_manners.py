@@ -261,9 +261,8 @@ def test_an_interrupt_at_any_call_leaves_a_model(kind, options):
         ensemble(kernel=whole, **limits).fit(X, y)
     for at in range(1, whole.calls + 1):
         model = ensemble(kernel=Interrupting(at), **limits)
-        with pytest.warns(ConvergenceWarning, match=r"interrupted.*(gap|certify)"):
+        with pytest.warns(ConvergenceWarning, match=r"training stopped .*(gap|certify)"):
             model.fit(X, y)
-        assert model.certificate_.status == "interrupted"
         assert model.fit_status_ == 1
         assert np.isfinite(model.decision_function(X)).all()
         stages = list(model.staged_decision_function(X))

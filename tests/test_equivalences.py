@@ -24,7 +24,7 @@ from machines import (
 )
 from reference import kernels
 
-pytestmark = pytest.mark.numeric
+pytestmark = [pytest.mark.numeric, any_street]
 
 # -- weights -----------------------------------------------------------------------------------
 
@@ -184,7 +184,6 @@ LAYOUTS = {
 }
 
 
-@any_street
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_layout_and_precision_of_the_rows_do_not_matter(kind, kernel):
     """The rows hold the same numbers, so they give the same function."""
@@ -306,7 +305,6 @@ def test_translation_does_not_matter_to_invariant_kernels(kind):
 # -- what prediction needs ---------------------------------------------------------------------
 
 
-@any_street
 @pytest.mark.parametrize("fitted", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_model_reads_rows_in_either_form(kind, fitted, kernel):
