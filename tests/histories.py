@@ -275,4 +275,5 @@ class History:
         plain = make(**KERNELS[self.kernel], **options, tol=TOL.twins, n_jobs=1, random_state=0)
         given = () if self.model == "one_class" else (self.targets(key, rows),)
         with cut_short():  # a large C: the rounding of scores may exceed so small a tol
+            warnings.filterwarnings("ignore", "no street wider", UserWarning)
             return plain.fit(self.X[rows], *given, sample_weight=self.weight[rows])

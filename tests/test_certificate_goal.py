@@ -17,6 +17,8 @@ from conftest import TOL
 from widestreet.certificate import Certificate, Examination
 from widestreet.estimators.training import advice
 
+pytestmark = pytest.mark.numeric
+
 
 def found(**changes) -> Examination:
     """An examination of a point that is nearly optimal."""

@@ -21,6 +21,8 @@ from widestreet.gram import Gram
 from widestreet.kernels import RBF, Callable, Laplacian, Linear, Poly, Precomputed, Sigmoid
 from widestreet.rows import KernelRows, as_rows
 
+pytestmark = pytest.mark.numeric
+
 WIDE = np.longdouble
 extended = pytest.mark.skipif(
     np.finfo(WIDE).eps > 1e-18, reason="long double is not wider than double on this platform"

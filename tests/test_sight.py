@@ -50,18 +50,20 @@ def test_the_optimum_is_exact_where_the_guess_is_poor(model, again, blinkered, m
     assert overlooked > 0
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_few_rows_lead_where_all_rows_do(model, blinkered):
-    world = World(model, "rbf", 24, n=60)
-    world.C, world.nu, world.epsilon = 10.0, 0.3, 0.1
-    path, wide = world.path(), world.path()
-    for _ in history(world, path, 60):
-        wide.follow(world.ends(world.weight), near=0)
-        size = max(10.0, np.abs(path.beta).sum())
-        np.testing.assert_allclose(path.score, wide.score, rtol=0, atol=TOL.decision * size)
-        np.testing.assert_allclose(path.bias, wide.bias, rtol=0, atol=TOL.decision * size)
-    assert path.counts.overlooked > 0
-    assert wide.counts.overlooked == 0
+def test_few_rows_lead_where_all_rows_do(blinkered):
+    overlooked = 0
+    for model in MODELS:
+        world = World(model, "rbf", 24, n=60)
+        world.C, world.nu, world.epsilon = 10.0, 0.3, 0.1
+        path, wide = world.path(), world.path()
+        for _ in history(world, path, 60):
+            wide.follow(world.ends(world.weight), near=0)
+            size = max(10.0, np.abs(path.beta).sum())
+            np.testing.assert_allclose(path.score, wide.score, rtol=0, atol=TOL.decision * size)
+            np.testing.assert_allclose(path.bias, wide.bias, rtol=0, atol=TOL.decision * size)
+        overlooked += path.counts.overlooked
+        assert wide.counts.overlooked == 0
+    assert overlooked > 0
 
 
 def test_targets_that_made_overlooked_rows_right_are_taken_back(blinkered):

@@ -15,11 +15,14 @@ from machines import (
     GAMMA,
     NU,
     C,
+    any_street,
     assert_same_function,
     assert_same_objective,
     data,
     machine,
 )
+
+pytestmark = any_street
 
 CHANGES = [
     {"C": 1.1 * C},
