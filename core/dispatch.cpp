@@ -2,6 +2,10 @@
 
 #include <stdexcept>
 
+#ifdef WIDESTREET_X86
+#  include "cpu.hpp"
+#endif
+
 namespace widestreet {
 
 #define WIDESTREET_DECLARE(isa)                                                  \
@@ -25,12 +29,9 @@ namespace {
 std::vector<const Functions*> usable() {
   std::vector<const Functions*> found;
 #ifdef WIDESTREET_X86
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-    found.push_back(&avx512::table);
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    found.push_back(&avx2::table);
+  const Cpu cpu;
+  if (cpu.avx512) found.push_back(&avx512::table);
+  if (cpu.avx2) found.push_back(&avx2::table);
 #endif
   found.push_back(&portable::table);
   return found;
