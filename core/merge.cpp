@@ -112,8 +112,9 @@ std::vector<int64_t> telling_columns(const Rows& rows) {
   for (int64_t k = 0; k < rows.d; ++k)
     if (count[k] > 0 && count[k] < seen) columns.push_back(k);
   auto balance = [&](int64_t k) { return std::min(count[k], seen - count[k]); };
-  std::stable_sort(columns.begin(), columns.end(),
-                   [&](int64_t a, int64_t b) { return balance(a) > balance(b); });
+  std::sort(columns.begin(), columns.end(), [&](int64_t a, int64_t b) {
+    return balance(a) != balance(b) ? balance(a) > balance(b) : a < b;
+  });
   columns.resize(std::min<size_t>(columns.size(), 64));
   return columns;
 }
