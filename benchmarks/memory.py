@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from pathlib import Path
 
@@ -20,6 +19,8 @@ def _line(name: str) -> float | None:
 
 
 def _most_ever() -> float:
+    import resource  # absent on Windows, where nothing is measured
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 1024)
 

@@ -40,7 +40,7 @@ def write(records: list[Record], machine: dict[str, str], page: Path, beside: Pa
     _csv(records, beside / "results.csv")
     where = relative(beside, page)
     links = {name: f"![{title}]({where}{name})" for name, title in pictures.items()}
-    page.write_text(text(records, machine, links))
+    page.write_text(text(records, machine, links), encoding="utf-8")
 
 
 def write_json(records: list[Record], machine: dict[str, str], path: Path) -> None:
@@ -75,7 +75,7 @@ def _csv(records: list[Record], path: Path) -> None:
         for r in comparison.fits(records)
     ]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names)
         writer.writeheader()
         writer.writerows(rows)

@@ -38,7 +38,15 @@ Watcher = Callable[[Job, Record | None], None]
 
 
 def environment(threads: int) -> dict[str, str]:
-    """The same number of threads for everybody, and this package where Python finds it."""
+    """Return what a measuring process finds: threads for everybody, and this package.
+
+    Raises
+    ------
+    ValueError
+        Where a process cannot set itself an alarm, which ends a fit that takes too long.
+    """
+    if not hasattr(signal, "SIGALRM"):
+        raise ValueError("measurements need the timers of POSIX: run them on Linux, macOS or WSL")
     found = os.environ | {name: str(threads) for name in THREADS}
     root = Path(__file__).resolve().parents[1]
     if __package__ == "benchmarks":

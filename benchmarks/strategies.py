@@ -54,7 +54,8 @@ def main(options: argparse.Namespace, watch: Watcher) -> int:
     text = report(records, chosen, options.threads)
     print(text)
     if options.page:
-        options.page.write_text(placed(options.page.read_text(), text))
+        page = placed(options.page.read_text(encoding="utf-8"), text)
+        options.page.write_text(page, encoding="utf-8")
     return 0
 
 

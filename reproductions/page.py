@@ -48,7 +48,7 @@ def discussion(paper: Paper, findings: Findings) -> str:
         return NO_WORDS
     try:
         facts = paper.facts(findings)
-        return paper.words.read_text().format(**facts)
+        return paper.words.read_text(encoding="utf-8").format(**facts)
     except KeyError as missing:
         return UNFINISHED.format(what=missing.args[0])
 

@@ -49,7 +49,7 @@ class Table:
             for name, two in zip(self.head, split, strict=True)
             for name in ([name, f"{name}: deviation"] if two else [name])
         ]
-        with (folder / f"{self.name}.csv").open("w", newline="") as file:
+        with (folder / f"{self.name}.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(head)
             for line in self.lines:
@@ -112,7 +112,7 @@ def write(sections: Iterable[Section], title: str, page: Path, beside: Path) -> 
     for section in sections:
         words.append(f"## {section.title}" if section.title else "")
         words += [_written(part, beside, where, drawing) for part in section.parts]
-    page.write_text("\n\n".join(word for word in words if word) + "\n")
+    page.write_text("\n\n".join(word for word in words if word) + "\n", encoding="utf-8")
 
 
 def _written(part: str | Table | Figure, folder: Path, where: str, drawing: bool) -> str:
@@ -137,7 +137,7 @@ def write_records(records: Iterable[Record], path: Path) -> None:
         single = {k: v for k, v in flat.items() if not isinstance(v, list | dict)}
         rows.append({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in single.items()})
     names = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
