@@ -7,6 +7,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check
 READY  := $(VENV)/.ready
 RACE   := $(VENV)/.ready-race
+DIST   := $(VENV)/.ready-dist
 
 CORE   := $(wildcard core/*.cpp core/*.hpp core/*.h core/*/*.cpp core/*/*.hpp core/*/*.h)
 JOBS   ?= 2
@@ -19,7 +20,7 @@ OTHERS   := from widestreet import _core; \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format race clean distclean
+.PHONY: help demo test lint format race dist clean distclean
 
 help: ## this list
 	@echo "widestreet"
@@ -59,9 +60,12 @@ format: $(READY) ## let ruff and clang-format rewrite the sources
 race: $(RACE) ## time it against the other libraries: hours; widestreet race --quick: five minutes
 	@$(BIN)/widestreet race --report docs/race.md
 
+dist: $(DIST) ## build the sdist and the wheels into dist/, check them with every Python at hand
+	@$(BIN)/python .ci/dist.py $(PYTHONS)
+
 clean: ## remove what was built, keep the virtual environment
 	@rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	@rm -f $(READY) $(RACE) widestreet-demo.png
+	@rm -f $(READY) $(RACE) $(DIST) widestreet-demo.png
 	@find src tests benchmarks reproductions -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## remove the virtual environment too
@@ -100,4 +104,8 @@ $(READY): pyproject.toml CMakeLists.txt $(CORE) | $(BIN)/python
 
 $(RACE): $(READY)
 	@$(PIP) install --no-build-isolation -e '.[race]'
+	@touch $@
+
+$(DIST): | $(BIN)/python
+	@$(PIP) install 'abi3audit>=0.0.20' 'build>=1.2' 'twine>=6'
 	@touch $@
