@@ -95,6 +95,7 @@ def test_results_do_not_depend_on_the_number(rng):
     assert np.array_equal(*found)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_process_has_threads_of_its_own():
     """A fit in the parent, then one in its child: the threads of the parent are not there."""
     code = """
