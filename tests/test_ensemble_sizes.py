@@ -76,6 +76,25 @@ def test_rows_without_weight_judge_the_others():
     assert found.errors == [2.0 * (mean[out] <= 0).sum() for mean in means]
 
 
+class Interrupting:
+    """Margins that are interrupted when they are multiplied."""
+
+    def __rmul__(self, eta):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("size", range(8))
+def test_an_interrupt_while_a_point_is_added_leaves_the_mean_before_it(size):
+    mean, point = Ensemble(), np.array([0.25, 0.75])
+    for _ in range(size):
+        mean.add(1.0, point, point)
+    with pytest.raises(KeyboardInterrupt):
+        mean.add(1.0, point, Interrupting())
+    assert mean.size == size
+    if size:
+        np.testing.assert_array_equal(mean.means[size][0], point)
+
+
 @pytest.mark.parametrize("at", range(1, 12))
 def test_an_interrupt_between_steps_ends_all_runs(at, monkeypatch):
     """Also those that have not begun, and one that it takes unawares."""

@@ -27,14 +27,12 @@ class Ensemble:
     ----------
     means : dict
         For some sizes, the last included, the mean and its a'Qa.
-    size : int
-        How many points there are.
     errors : list of float
         For every size, the sum of what the rows count for that the mean is wrong about.
     """
 
     def __init__(self, judged: Floats | None = None) -> None:
-        self.judged, self.size = judged, 0
+        self.judged = judged
         self.means: dict[int, tuple[Floats, float]] = {}
         self.errors: list[float] = []
         self._etas = 0.0
@@ -42,17 +40,24 @@ class Ensemble:
         self._margins: Floats | float = 0.0  # and of eta times margins
 
     def add(self, eta: float, weight: Floats, margin: Floats) -> None:
-        """Let a point have its part. Sets: everything."""
-        if not _remembered(self.size):
-            self.means.pop(self.size, None)
+        """Add a point to the mean. Sets: everything.
+
+        The means are replaced at once: after an interrupt the point is in them or it is not.
+        """
         self._weights = self._weights + eta * weight
         self._margins = self._margins + eta * margin
         self._etas += eta
-        self.size += 1
         mean = self._weights / self._etas
-        self.means[self.size] = mean, float(mean @ self._margins) / self._etas
+        square = float(mean @ self._margins) / self._etas
         if self.judged is not None:
             self.errors.append(float(self.judged @ (self._margins <= 0)))
+        kept = {size: one for size, one in self.means.items() if _remembered(size)}
+        self.means = kept | {self.size + 1: (mean, square)}
+
+    @property
+    def size(self) -> int:
+        """How many points there are."""
+        return max(self.means, default=0)
 
     @property
     def enough(self) -> bool:

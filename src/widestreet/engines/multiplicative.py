@@ -288,9 +288,9 @@ class MultiplicativeEngine:
 
     def _collect(self, eta: float, point: Point) -> None:
         """Let a point have its part in the ensemble. Sets: mean, members."""
-        self._mean.add(eta, point.weight, point.margin)
         if self.keep:
             self._members.append((eta, point.weight))
+        self._mean.add(eta, point.weight, point.margin)
 
     def _tell(self, point: Point, eta: float) -> None:
         """Write down a point, and what led there. Sets: trace."""
