@@ -39,7 +39,7 @@ def numbers(path, *args) -> list[int]:
 def failing(error: BaseException):
     """A function that raises, whatever it is given."""
 
-    def fail(*args):
+    def fail(*args, **options):
         raise error
 
     return fail

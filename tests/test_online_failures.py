@@ -6,14 +6,18 @@ import copy
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from conftest import TOL
+from conftest import OF_THREE, TOL
 from fitting import decision
+from journals import failing
 from machines import GAMMA, data
 from online_machines import N, add, assert_same, begun, fit, machine, mixed
 from widestreet.engines.path import Path
 from widestreet.estimators.online.exact import Exact
+from widestreet.estimators.online.machine import OnlineMachine
+from widestreet.online import load
 
 
 @pytest.fixture
@@ -92,6 +96,55 @@ def test_a_call_that_is_broken_off_changes_nothing(kind, model, rows, what, call
         assert_same(CALLS[call](other, kind, X, y), wanted, X, TOL.detour)
         np.testing.assert_array_equal(other.ids_, wanted.ids_)
     assert broken > 0
+
+
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_that_fails_at_the_very_end_changes_nothing(kind, rows, call, stored, monkeypatch):
+    """When rows have been removed for good and the model is to be published."""
+    X, y = rows
+    model = add(machine(kind), kind, stored(X[:30]), y[:30])
+    before, state = decision(model, X), set(vars(model))
+    other = copy.deepcopy(model)
+    with monkeypatch.context() as patch:
+        patch.setattr(OnlineMachine, "_adopt_rows", failing(MemoryError()))
+        with pytest.raises(MemoryError):
+            CALLS[call](other, kind, X, y)
+    assert other.ids_.tolist() == list(range(30))
+    np.testing.assert_array_equal(decision(other, X), before)
+    assert set(vars(other)) == state
+    assert other.verify().status == "optimal"
+    wanted = CALLS[call](copy.deepcopy(model), kind, X, y)
+    assert_same(CALLS[call](other, kind, X, y), wanted, X, TOL.detour)
+    np.testing.assert_array_equal(other.ids_, wanted.ids_)
+
+
+def test_a_second_failure_leaves_no_part_of_the_problems(monkeypatch):
+    """The problems are solved anew after a failure, and that may fail, too."""
+    kind = "svc" + OF_THREE
+    X, y = mixed(kind)
+    model = begun(kind)
+    before = decision(model, X)
+    for after in (0, 1, 2):
+        with monkeypatch.context() as patch:
+            break_path(patch, Broken, after)
+            for call in (lambda: model.forget(3), model.verify):
+                with pytest.raises(Broken):
+                    call()
+    assert model.verify().status == "optimal"
+    assert len(model.certificates_) == 3
+    np.testing.assert_allclose(decision(model, X), before, rtol=0, atol=TOL.detour)
+
+
+def test_a_change_that_fails_is_not_in_the_journal(tmp_path, monkeypatch):
+    X, y = mixed("svr")
+    model = add(machine("svr"), "svr", X[:30], y[:30], journal=tmp_path / "rows.journal")
+    with monkeypatch.context() as patch:
+        patch.setattr(OnlineMachine, "_adopt_rows", failing(MemoryError()))
+        with pytest.raises(MemoryError):
+            model.forget(3, journal=tmp_path / "rows.journal")
+    model.end_journal()
+    assert load(tmp_path / "rows.journal").ids_.tolist() == model.ids_.tolist() == list(range(30))
 
 
 BAD = {

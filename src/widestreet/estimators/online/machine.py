@@ -103,8 +103,8 @@ class OnlineMachine(KernelMachine):
         fresh._partial_fit(X, y, sample_weight)
         fresh._check_fit()
         self._open(None)
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(vars(fresh))
+        kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
+        self.__dict__ = kept | vars(fresh)  # at once: no interrupt comes between
         return self
 
     def _check_fit(self) -> None:
@@ -127,7 +127,7 @@ class OnlineMachine(KernelMachine):
         names = seen.get("feature_names_in_")
         given |= {} if names is None else {"feature_names": np.asarray(names, dtype=str)}
         self._open(journal)
-        with self._change() as touched:
+        with _Change(self) as touched:
             target = self._targets(X, y, weight, classes)
             if first:
                 self._begin(X, weight, seen)
@@ -141,18 +141,20 @@ class OnlineMachine(KernelMachine):
         return self
 
     def _commit(
-        self, journal: Any, kind: str, arrays: dict[str, Any], gone: Ints, touched: _Before
+        self, journal: Any, kind: str, arrays: dict[str, Any], gone: Ints, touched: _Change
     ) -> None:
-        """Write down what was done, remove rows of no weight for good, and publish: all or nothing.
+        """Remove rows of no weight for good, publish, and write down what was done.
+
+        What may fail comes before the record is written, which makes the change final.
 
         Sets: store, problems, and what is published.
         """
+        self._close(gone, touched)
         with undisturbed():
             if journal is not None:
                 assert self._log is not None
                 self._log.write(kind, self, arrays, touched.arrived)
             touched.done = True
-            self._close(gone)
 
     def _open(self, journal: Any) -> None:
         """Go on with a journal, or begin one. Sets: log."""
@@ -293,10 +295,11 @@ class OnlineMachine(KernelMachine):
         self._check_kernel()
         self._check_change(gone, 0.0)
         self._open(journal)
-        with self._change() as touched, limited_blas(1):
+        with _Change(self) as touched, limited_blas(1):
+            ids = self._store.ids[gone]
             self._store.weight[gone] = 0.0
             self._arrange(gone[:0], settings)
-            self._commit(journal, "forget", {"ids": self._store.ids[gone]}, gone, touched)
+            self._commit(journal, "forget", {"ids": ids}, gone, touched)
         return self
 
     def change_weight(self, ids: Any, sample_weight: Any, *, journal: Any = None) -> Self:
@@ -325,7 +328,7 @@ class OnlineMachine(KernelMachine):
         self._check_kernel()
         self._check_change(rows, weight)
         self._open(journal)
-        with self._change() as touched, limited_blas(1):
+        with _Change(self) as touched, limited_blas(1):
             self._store.weight[rows] = weight
             self._arrange(rows[:0], settings)
             changed = {"ids": self._store.ids[rows], "weight": weight}
@@ -352,17 +355,6 @@ class OnlineMachine(KernelMachine):
 
     # -- a change, whole or not at all -------------------------------------------------------------
 
-    @contextmanager
-    def _change(self) -> Iterator[_Before]:
-        """If anything goes wrong all is as before, and the model is found anew when needed."""
-        before = _Before(self)
-        try:
-            yield before
-        except BaseException:
-            if not before.done:
-                before.restore(self)
-            raise
-
     def _arrange(self, new: Ints, settings: Settings) -> None:
         """Bring every problem to its optimum. Sets: problems."""
         layout = self._layout()
@@ -388,9 +380,10 @@ class OnlineMachine(KernelMachine):
         """The optimum of a problem, which `beta` is if it is known."""
         return Exact(self._store, members, self._make(key), settings, beta)
 
-    def _close(self, gone: Ints) -> None:
+    def _close(self, gone: Ints, touched: _Change) -> None:
         """Remove rows of no weight for good, and publish. Sets: store, problems."""
         if len(gone):
+            touched.keep(gone)
             for exact in self._problems.values():
                 exact.drop(gone)
             order = self._store.drop(gone)
@@ -486,9 +479,10 @@ class OnlineMachine(KernelMachine):
         """All problems, found anew if a change went wrong. Sets: problems."""
         if not self._problems:
             settings = self._settings()
-            with limited_blas(1):
+            with _Change(self) as touched, limited_blas(1):
                 self._arrange(np.zeros(0, dtype=np.int64), settings)
-            self._publish()
+                self._publish()
+                touched.done = True
         return self._problems.values()
 
     def _adopt_rows(self, coef: Floats, support: Ints, intercept: Floats, **more: Any) -> None:
@@ -552,32 +546,42 @@ def level_of_caller() -> int:
     return level
 
 
-class _Before:
-    """What a machine was before a change: its problems are found anew."""
+class _Change:
+    """Within the block, a machine is changed: whole, or not at all if anything goes wrong.
+
+    In the latter case its problems are solved anew when they are needed.
+
+    Attributes
+    ----------
+    done : bool
+        Whether the change is final.
+    arrived : int
+        How many rows had ever come before.
+    """
 
     def __init__(self, machine: OnlineMachine) -> None:
-        self.done = False
-        self.classes = getattr(machine, "classes_", None)
-        store = getattr(machine, "_store", None)
-        self.rows = None if store is None else store.n
+        self.done, self._machine = False, machine
+        self._state = dict(vars(machine))
+        store = self._state.get("_store")
+        self._rows = None if store is None else store.kept()
         self.arrived = 0 if store is None else store.arrived
-        if store is not None:
-            self.target, self.weight = store.target.copy(), store.weight.copy()
 
-    def restore(self, machine: OnlineMachine) -> None:
-        """Undo the change."""
-        if self.classes is None:
-            machine.__dict__.pop("classes_", None)
-        else:
-            machine.classes_ = self.classes
-        if self.rows is None:
-            known = ("_store", "_problems", "_proof", "n_features_in_", "feature_names_in_")
-            for name in known:
-                machine.__dict__.pop(name, None)
+    def keep(self, gone: Ints) -> None:
+        """Remember what is overwritten when rows are removed."""
+        if self._rows is not None:
+            self._rows.keep(self._machine._store, gone)
+
+    def __enter__(self) -> _Change:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.done:
             return
-        machine._store.cut(self.rows, self.arrived)
-        machine._store.target[:], machine._store.weight[:] = self.target, self.weight
-        machine._problems, machine._proof = {}, None
+        with undisturbed():
+            if self._rows is not None:
+                self._state["_store"].restore(self._rows)
+                self._state |= {"_problems": {}, "_proof": None}
+            self._machine.__dict__ = self._state
 
 
 @contextmanager

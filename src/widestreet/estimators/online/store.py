@@ -16,6 +16,26 @@ from widestreet.rows import as_rows
 _AHEAD = 1.5  # times what is needed: room that arrays get when they grow
 
 
+class Kept:
+    """What a store was, so that it can be that again."""
+
+    def __init__(self, store: Store) -> None:
+        self.n, self.arrived = store.n, store.arrived
+        self.target, self.weight = store.target.copy(), store.weight.copy()
+        self.ids = store.ids.copy()
+        self.sparse = store._X if sparse.issparse(store._X) else None
+        self.at: Ints = np.zeros(0, dtype=np.int64)
+        self.lost: Any = None
+
+    def keep(self, store: Store, gone: Ints) -> None:
+        """Copy the dense rows that are overwritten when others are dropped."""
+        if self.sparse is None:
+            end = min(self.n, store.n - len(gone))
+            at = np.union1d(gone, np.arange(end, self.n))
+            self.at = at[at < self.n]
+            self.lost = store.X[self.at]
+
+
 class Store:
     """Rows with a number, a target and a weight each.
 
@@ -126,6 +146,20 @@ class Store:
             new = np.zeros((room, *old.shape[1:]), dtype=old.dtype)
             new[: self.n] = old[: self.n]
             setattr(self, name, new)
+
+    def kept(self) -> Kept:
+        """What the store is now, for `restore`."""
+        return Kept(self)
+
+    def restore(self, kept: Kept) -> None:
+        """Become again what was kept, whatever was added and dropped since. Sets: everything."""
+        if kept.sparse is not None:
+            self._X = kept.sparse
+        elif kept.lost is not None:
+            self._X[kept.at] = kept.lost
+        self.cut(kept.n, kept.arrived)
+        self._target[: kept.n], self._weight[: kept.n] = kept.target, kept.weight
+        self._ids[: kept.n] = kept.ids
 
     def drop(self, rows: Ints) -> Ints:
         """Remove rows; the last ones take their places. Returns which row stands where now."""
