@@ -122,7 +122,7 @@ def test_a_call_that_fails_at_the_very_end_changes_nothing(kind, rows, call, sto
 def test_a_second_failure_leaves_no_part_of_the_problems(monkeypatch):
     """The problems are solved anew after a failure, and that may fail, too."""
     kind = "svc" + OF_THREE
-    X, y = mixed(kind)
+    X, _ = mixed(kind)
     model = begun(kind)
     before = decision(model, X)
     for after in (0, 1, 2):
