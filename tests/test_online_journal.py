@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from journals import failing
 from widestreet.datasets import friedman, twonorm
-from widestreet.journal import JournalWarning
+from widestreet.journal import Journal, JournalWarning
 from widestreet.online import (
     OnlineNuSVC,
     OnlineNuSVR,
@@ -21,8 +20,6 @@ from widestreet.online import (
     OnlineSVR,
     load,
 )
-
-KILLS = int(os.environ.get("WIDESTREET_KILLS", "40"))
 
 MACHINES = {
     "svc": OnlineSVC(C=2.0, gamma=0.05, class_weight={-1: 2.0}, n_jobs=1),
@@ -182,6 +179,20 @@ def test_if_the_journal_cannot_be_written_the_rows_are_not_added(tmp_path, monke
     np.testing.assert_allclose(one.predict(X), before, atol=1e-9)
 
 
+def test_a_journal_that_could_not_be_begun_is_begun_by_the_next_call(tmp_path, monkeypatch):
+    """Though the error of the first is still known, as in an interactive session."""
+    X, y = data("svr")
+    one = OnlineSVR().fit(X[:20], y[:20])
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "append", failing(OSError("no space left on device")))
+        with pytest.raises(OSError, match="no space") as caught:
+            one.partial_fit(X[20:], y[20:], journal=tmp_path / "j")
+    assert one.n_rows_ == 20
+    one.partial_fit(X[20:], y[20:], journal=tmp_path / "j").end_journal()
+    assert_same(one, load(tmp_path / "j"), X)
+    assert caught.value is not None
+
+
 def test_a_torn_record_is_dropped_with_a_warning(tmp_path):
     X, y = data("svr")
     one = OnlineSVR().partial_fit(X[:20], y[:20], journal=tmp_path / "j")
@@ -264,57 +275,3 @@ def test_names_of_features_survive(tmp_path):
     one.partial_fit(frame[20:25], y[20:25], journal=tmp_path / "j")
     one._log.journal.close()
     assert load(tmp_path / "j").feature_names_in_.tolist() == frame.columns.tolist()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore::widestreet.journal.JournalWarning")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
-def test_killed_at_any_time_nothing_acknowledged_is_lost(tmp_path):
-    """Processes die while they add rows, forget others and save; each goes on from the last."""
-    X, y = friedman(2000, random_state=1)
-    rng = np.random.default_rng(0)
-    model, journal = tmp_path / "model.street", tmp_path / "rows.journal"
-    OnlineSVR(max_rows=25, n_jobs=1).fit(X[:20], y[:20]).partial_fit(
-        X[20:21], y[20:21], journal=journal
-    )
-    acknowledged, saved = 21, False
-    for _ in range(KILLS):
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:  # pragma: no cover - it is killed
-            _keep_adding(model if saved else journal, model, journal, X, y, write)
-        os.close(write)
-        said, wanted = b"", int(rng.integers(0, 9))
-        while said.count(b"\n") < wanted and (part := os.read(read, 1 << 16)):
-            said += part
-        time.sleep(float(rng.uniform(0.0, 0.02)))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        while part := os.read(read, 1 << 16):
-            said += part
-        os.close(read)
-        counts = [int(line) for line in said.split(b"\n")[:-1]]
-        acknowledged = max([acknowledged, *counts])
-        saved = saved or model.exists()
-        machine = load(model, journal=journal) if saved else load(journal)
-        arrived = machine._store.arrived
-        machine._log.journal.close()
-        assert acknowledged <= arrived <= acknowledged + 1
-        assert machine.verify().status == "optimal"
-        acknowledged = arrived
-    assert acknowledged > 21 + KILLS
-    assert saved
-
-
-def _keep_adding(source: Path, model: Path, journal: Path, X, y, write: int) -> None:
-    """Add rows one by one, say so after each, and save now and then; never returns."""
-    try:
-        machine = load(model, journal=journal) if source == model else load(journal)
-        while True:
-            i = machine._store.arrived
-            machine.partial_fit(X[i : i + 1], y[i : i + 1], journal=journal)
-            os.write(write, b"%d\n" % machine._store.arrived)
-            if i % 7 == 0:
-                machine.save(model)
-    finally:
-        os._exit(1)

@@ -55,7 +55,11 @@ class Log:
                     f"journal={str(path)!r} exists and belongs to another history: go on with it "
                     "by widestreet.online.load(...), or give another name"
                 ) from None
-        journal.append("begin", header, arrays)
+        try:
+            journal.append("begin", header, arrays)
+        except BaseException:
+            journal.close()  # another call may try again while this error is still known
+            raise
         return cls(path, journal)
 
     def __del__(self) -> None:
