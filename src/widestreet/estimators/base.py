@@ -340,8 +340,8 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             fitted["support_vectors_"],
             more["n_support_"],
         )
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(fitted | prepared.seen | more)  # at once: no interrupt comes between
+        kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
+        self.__dict__ = kept | fitted | prepared.seen | more  # at once: no interrupt comes between
 
     def _finish(self, report: RoundReporter) -> None:
         """Say what is not as it should be, and let an interrupt through: the model is ready."""
