@@ -13,7 +13,7 @@ from widestreet.backends.rounding import UNIT
 from widestreet.kernels import Callable, Precomputed
 from widestreet.rows import KernelRows, Rows
 
-_BLOCK_VALUES = 1 << 22  # kernel values asked for at a time
+_BLOCK_VALUES = 1 << 18  # kernel values asked for at a time: a function makes copies of them
 _DIAG_BLOCK = 32
 
 
