@@ -20,7 +20,7 @@ OTHERS   := from widestreet import _core; \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format race dist clean distclean
+.PHONY: help demo test faults lint format race dist clean distclean
 
 help: ## this list
 	@echo "widestreet"
@@ -40,6 +40,9 @@ test: lint ## lint, then all tests
 	    WIDESTREET_ISA=$$isa $(PYTEST) -m numeric $(PARALLEL) \
 	        $$(grep -l 'mark\.numeric' tests/test_*.py) || exit; \
 	done
+
+faults: $(READY) ## interrupts, kills, failing allocations and disks by the thousand: an hour
+	@cd tests && $(abspath $(BIN))/python -m faults
 
 lint: $(READY) ## style, types, layers
 	@echo "== ruff"

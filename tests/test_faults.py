@@ -1,0 +1,30 @@
+"""A few faults of each kind; `make faults` causes as many as a release demands."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from faults import allocations, budgets
+from faults.driver import cause
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX")
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"), [("interrupts", 12), ("allocations", 8), ("kills", 40), ("files", 8)]
+)
+def test_faults(kind, count):
+    if kind == "allocations" and allocations.compiler() is None:
+        pytest.skip("needs a compiler and glibc")
+    report = cause(kind, count, seed=0)
+    assert report.failures == []
+    assert sum(report.outcomes.values()) == count
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="needs Linux")
+def test_a_budget_of_memory():
+    """Of two groups of variables: blocks are copies of the tile, and factors are large."""
+    budgets.Budgets()(budgets.TWO_GROUPS, np.random.default_rng(0))
