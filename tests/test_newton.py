@@ -76,6 +76,16 @@ def test_steps_are_those_of_the_reference(model, start):
     assert compared or start is None
 
 
+@every_model
+def test_no_step_is_taken_without_memory_for_its_matrix(model):
+    bench = bench_at(model, 40, 0, nearly_solved)
+    free = int(bench.work.free().sum())
+    before = bench.collect()
+    bench.work._memory = bench.work.tile.nbytes + 8 * free**2 - 1
+    assert not engine.polish(bench.work)
+    np.testing.assert_array_equal(bench.collect(), before)
+
+
 @given(
     seed=st.integers(0, 2**32 - 1), model=st.sampled_from(MODELS), n=st.integers(2, 50),
     double=st.booleans(), d=st.integers(1, 5),

@@ -64,6 +64,26 @@ def test_the_objective_never_falls_and_constraints_hold(seed, model, n, double, 
 
 @every_model
 @pytest.mark.parametrize("single", [True, False])
+def test_no_step_is_taken_without_memory_for_its_factor(model, single, monkeypatch):
+    monkeypatch.setattr(proximal, "_SINGLE", 0.0 if single else np.inf)
+    bench = bench_at(model, 60, 0)
+    before = bench.collect()
+    size = (4 if single else 8) * taking_part(bench.work, TOL.violation) ** 2
+    bench.work._memory = bench.work.tile.nbytes + size - 1
+    assert not leap(bench.work, TOL.violation)
+    np.testing.assert_array_equal(bench.collect(), before)
+
+
+def test_variables_are_put_on_their_bounds_only_with_memory_for_their_columns():
+    bench = bench_at("c_svc", 60, 0)
+    face = proximal._face(bench.work, TOL.violation)
+    factor = proximal._factor(bench.work, face)
+    assert proximal._change(face, factor, 1 << 40) is not None
+    assert proximal._change(face, factor, factor.nbytes) is None
+
+
+@every_model
+@pytest.mark.parametrize("single", [True, False])
 def test_with_some_pair_steps_it_reaches_the_optimum(model, single, monkeypatch):
     monkeypatch.setattr(proximal, "_SINGLE", 0.0 if single else np.inf)
     bench = bench_at(model, 80, 3, lambda K, dual: Bench(model, 80, 3).dual.feasible_point())

@@ -16,12 +16,14 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
+from widestreet import _core
 from widestreet.arrays import Floats, Ints
 from widestreet.engines.subproblem import WorkingSet
 
 MAX_FREE = 2000  # a factorisation of this order takes some tenths of a second
 _CUT_STEPS = 3  # steps cut at a bound before pair steps go on
 _FEW_FREE, _MORE_CUT_STEPS = 200, 50  # where steps cost next to nothing
+_ROWS_AT_A_TIME = 256  # of the matrix, so that no second one is made
 _RIDGE = 1e-13  # of the mean diagonal: keeps a rank-deficient K_FF solvable
 
 
@@ -38,8 +40,8 @@ def polish(work: WorkingSet) -> bool:
     few = int(work.free().sum()) <= _FEW_FREE
     for _ in range(_MORE_CUT_STEPS if few else _CUT_STEPS):
         work.gram.between()  # a factorisation takes a while
-        layer, slot = np.nonzero(work.free())
-        if len(slot) == 0 or len(slot) > MAX_FREE:
+        layer, slot = (np.ascontiguousarray(index) for index in np.nonzero(work.free()))
+        if len(slot) == 0 or len(slot) > MAX_FREE or 8 * len(slot) ** 2 > work.spare:
             return False
         direction = _direction(work, layer, slot)
         if direction is None:
@@ -53,18 +55,19 @@ def _direction(work: WorkingSet, layer: Ints, slot: Ints) -> Floats | None:
     """Newton direction of the free variables, or None if it is not one of ascent."""
     f = work.target[layer, slot] - work.score[slot]
     group = work.group[layer, slot]
-    K = work.tile[np.ix_(slot, slot)].astype(np.float64)
     A = np.array([group == g for g in np.unique(group)], dtype=np.float64)
     if np.max(A.sum(axis=1)) == 1:  # nobody to exchange with: they are where they must be
         return np.zeros(len(slot))
+    K = work.part(slot, np.float64)
     scale = max(K.trace() / len(slot), 1e-300)
-    K += scale * (A.T @ A)  # changes nothing where A d = 0, but makes K definite there
+    for a in range(0, len(slot), _ROWS_AT_A_TIME):
+        part = slice(a, a + _ROWS_AT_A_TIME)
+        K[part] += scale * (A[:, part].T @ A)  # zero where A d = 0; makes K definite there
     K.flat[:: len(slot) + 1] += _RIDGE * scale
-    try:
-        factor = linalg.cho_factor(K, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
+    factor, info = linalg.lapack.dpotrf(K.T, lower=True, overwrite_a=True, clean=False)
+    if info != 0:
         return None
-    solved = linalg.cho_solve(factor, np.column_stack([f, A.T]), check_finite=False)
+    solved, _ = linalg.lapack.dpotrs(factor, np.column_stack([f, A.T]), lower=True)
     schur = A @ solved[:, 1:]
     try:
         multiplier = linalg.solve(schur, A @ solved[:, 0], assume_a="pos")
@@ -89,5 +92,7 @@ def _advance(work: WorkingSet, layer: Ints, slot: Ints, direction: Floats) -> fl
     moved[room <= length] = bound[room <= length]
     change = moved - beta
     work.beta[layer, slot] = moved
-    work.score[work.present] += work.tile[slot, : work.size].T @ change
+    by = np.zeros(work.size)
+    _core.add_scores(work.tile, work.size, slot, change, by, work.threads)
+    work.score[work.present] += by
     return length

@@ -22,6 +22,7 @@ whatever the precision of the factors: float32 where R covers its rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -37,6 +38,7 @@ _SINGLE = 2e-8  # of the trace: a ridge that covers the rounding of float32
 _NEAR = 0.25  # of tol: variables at a bound take part if they violate by more
 _PASSES = 6
 _PARTS = 6  # in which columns are computed
+_COPIES = 3  # of the columns, while others join them
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +70,12 @@ def leap(work: WorkingSet, tol: float) -> bool:
     if face is None or len(face.slot) > MOST:
         return False
     try:
-        change = _change(face, _factor(work, face))
+        factor = _factor(work, face)
     except linalg.LinAlgError:
         return False
+    if factor is None:
+        return False
+    change = _change(face, factor, work.spare)
     return change is not None and _move(work, face, change)
 
 
@@ -120,13 +125,16 @@ def _part(work: WorkingSet, tol: float, highest: Floats, lowest: Floats) -> tupl
     return part & both[group], f
 
 
-def _factor(work: WorkingSet, face: _Face) -> Real:
-    """Lower factor of K_SS + R, in float32 if the ridge covers its rounding."""
+def _factor(work: WorkingSet, face: _Face) -> Real | None:
+    """Lower factor of K_SS + R, in float32 if the ridge covers its rounding; None if too large."""
     n = len(face.slot)
     trace = float(work.tile.diagonal()[face.slot].sum(dtype=np.float64))
     ridge = np.maximum(face.ridge, _LEAST_RIDGE * trace / n)
     single = ridge.min() > _SINGLE * trace
-    K = work.part(face.slot, np.float32 if single else np.float64)
+    dtype: type[np.floating[Any]] = np.float32 if single else np.float64
+    if np.dtype(dtype).itemsize * n**2 > work.spare:
+        return None
+    K = work.part(face.slot, dtype)
     K.flat[:: n + 1] += ridge
     potrf = linalg.get_lapack_funcs("potrf", (K,))
     factor: Real
@@ -136,8 +144,11 @@ def _factor(work: WorkingSet, face: _Face) -> Real:
     return factor
 
 
-def _change(face: _Face, factor: Real) -> Floats | None:
-    """What the variables should change by, each within its box; None if there is no saying."""
+def _change(face: _Face, factor: Real, memory: int) -> Floats | None:
+    """What the variables should change by, each within its box; None if there is no saying.
+
+    `memory` is what the factor and the columns of V may take together, in bytes.
+    """
     n, groups = len(face.slot), len(face.sums)
     trsm = linalg.get_blas_funcs("trsm", (factor,))
     base = trsm(1.0, factor, face.f[:, None].astype(factor.dtype), lower=True)
@@ -156,7 +167,8 @@ def _change(face: _Face, factor: Real) -> Floats | None:
         beyond = np.flatnonzero((change < low) | (change > high))
         if len(beyond) == 0:
             break
-        if len(fixed) + len(beyond) > n // 2:
+        count = len(fixed) + len(beyond)
+        if count > n // 2 or _memory(factor, int(beyond[0]), count) > memory:
             return None
         bound = np.where(change < low, low, high)[beyond]
         fixed, known = np.concatenate([fixed, beyond]), np.concatenate([known, bound])
@@ -167,6 +179,12 @@ def _change(face: _Face, factor: Real) -> Floats | None:
     else:
         return None
     return _balanced(face, change, low, high, fixed)
+
+
+def _memory(factor: Real, first: int, count: int) -> int:
+    """Bytes of the factor, of its part below a row, which is copied, and of columns of V."""
+    n = len(factor)
+    return factor.nbytes + factor.itemsize * ((n - first) ** 2 + _COPIES * n * count)
 
 
 def _unit_columns(factor: Real, rows: Ints) -> Real:

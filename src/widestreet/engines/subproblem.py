@@ -22,6 +22,7 @@ _CALL_WORK = 4e8
 _ROUND_TO = 16  # arrays grow by multiples of this
 _AHEAD = 1.25  # times what is needed: room that arrays get when they grow
 _APART = 16  # values between two rows of a tile, lest a column falls into one set of the cache
+_NO_LIMIT = 1 << 62  # bytes
 _COPY_BYTES = 1 << 26  # of a tile, copied at a time when it grows
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -34,8 +35,22 @@ def _grown(array: NDArray[Scalar], length: int) -> NDArray[Scalar]:
     return bigger
 
 
+def tiles_memory(capacity: int) -> int:
+    """Bytes for a tile of so many rows in float64, and as many for copies, blocks and factors."""
+    return 16 * (capacity + _ROUND_TO) ** 2
+
+
 class WorkingSet:
     """Slots for at most `capacity` rows.
+
+    Parameters
+    ----------
+    gram : Gram
+    dual : Dual
+    capacity : int
+    threads : int
+    memory : int, optional
+        Bytes for the tile and all that is made of it.
 
     Attributes
     ----------
@@ -51,9 +66,12 @@ class WorkingSet:
         Kernel values between the rows, float32 or float64.
     """
 
-    def __init__(self, gram: Gram, dual: Dual, capacity: int, threads: int) -> None:
+    def __init__(
+        self, gram: Gram, dual: Dual, capacity: int, threads: int, memory: int = _NO_LIMIT
+    ) -> None:
         self.gram = gram
         self.capacity = capacity
+        self._memory = memory
         self.threads = threads
         self.groups = dual.groups
         self.size = 0
@@ -77,6 +95,11 @@ class WorkingSet:
     @property
     def double(self) -> bool:
         return self.tile.dtype == np.float64
+
+    @property
+    def spare(self) -> int:
+        """Bytes that the tile leaves of the memory."""
+        return max(0, self._memory - self.tile.nbytes)
 
     def _reserve(self, room: int) -> None:
         """Make room for this many rows and some more. Sets: all arrays.

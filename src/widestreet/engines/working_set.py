@@ -27,7 +27,7 @@ from widestreet.arrays import Bools, Floats, Ints
 from widestreet.budget import Budget, OutOfBudget
 from widestreet.engines.newton import polish
 from widestreet.engines.pacing import FEW_FREE, Pacing
-from widestreet.engines.subproblem import WorkingSet
+from widestreet.engines.subproblem import WorkingSet, tiles_memory
 from widestreet.fleet import Fleet
 from widestreet.model import Model
 from widestreet.shard import Survey, SurveyOrder
@@ -125,7 +125,9 @@ class WorkingSetEngine:
         self.start, self.first = start, first
         self.skip = skip and fleet.gram.kernel.positive
         self.capacity = min(capacity, fleet.rows)
-        self.work = WorkingSet(fleet.gram, fleet.dual, self.capacity, threads)
+        self.work = WorkingSet(
+            fleet.gram, fleet.dual, self.capacity, threads, tiles_memory(capacity)
+        )
         self.model = Model(fleet.dual.groups)
         self.trace = Trace()
         self.pair_steps = 0
