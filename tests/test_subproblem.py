@@ -177,3 +177,17 @@ def test_an_empty_working_set():
     assert (lowest == np.inf).all()
     bench.admit(np.arange(3, 7))
     check(bench, [3, 4, 5, 6])
+
+
+@pytest.mark.parametrize("model", ["nu_svc", "nu_svr"])
+@pytest.mark.parametrize("double", [True, False])
+def test_groups_are_put_together_in_memory_that_is_lent(model, double):
+    """The core would take as much of its own for each of its blocks."""
+    bench = Bench(model, 50, 0)
+    if double:
+        bench.work.use_double()
+    bench.beta = bench.dual.feasible_point()
+    bench.admit(np.arange(50))
+    bench.work.solve(TOL.violation, 10, 1024)
+    places = sum(-(-np.count_nonzero(bench.dual.group[0] == g) // 16) * 16 for g in (0, 1))
+    assert len(bench.work._scratch) >= bench.work.tile.itemsize * places**2 + 64

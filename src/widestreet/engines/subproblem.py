@@ -216,8 +216,9 @@ class WorkingSet:
         Sets: beta and score.
         """
         steps = min(max_steps, max(64, int(_CALL_WORK / min(block, self.size))))
-        if block < self.size:
-            self._lend(self.tile.itemsize * (block + _ROUND_TO) ** 2)
+        if block < self.size or self.groups > 1:  # else the steps are taken on the tile itself
+            places = min(block, self.size) + self.groups * _ROUND_TO
+            self._lend(self.tile.itemsize * places**2)
         violation, done, _ = _core.solve(
             self.tile,
             self.size,
