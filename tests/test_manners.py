@@ -29,6 +29,7 @@ from reference import duals, kernels, kkt
 from widestreet.datasets import friedman, twonorm
 from widestreet.engines.subproblem import WorkingSet
 from widestreet.estimators import training
+from widestreet.estimators.base import KernelMachine
 from widestreet.strategies import Auto
 
 GENEROUS = 10.0  # seconds by which a busy machine may be late
@@ -237,6 +238,25 @@ CHILD = """
     status = model.certificate_.status
     print(json.dumps({"ended": ended, "raised": raised, "status": status, "finite": finite}))
 """
+
+
+@pytest.mark.parametrize("mode", ["raise", "keep"])
+def test_an_interrupt_after_training_does_not_lose_the_model(kind, mode, monkeypatch):
+    adopt = KernelMachine._adopt
+
+    def late(self, *arguments, **more):
+        os.kill(os.getpid(), signal.SIGINT)
+        adopt(self, *arguments, **more)
+
+    monkeypatch.setattr(KernelMachine, "_adopt", late)
+    model, given = machine(kind, on_interrupt=mode), data(kind)
+    if mode == "keep":
+        model.fit(*given)
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(*given)
+    assert model.certificate_.status == "optimal"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def interrupt_after_a_second(task: str, mode: str) -> dict:

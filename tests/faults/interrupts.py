@@ -1,7 +1,8 @@
 """Ctrl-C at random moments: what is left predicts, and says truly how good it is.
 
-A moment is either a time, at which a thread sends SIGINT, or a line of the package, at which the
-process sends it to itself. Times find the native core, lines what takes no time.
+A moment is either a time, at which a thread sends SIGINT, or the beginning or the end of a
+function, at which the process sends it to itself. Times find the native core, functions what takes
+no time.
 """
 
 from __future__ import annotations
@@ -22,25 +23,29 @@ from faults.calls import GROUPS, Call, Failure
 PACKAGE = os.path.dirname(ws.__file__)
 
 
-class Line:
-    """Sends SIGINT at a line of the package, counted from the beginning of the call."""
+class Step:
+    """Sends SIGINT when a function of the package is entered or left, counted from the beginning.
+
+    Python looks for signals there, and not between any two lines: not before a lock is released.
+    """
 
     def __init__(self, at: int | None) -> None:
-        self.at, self.lines, self.where = at, 0, "never"
+        self.at, self.steps, self.where = at, 0, "never"
 
     def _look(self, frame: Any, event: str, _: Any) -> Any:
         if not frame.f_code.co_filename.startswith(PACKAGE):
             return None
-        if event == "line":
-            self.lines += 1
-            if self.lines == self.at:
+        frame.f_trace_lines = False
+        if event in ("call", "return"):
+            self.steps += 1
+            if self.steps == self.at:
                 name = os.path.relpath(frame.f_code.co_filename, PACKAGE)
-                self.where = f"{name}:{frame.f_lineno}"
+                self.where = f"{event} of {frame.f_code.co_name} at {name}:{frame.f_lineno}"
                 sys.settrace(None)
                 os.kill(os.getpid(), signal.SIGINT)
         return self._look
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> Step:
         sys.settrace(self._look)
         return self
 
@@ -73,19 +78,19 @@ class Later:
 class Length:
     """How long a call is when nobody interrupts it."""
 
-    lines: int
+    steps: int
     seconds: float
 
     @classmethod
     def of(cls, call: Call) -> Length:
         """Measure a call."""
         subject = call.begin()
-        with Line(None) as counter:
+        with Step(None) as counter:
             call.call(subject)
         subject = call.begin()
         begun = time.perf_counter()
         call.call(subject)
-        return cls(counter.lines, time.perf_counter() - begun)
+        return cls(counter.steps, time.perf_counter() - begun)
 
 
 class Interrupts:
@@ -103,9 +108,9 @@ class Interrupts:
         if name not in self._lengths:
             self._lengths[name] = Length.of(call)
         length = self._lengths[name]
-        moment: Line | Later
+        moment: Step | Later
         if rng.random() < 0.5:
-            moment = Line(int(rng.integers(1, length.lines + 1)))
+            moment = Step(int(rng.integers(1, length.steps + 1)))
         else:
             moment = Later(float(rng.uniform(0.0, 1.1 * length.seconds)))
         mode = str(rng.choice(["raise", "keep"]))
@@ -115,7 +120,7 @@ class Interrupts:
             raise Failure(f"{name}, {moment.where}, {mode}: {error!r}") from error
 
 
-def interrupt(call: Call, moment: Line | Later, mode: str) -> str:
+def interrupt(call: Call, moment: Step | Later, mode: str) -> str:
     """Interrupt a call once; return what was left."""
     subject = call.begin()
     if hasattr(subject, "on_interrupt"):

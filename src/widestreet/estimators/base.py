@@ -23,6 +23,7 @@ from widestreet.duals import Dual
 from widestreet.estimators import checks
 from widestreet.estimators.callbacks import FRAMES, CallbackSupport, RoundReporter
 from widestreet.estimators.columns import explained, warn_of_scales
+from widestreet.estimators.interrupts import undisturbed
 from widestreet.estimators.one_vs_one import sums_of_pairs
 from widestreet.estimators.training import (
     SUCCESS,
@@ -276,19 +277,20 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             problem = problem.starting_at(np.concatenate(layers))
         with Watch(settings.verbose, settings.tol, report) as watch, watch.problem() as observe:
             trained = train(prepared.kernel, prepared.rows, problem, settings, observe)
-        coef = merged.spread(trained.solution.beta, prepared.box).sum(axis=0, keepdims=True)
-        support = np.flatnonzero(coef)
-        self._adopt(
-            prepared,
-            coef,
-            support,
-            [trained],
-            scale,
-            [int(np.count_nonzero(prepared.box))],
-            n_support_=np.array([len(support)], dtype=np.int32),
-            n_iter_=trained.solution.pair_steps,
-            **read(trained.bias),
-        )
+        with undisturbed(swallow=self.on_interrupt == "keep"):  # there is a model: it is not lost
+            coef = merged.spread(trained.solution.beta, prepared.box).sum(axis=0, keepdims=True)
+            support = np.flatnonzero(coef)
+            self._adopt(
+                prepared,
+                coef,
+                support,
+                [trained],
+                scale,
+                [int(np.count_nonzero(prepared.box))],
+                n_support_=np.array([len(support)], dtype=np.int32),
+                n_iter_=trained.solution.pair_steps,
+                **read(trained.bias),
+            )
 
     def _adopt(
         self,

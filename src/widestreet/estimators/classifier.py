@@ -18,6 +18,7 @@ from widestreet.arrays import Floats, Ints
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine, Prepared
 from widestreet.estimators.callbacks import FRAMES, RoundReporter, with_callbacks
+from widestreet.estimators.interrupts import undisturbed
 from widestreet.estimators.one_vs_one import (
     both_of_pairs,
     most_votes,
@@ -185,27 +186,28 @@ class Classifier(ClassifierMixin, KernelMachine):
         report = RoundReporter(self, *given, problems=len(names))
         with Watch(settings.verbose, settings.tol, report, names) as watch:
             lines, trained, more = self._train(prepared, code, scale, settings, watch)
-        read = [self._measured(one.bias) for one in trained]
-        rho = np.array([width for _, width in read])
-        coef = lines / _by_class(rho, k)[:, code]
-        support = np.flatnonzero(coef.any(axis=0))
-        support = support[np.argsort(code[support], kind="stable")]
-        there = np.bincount(code, prepared.box > 0, minlength=k).astype(np.int64).tolist()
-        self._adopt(
-            prepared,
-            coef,
-            support,
-            trained,
-            scale,
-            [there[i] + there[j] for i, j in pairs(k)],
-            _rho=rho,
-            classes_=classes,
-            class_weight_=class_weight,
-            n_support_=np.bincount(code[support], minlength=k).astype(np.int32),
-            intercept_=np.array([bias for bias, _ in read]) / rho,
-            n_iter_=np.array([one.solution.pair_steps for one in trained], dtype=np.int64),
-            **more,
-        )
+        with undisturbed(swallow=self.on_interrupt == "keep"):  # there is a model: it is not lost
+            read = [self._measured(one.bias) for one in trained]
+            rho = np.array([width for _, width in read])
+            coef = lines / _by_class(rho, k)[:, code]
+            support = np.flatnonzero(coef.any(axis=0))
+            support = support[np.argsort(code[support], kind="stable")]
+            there = np.bincount(code, prepared.box > 0, minlength=k).astype(np.int64).tolist()
+            self._adopt(
+                prepared,
+                coef,
+                support,
+                trained,
+                scale,
+                [there[i] + there[j] for i, j in pairs(k)],
+                _rho=rho,
+                classes_=classes,
+                class_weight_=class_weight,
+                n_support_=np.bincount(code[support], minlength=k).astype(np.int32),
+                intercept_=np.array([bias for bias, _ in read]) / rho,
+                n_iter_=np.array([one.solution.pair_steps for one in trained], dtype=np.int64),
+                **more,
+            )
         self._mind_the_gap(names, trained)
         self._finish(report)
         return self

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import reprlib
-import signal
 import sys
-import threading
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import fields
 from pathlib import Path
@@ -26,6 +23,7 @@ from widestreet.certificate import Certificate
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine, uncentred_intercept
 from widestreet.estimators.columns import warn_of_scales
+from widestreet.estimators.interrupts import undisturbed
 from widestreet.estimators.online.exact import Exact
 from widestreet.estimators.online.optimum import MakeDual, Optimum
 from widestreet.estimators.online.persistence import Log, save
@@ -582,23 +580,3 @@ class _Change:
                 self._state["_store"].restore(self._rows)
                 self._state |= {"_problems": {}, "_proof": None}
             self._machine.__dict__ = self._state
-
-
-@contextmanager
-def undisturbed() -> Iterator[None]:
-    """Let Ctrl-C wait until this is over; it is short."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # no other thread hears it
-        return
-    heard: list[Any] = []
-    handler = signal.getsignal(signal.SIGINT)
-    if handler is None:  # nobody knows who listens
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda *event: heard.append(event))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    if heard and callable(handler):
-        handler(*heard[0])
