@@ -83,7 +83,8 @@ class Block {
   // Source; F relative to the middle of each group.
   template <class Source>
   void load_rows(const std::vector<int64_t>& rows, const std::vector<double>& middle);
-  SubproblemReport run(double tol, int64_t max_steps);
+  // `unasked` is the work done since p.stop was last asked, in steps times lines. Sets: unasked.
+  SubproblemReport run(double tol, int64_t max_steps, int64_t& unasked);
   // Sets: beta of the subproblem; `changed` and `change` to the rows whose sum c moved.
   void unload(std::vector<int64_t>& changed, std::vector<double>& change);
   // Sets: the scores of the block's rows, from what the steps made of them.
@@ -341,14 +342,13 @@ double Block<T, G>::curvature(int64_t i, int64_t j) const {
 }
 
 template <class T, class G>
-SubproblemReport Block<T, G>::run(double tol, int64_t max_steps) {
+SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& unasked) {
   SubproblemReport report;
   std::vector<Extreme> first(p_.groups);
   std::vector<double> lowest(p_.groups);
   const T* ki = tile_;
   const T* kj = ki;
   double step = 0;
-  int64_t unasked = 0;
   while (true) {
     // Apply the last step and find, in each group, the line with the largest F that may grow.
     std::fill(first.begin(), first.end(), Extreme{});

@@ -144,7 +144,8 @@ template <class T>
 SubproblemReport solve_directly(const Subproblem& p) {
   Block<T, double> block(p);
   block.load_all(std::vector<double>(p.groups, 0.0));
-  SubproblemReport report = block.run(p.tol, p.max_steps);
+  int64_t unasked = 0;
+  SubproblemReport report = block.run(p.tol, p.max_steps, unasked);
   std::vector<int64_t> changed;
   std::vector<double> change;
   block.unload_scores();
@@ -202,10 +203,11 @@ class Before {
   std::vector<double> score_, beta_;
 };
 
-// Pair steps among some rows. Sets: beta and score of the subproblem.
+// Pair steps among some rows. Sets: beta and score of the subproblem, unasked (Block::run).
 template <class T, class Tile, class G>
 SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const Survey& found,
-                             const std::vector<int64_t>& rows, double tol, int64_t budget) {
+                             const std::vector<int64_t>& rows, double tol, int64_t budget,
+                             int64_t& unasked) {
   bool in_place = false;
   if constexpr (std::is_same_v<T, Tile>)
     in_place = int64_t(rows.size()) == p.rows && p.groups == 1 && p.ld >= padded(p.rows);
@@ -213,12 +215,13 @@ SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const S
     block.load_all(found.middle);
   else
     block.template load_rows<T>(rows, found.middle);
-  const SubproblemReport report = block.run(tol, budget);
+  const SubproblemReport report = block.run(tol, budget, unasked);
   std::vector<int64_t> changed;
   std::vector<double> change;
   block.unload(changed, change);
   update_scores<T>({p.rows, p.in_double, p.tile, p.ld, changed.data(), change.data(),
                     int64_t(changed.size()), p.score, p.threads});
+  unasked += p.rows * int64_t(changed.size());
   return report;
 }
 
@@ -229,6 +232,7 @@ SubproblemReport solve_tile(const Subproblem& p) {
   Block<float, float> rough(p);
   Block<T, double> fine(p);
   double noise = p.rows > p.block ? float_noise<T>(p) : kInf;
+  int64_t unasked = 0;
   while (true) {
     const Survey found = survey(p);
     report.violation = found.violation;
@@ -245,18 +249,19 @@ SubproblemReport solve_tile(const Subproblem& p) {
     SubproblemReport inner;
     if (noise < loose && !(direct && p.in_double)) {  // a direct one cannot be rounded
       const Before before(p);
-      inner = solve_block<T>(p, rough, found, rows, loose, budget);
+      inner = solve_block<T>(p, rough, found, rows, loose, budget, unasked);
       if (!(before.gain(found.middle) > 0)) {
         before.restore();
         noise = kInf;
       }
     } else {
-      inner = solve_block<T>(p, fine, found, rows, size < p.rows ? loose : p.tol, budget);
+      inner = solve_block<T>(p, fine, found, rows, size < p.rows ? loose : p.tol, budget, unasked);
       if (inner.steps == 0) return report;  // rounding: the pair found has no gain
     }
     report.steps += inner.steps;
     ++report.blocks;
-    if (inner.stopped) return report;
+    report.stopped = inner.stopped;
+    if (report.stopped) return report;
   }
 }
 

@@ -370,7 +370,7 @@ def test_rounding_within_blocks_does_no_harm(model, dtype, power):
         value = gained
 
 
-@pytest.mark.parametrize("block", [WHOLE, 1000])
+@pytest.mark.parametrize("block", [WHOLE, 1000, 64])
 def test_a_call_can_be_stopped_and_leaves_the_point_in_order(block, rng):
     """What is asked between steps may raise: scores and sums hold all the same."""
     n = 1500
