@@ -120,7 +120,7 @@ struct Panel {
     for_ranges(tiles, 4, threads, [&](int64_t begin, int64_t end) {
       std::vector<T> x(d);
       for (int64_t t = begin; t < end; ++t) {
-        T* tile = &features[t * d * width];
+        T* tile = features.data() + t * d * width;
         for (int l = 0; l < width && t * width + l < size; ++l) {
           const int64_t p = from + t * width + l;
           load_row(*list.rows, list.at(p), x.data());
@@ -186,14 +186,14 @@ struct LeftBlock {
     padded = (filled + kRows - 1) / kRows * kRows;
     features.resize(padded * d);
     for (int64_t r = 0; r < padded; ++r) {
-      T* row = &features[r * d];
+      T* row = features.data() + r * d;
       if (r < filled) {
         load_row(*list.rows, list.at(from + r), row);
         start[r] = start_of(fold, row, d);
         if (fold.left_scale != T(1))
           for (int64_t k = 0; k < d; ++k) row[k] *= fold.left_scale;
       } else {
-        std::copy_n(&features[(filled - 1) * d], d, row);
+        std::copy_n(features.data() + (filled - 1) * d, d, row);
         start[r] = start[filled - 1];
       }
       x[r] = row;

@@ -78,7 +78,7 @@ inline void sparse_group(const SparseRow<T>& x, const Panel<T>& panel, int64_t t
       z[g][1] -= load(&panel.l1_norm[at + lanes]);
     }
   }
-  const T* const first = &panel.features[t0 * step];
+  const T* const first = panel.features.data() + t0 * step;
   for (int64_t p = 0; p < x.size; ++p) {
     const T v = x.value[p];
     const T* s = first + x.place[p];
@@ -185,7 +185,7 @@ template <KernelKind kind, class T, class Emit>
 inline void joint_tile(const JointRows<T>& x, const Panel<T>& panel, int64_t t, int degree,
                        Emit&& emit) {
   constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
-  const T* const tile = &panel.features[t * panel.d * width];
+  const T* const tile = panel.features.data() + t * panel.d * width;
   Vec<T> first[2] = {load(&panel.start[t * width]), load(&panel.start[t * width + lanes])};
   if constexpr (kind == KernelKind::laplacian) {
     first[0] -= load(&panel.l1_norm[t * width]);
