@@ -1,0 +1,375 @@
+// The core without Python, for the sanitizers: every function on buffers of exact size, with each
+// instruction set, against plain loops; then its threads (threads.cpp). No output and status 0 mean
+// that all is well. Argument: "values", "threads" or nothing for both.
+#include <cstring>
+
+#include "check.hpp"
+#include "dispatch.hpp"
+#include "examine.hpp"
+#include "factor.hpp"
+#include "merge.hpp"
+#include "newton.hpp"
+#include "parts.hpp"
+#include "product.hpp"
+#include "slots.hpp"
+#include "survey.hpp"
+#include "walk.hpp"
+#include "whole.hpp"
+
+namespace widestreet {
+
+void check_threads();  // threads.cpp
+
+namespace {
+
+// dposv for the lower triangle by columns, without pivots or blocks.
+void plain_posv(char*, int* n, int* columns, double* A, int* lda, double* B, int* ldb, int* info) {
+  const int size = *n;
+  auto a = [&](int i, int j) -> double& { return A[size_t(j) * *lda + i]; };
+  *info = 0;
+  for (int j = 0; j < size; ++j) {
+    for (int i = j; i < size; ++i)
+      for (int k = 0; k < j; ++k) a(i, j) -= a(i, k) * a(j, k);
+    if (!(a(j, j) > 0)) {
+      *info = j + 1;
+      return;
+    }
+    a(j, j) = std::sqrt(a(j, j));
+    for (int i = j + 1; i < size; ++i) a(i, j) /= a(j, j);
+  }
+  for (int c = 0; c < *columns; ++c) {
+    double* b = B + size_t(c) * *ldb;
+    for (int i = 0; i < size; ++i) {
+      for (int k = 0; k < i; ++k) b[i] -= a(i, k) * b[k];
+      b[i] /= a(i, i);
+    }
+    for (int i = size; i-- > 0;) {
+      for (int k = i + 1; k < size; ++k) b[i] -= a(k, i) * b[k];
+      b[i] /= a(i, i);
+    }
+  }
+}
+
+// dtrsv for a lower triangle by columns.
+void plain_trsv(char*, char* transposed, char*, int* n, double* A, int* lda, double* x, int*) {
+  const int size = *n;
+  auto a = [&](int i, int j) { return A[size_t(j) * *lda + i]; };
+  if (*transposed == 'N') {
+    for (int i = 0; i < size; ++i) {
+      for (int k = 0; k < i; ++k) x[i] -= a(i, k) * x[k];
+      x[i] /= a(i, i);
+    }
+  } else {
+    for (int i = size; i-- > 0;) {
+      for (int k = i + 1; k < size; ++k) x[i] -= a(k, i) * x[k];
+      x[i] /= a(i, i);
+    }
+  }
+}
+
+constexpr KernelKind kKinds[] = {KernelKind::linear,  KernelKind::rbf,       KernelKind::poly,
+                                 KernelKind::sigmoid, KernelKind::laplacian, KernelKind::far_rbf};
+
+bool near(double found, double exact, bool in_double, double scale) {
+  return std::fabs(found - exact) <= (in_double ? 1e-12 : 2e-4) * std::max(1.0, scale);
+}
+
+void check_values(const Kernel& kernel, const Data& left, const Data& right, bool in_double) {
+  const int64_t m = left.n, n = right.n;
+  std::vector<double> wide(in_double ? size_t(m * n) : 0);
+  std::vector<float> narrow(in_double ? 0 : size_t(m * n));
+  TileTask tile;
+  tile.kernel = kernel;
+  tile.left = {&left.rows, nullptr, m};
+  tile.right = {&right.rows, nullptr, n};
+  tile.out = in_double ? static_cast<void*>(wide.data()) : narrow.data();
+  tile.ld = n;
+  tile.in_double = in_double;
+  tile.threads = 2;
+  functions().tile(tile);
+  std::vector<double> coef(size_t(2 * n)), sums(size_t(2 * m), 1.0);
+  for (size_t j = 0; j < coef.size(); ++j) coef[j] = double(j % 7) - 3.0;
+  ScanTask scan;
+  scan.kernel = kernel;
+  scan.left = tile.left;
+  scan.right = tile.right;
+  scan.sets = 2;
+  scan.coef = coef.data();
+  scan.out = sums.data();
+  scan.out_ld = m;
+  scan.in_double = in_double;
+  scan.threads = 2;
+  functions().scan(scan);
+  for (int64_t i = 0; i < m; ++i) {
+    double expected[2] = {1, 1}, scale = 1;
+    for (int64_t j = 0; j < n; ++j) {
+      const double exact = kernel_value(kernel, left, i, right, j);
+      EXPECT(near(in_double ? wide[i * n + j] : narrow[i * n + j], exact, in_double,
+                  std::fabs(exact)));
+      for (int s = 0; s < 2; ++s) expected[s] += coef[s * n + j] * exact;
+      scale += 3 * std::max(1.0, std::fabs(exact));
+    }
+    for (int s = 0; s < 2; ++s) EXPECT(near(sums[s * m + i], expected[s], in_double, scale));
+  }
+}
+
+void check_all_values() {
+  const int64_t shapes[][3] = {{3, 2, 0},   {1, 1, 1},   {5, 3, 2},
+                               {17, 33, 7}, {70, 9, 40}, {131, 67, 130}};
+  unsigned seed = 0;
+  for (const auto& shape : shapes)
+    for (int l = 0; l < Data::layouts; ++l)
+      for (bool stored_double : {false, true})
+        for (KernelKind kind : kKinds) {
+          const double gamma = 1.0 / double(std::max<int64_t>(1, shape[2]));
+          const Kernel kernel{kind, gamma, 0.5, 3};
+          const auto layout = Data::Layout(l), other = Data::Layout((l + 1) % Data::layouts);
+          const Data left(shape[0], shape[2], layout, stored_double, ++seed);
+          const Data right(shape[1], shape[2], seed % 2 ? layout : other, stored_double, ++seed);
+          check_values(kernel, left, right, seed % 4 < 2);
+        }
+}
+
+// Everything that is done to one problem: the whole solver, blocks on a tile, the certificate.
+void check_solvers(int64_t n, bool regression, Data::Layout layout) {
+  const Data data(n, 5, layout, true, unsigned(n));
+  const Kernel kernel{KernelKind::rbf, 1.0, 0.0, 3};
+  Dual dual(data, regression);
+  std::vector<int64_t> place(n), end = {n / 2, n}, limits = {100000, 100000};
+  for (int64_t i = 0; i < n; ++i) place[i] = n - 1 - i;  // another order than that of the rows
+  WholeTask whole;
+  whole.kernel = kernel;
+  whole.rows = &data.rows;
+  whole.problems = 2;
+  whole.end = end.data();
+  whole.max_steps = limits.data();
+  whole.place = place.data();
+  whole.layers = dual.layers;
+  whole.groups = dual.groups;
+  whole.layer_stride = n;
+  whole.target = dual.target.data();
+  whole.lower = dual.lower.data();
+  whole.upper = dual.upper.data();
+  whole.group = dual.group.data();
+  whole.beta = dual.beta.data();
+  whole.score = dual.score.data();
+  whole.threads = 2;
+  std::vector<WholeReport> report(2);
+  std::vector<double> bias(size_t(2 * dual.groups)), total(size_t(2 * dual.groups), 0.0);
+  for (int64_t p = 0; p < 2; ++p)
+    for (int layer = 0; layer < dual.layers; ++layer)
+      for (int64_t i = p * end[0]; i < end[p]; ++i)
+        total[p * dual.groups + dual.group[layer * n + i]] += dual.beta[layer * n + i];
+  solve_whole(whole, report.data(), bias.data());
+  for (const WholeReport& r : report) EXPECT(r.violation <= 1e-3);
+
+  std::vector<double> coef(size_t(n), 0.0), score(size_t(n), 0.0);
+  for (int64_t i = 0; i < n; ++i)
+    for (int layer = 0; layer < dual.layers; ++layer) coef[i] += dual.beta[layer * n + i];
+  PartsTask parts;
+  parts.kernel = kernel;
+  parts.rows = &data.rows;
+  parts.parts = 2;
+  parts.end = end.data();
+  parts.place = place.data();
+  parts.coef = coef.data();
+  parts.out = score.data();
+  parts.threads = 2;
+  scan_parts(parts);
+  ExamineTask examined;
+  examined.points = 2;
+  examined.end = end.data();
+  examined.layers = dual.layers;
+  examined.groups = dual.groups;
+  examined.layer_stride = n;
+  examined.target = dual.target.data();
+  examined.lower = dual.lower.data();
+  examined.upper = dual.upper.data();
+  examined.group = dual.group.data();
+  examined.total = total.data();
+  examined.beta = dual.beta.data();
+  examined.score = score.data();
+  std::vector<Examination> found(2);
+  examine(examined, found.data(), bias.data());
+  for (const Examination& e : found) {
+    EXPECT(e.violation <= 1e-3 + 1e-9);
+    EXPECT(e.infeasibility <= 1e-10 && e.primal >= e.dual - 1e-9);
+  }
+
+  Dual again(data, regression);
+  std::vector<double> tile(size_t(n * n));
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) tile[i * n + j] = kernel_value(kernel, data, i, data, j);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n && regression; ++j)
+      again.score[i] += tile[i * n + j] * (again.beta[j] + again.beta[n + j]);
+  std::vector<uint8_t> scratch(1 << 12);
+  Subproblem p;
+  p.rows = n;
+  p.layers = again.layers;
+  p.groups = again.groups;
+  p.in_double = true;
+  p.tile = tile.data();
+  p.ld = n;
+  p.layer_stride = n;
+  p.target = again.target.data();
+  p.lower = again.lower.data();
+  p.upper = again.upper.data();
+  p.group = again.group.data();
+  p.beta = again.beta.data();
+  p.score = again.score.data();
+  p.max_steps = 100000;
+  p.direct_steps = 10;
+  p.block = 8;
+  p.threads = 2;
+  p.scratch = scratch.data();
+  p.scratch_bytes = int64_t(scratch.size());
+  EXPECT(functions().solve(p).violation <= 1e-3);
+  polish(p);
+
+  std::vector<int32_t> version(size_t(n), 0);
+  version[0] = kUnknown, version[size_t(n) - 1] = kInWorkingSet;
+  ShardView shard{n,
+                  again.layers,
+                  again.groups,
+                  again.target.data(),
+                  again.lower.data(),
+                  again.upper.data(),
+                  again.group.data(),
+                  again.beta.data(),
+                  again.score.data(),
+                  version.data(),
+                  nullptr};
+  const double drift = 0.1;
+  const Triage stale = triage(shard, {1, 1, 0, n}, bias.data(), &drift, 1, 1e-3, 2);
+  EXPECT(int64_t(stale.stale.size()) + stale.skipped <= n);
+  judge(shard, place.data(), n, bias.data(), 1e-3);
+}
+
+void check_rows() {
+  for (int l = 0; l < Data::layouts; ++l) {
+    const Data data(300, 6, Data::Layout(l), l % 2 == 0, 5);
+    std::vector<double> label(300, 1.0);
+    std::vector<int64_t> first(300), order(300);
+    const int64_t distinct = first_equal(data.rows, label.data(), first.data(), 2);
+    for (int64_t i = 0; i < 300; ++i)
+      for (int64_t k = 0; k < 6; ++k) EXPECT(data.full[i * 6 + k] == data.full[first[i] * 6 + k]);
+    EXPECT(distinct >= 1 && distinct <= 300);
+    if (data.rows.few_nonzeros()) similar_together(data.rows, order.data(), 2);
+    EXPECT(largest_square(data.rows, 2) <= 6.0);
+  }
+}
+
+void check_factor() {
+  Factor factor;
+  const Data data(40, 4, Data::row_major, true, 3);
+  const Kernel kernel{KernelKind::rbf, 1.0, 0.0, 3};
+  std::vector<int64_t> there;
+  for (int64_t i = 0; i < data.n; ++i) {
+    std::vector<double> row;
+    for (int64_t j : there) row.push_back(kernel_value(kernel, data, i, data, j) + 1.0);
+    if (factor.append(row.data(), 2.0, 1e-12) > 0) there.push_back(i);
+    if (i % 3 == 2) {
+      factor.remove(int64_t(there.size()) / 2);
+      there.erase(there.begin() + int64_t(there.size()) / 2);
+    }
+    const size_t k = there.size();
+    EXPECT(factor.size() == int64_t(k));
+    std::vector<double> first(k, 1.0), x(k), m(1), second = {0.0};
+    const std::vector<uint8_t> group(k, 0);
+    factor.solve_bordered(first.data(), second.data(), group.data(), 1, 1.0, x.data(), m.data());
+    double sum = 0;
+    for (double value : x) sum += value;
+    EXPECT(std::fabs(sum) <= 1e-8);
+  }
+  std::vector<double> L(size_t(factor.size() * factor.size()));
+  factor.store(L.data());
+  factor.load(L.data(), factor.size());
+}
+
+void check_tables() {
+  const int64_t n = 700, size = 600;
+  std::vector<float> tile(size_t(n * n)), copy(size_t(n * n));
+  for (size_t i = 0; i < tile.size(); ++i) tile[i] = float(i % 1009);
+  std::vector<int64_t> from, to;
+  for (int64_t i = 0; i < 100; ++i) from.push_back(size - 1 - i), to.push_back(3 * i);
+  relocate(tile.data(), n, size, from.data(), to.data(), 100, 2);
+  mirror(tile.data(), n, size, to.data(), 100, 2);
+  for (int64_t r = 0; r < size; ++r) EXPECT(tile[r * n + to[7]] == tile[to[7] * n + r]);
+  copy_rows(copy.data(), n, tile.data(), n, 0, size, size, 2);
+  EXPECT(std::memcmp(copy.data(), tile.data(), size_t(size) * sizeof(float)) == 0);
+  std::vector<double> picked(100 * 100), change(100, 0.5), score(size_t(size), 0.0);
+  gather(picked.data(), 100, tile.data(), n, to.data(), 100, 2);
+  functions().add_scores(
+      {size, false, tile.data(), n, to.data(), change.data(), 100, score.data(), 2});
+  std::vector<double> x(size_t(n), 1.0), out(n), A(tile.begin(), tile.end());
+  times({A.data(), n, n}, x.data(), 1, out.data(), 2);
+  transposed_times({A.data(), n, n}, x.data(), 1, out.data(), 2);
+  std::vector<double> z(37), powers(37);
+  for (size_t i = 0; i < z.size(); ++i) z[i] = (double(i) - 36.0) * 40.0;
+  for (bool in_double : {false, true}) {
+    functions().exp2_array(z.data(), powers.data(), 37, in_double);
+    EXPECT(powers[36] == 1.0);
+  }
+}
+
+void check_walk() {
+  const int64_t n = 9;
+  std::vector<double> target(n, 1.0), lower(n, 0.0), upper(n, 2.0), beta(n, 1.0), score(n, 0.0);
+  std::vector<double> zero(n, 0.0), rate(n), bias(1, 0.5);
+  std::vector<uint8_t> group(n, 0);
+  std::vector<int8_t> place(n, kFree);
+  for (int64_t i = 0; i < n; ++i) rate[i] = double(i) - 4.0;
+  place[0] = kLower, beta[0] = 0.0, rate[0] = 0.0;
+  WalkView w{n,
+             1,
+             target.data(),
+             lower.data(),
+             upper.data(),
+             beta.data(),
+             group.data(),
+             place.data(),
+             score.data(),
+             bias.data(),
+             zero.data(),
+             zero.data(),
+             zero.data(),
+             rate.data(),
+             zero.data(),
+             zero.data()};
+  const Breakpoint next = nearest(w, 1e-13, 1e-13, false, nullptr, 0);
+  EXPECT(next.variable == n - 1 && next.to == kUpper && std::fabs(next.length - 0.25) < 1e-12);
+  advance(w, next.length);
+  EXPECT(beta[n - 1] == 2.0);
+}
+
+}  // namespace
+
+void provide_solvers() {
+  posv() = plain_posv;
+  trsv() = plain_trsv;
+}
+
+}  // namespace widestreet
+
+int main(int count, char** arguments) {
+  using namespace widestreet;
+  const char* part = count > 1 ? arguments[1] : "";
+  provide_solvers();
+  if (std::strcmp(part, "threads") != 0) {
+    for (const std::string& name : available()) {
+      force(name);
+      check_all_values();
+      check_tables();
+      for (int64_t n : {20, 150})
+        for (bool regression : {false, true})
+          for (Data::Layout layout : {Data::row_major, Data::strided, Data::csr32})
+            check_solvers(n, regression, layout);
+    }
+    check_rows();
+    check_factor();
+    check_walk();
+  }
+  if (std::strcmp(part, "values") != 0) check_threads();
+  return 0;
+}
