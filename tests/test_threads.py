@@ -27,7 +27,19 @@ def eight(monkeypatch):
 
 @pytest.mark.parametrize(
     ("n_jobs", "expected"),
-    [(None, 8), (1, 1), (3, 3), (8, 8), (20, 20), (-1, 8), (-2, 7), (-8, 1), (-9, 1), (-100, 1)],
+    [
+        (None, 8),
+        (1, 1),
+        (3, 3),
+        (8, 8),
+        (20, 20),
+        (10**400, 4096),
+        (-1, 8),
+        (-2, 7),
+        (-8, 1),
+        (-9, 1),
+        (-100, 1),
+    ],
 )
 def test_n_jobs(eight, n_jobs, expected):
     assert resolve_threads(n_jobs) == expected

@@ -23,6 +23,9 @@ def _available() -> int:
     return min(count, thread_limit() or count)
 
 
+_MOST_THREADS = 4096  # more cannot be meant
+
+
 def resolve_threads(n_jobs: int | None) -> int:
     """Turn `n_jobs` into a number of threads.
 
@@ -36,7 +39,7 @@ def resolve_threads(n_jobs: int | None) -> int:
         raise ValueError(f"n_jobs must be None or a nonzero integer, got {n_jobs!r}")
     if n_jobs < 0:
         return max(1, _available() + 1 + int(n_jobs))
-    return int(n_jobs)
+    return min(int(n_jobs), _MOST_THREADS)
 
 
 @cache
