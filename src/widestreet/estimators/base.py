@@ -139,8 +139,6 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         max_time = self.max_time
         if max_time is not None:
             max_time = checks.require_real("max_time", max_time, above=0.0)
-        if self.max_iter != -1:
-            checks.require_integer("max_iter", self.max_iter, least=1, none="-1 (no limit)")
         gap_tol = self.gap_tol
         if gap_tol is not None:
             gap_tol = checks.require_real("gap_tol", gap_tol, above=0.0)
@@ -152,7 +150,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
             strategy=checks.resolve_strategy(self.strategy),
             tol=checks.require_real("tol", self.tol, above=0.0),
             gap_tol=gap_tol,
-            max_steps=int(self.max_iter),
+            max_steps=checks.require_limit("max_iter", self.max_iter),
             max_time=max_time,
             max_memory=parse_memory(memory),
             threads=resolve_threads(self.n_jobs),
@@ -168,13 +166,22 @@ class KernelMachine(CallbackSupport, BaseEstimator):
 
         And what is to be known of them later: n_features_in_ and perhaps feature_names_in_.
         """
+        checks.require_kernel(self.kernel)
         if self.kernel == "precomputed" and sparse.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported: pass X.toarray()")
         scratch = object.__new__(type(self))
         scratch.__dict__.update(self.__dict__)
+        arrays = self._as_arrays(scratch, X, y, **options)
+        names = ("n_features_in_", "feature_names_in_")
+        return arrays, {name: vars(scratch)[name] for name in names if name in vars(scratch)}
+
+    def _as_arrays(self, seen: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """Validate X, or X and y, by the attributes of `seen`. Sets: those attributes."""
+        if sparse.issparse(X):
+            X = checks.check_sparse(X)
         with explained(X, y, numeric="y_numeric" in options):
-            arrays = validate_data(
-                scratch,
+            return validate_data(
+                seen,
                 X,
                 y,
                 dtype=_DTYPES,
@@ -182,8 +189,6 @@ class KernelMachine(CallbackSupport, BaseEstimator):
                 accept_large_sparse=True,
                 **options,
             )
-        names = ("n_features_in_", "feature_names_in_")
-        return arrays, {name: vars(scratch)[name] for name in names if name in vars(scratch)}
 
     def _accept_sparse(self) -> Any:
         return False if self.kernel == "precomputed" else "csr"
@@ -364,15 +369,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
     def _query(self, X: Any) -> Any:
         """Rows to predict, validated."""
         self._check_fitted()
-        with explained(X):
-            return validate_data(
-                self,
-                X,
-                dtype=_DTYPES,
-                accept_sparse=self._accept_sparse(),
-                accept_large_sparse=True,
-                reset=False,
-            )
+        return self._as_arrays(self, X, reset=False)
 
     def _gram(self, X: Any, vectors: Any, column: Ints) -> Gram:
         """Kernel values between validated rows and vectors.

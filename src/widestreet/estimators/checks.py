@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from widestreet import kernels
 from widestreet.arrays import Floats
+from widestreet.budget import parse_memory
 from widestreet.estimators import columns
 from widestreet.strategies import ISVM, PRSVM, RSVM, SMO, Auto, OnSites, RandSVM, Strategy
 
@@ -43,7 +44,7 @@ def require_real(
     most: float | None = None,
 ) -> float:
     """A finite number within bounds."""
-    ok = isinstance(value, Real) and not isinstance(value, bool | np.bool_) and isfinite(value)
+    ok = isinstance(value, Real) and not isinstance(value, bool | np.bool_) and _finite(value)
     if ok and above is not None:
         ok = value > above
     if ok and least is not None:
@@ -58,6 +59,14 @@ def require_real(
     return float(value)
 
 
+def _finite(value: Any) -> bool:
+    """Whether a number is finite as a float64."""
+    try:
+        return isfinite(value)
+    except OverflowError:
+        return False
+
+
 def require_integer(
     name: str, value: Any, *, least: int, most: int | None = None, none: str = ""
 ) -> int:
@@ -68,6 +77,13 @@ def require_integer(
         bound += f", or {none}" if none else ""
         raise ValueError(f"{name} must be an integer of at least {least}{bound}, got {value!r}")
     return int(value)
+
+
+def require_limit(name: str, value: Any) -> int:
+    """A number of steps of at least one, or -1 for no limit."""
+    if isinstance(value, Integral) and value == -1:
+        return -1
+    return min(require_integer(name, value, least=1, none="-1 (no limit)"), 2**62)
 
 
 def require_flag(name: str, value: Any) -> bool:
@@ -91,7 +107,7 @@ def resolve_rng(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(int(random_state))
     try:
         state = check_random_state(random_state)
-    except ValueError:
+    except (TypeError, ValueError):
         raise ValueError(
             "random_state must be None, a whole number from 0 to 2^32 - 1 or a "
             f"numpy.random.RandomState, got {random_state!r}"
@@ -123,14 +139,19 @@ def resolve_strategy(strategy: Any) -> Strategy | OnSites:
     return found
 
 
-def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> kernels.Kernel:
-    """A kernel from scikit-learn's parameters, gamma being a number already."""
-    if callable(kernel):
-        return kernels.Callable(kernel)
-    if not isinstance(kernel, str):
+def require_kernel(kernel: Any) -> None:
+    """A name or a function; which names there are is checked when it is resolved."""
+    if not (isinstance(kernel, str) or callable(kernel)):
         raise ValueError(
             f"kernel must be one of {', '.join(map(repr, KERNELS))} or a callable, got {kernel!r}"
         )
+
+
+def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> kernels.Kernel:
+    """A kernel from scikit-learn's parameters, gamma being a number already."""
+    require_kernel(kernel)
+    if callable(kernel):
+        return kernels.Callable(kernel)
     match require_choice("kernel", kernel, KERNELS):
         case "linear":
             return kernels.Linear()
@@ -227,8 +248,11 @@ def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> 
         raise ValueError("sample_weight contains NaN or infinity; remove those rows")
     with np.errstate(over="ignore"):
         total = weight.sum()
-    if np.isinf(total):
-        raise ValueError("sample_weight adds up to infinity; divide the weights by their largest")
+    if total > _LARGEST:
+        raise ValueError(
+            f"sample_weight adds up to {total:.3g}, too much for the digits of float64; divide the "
+            "weights by their largest"
+        )
     if not may_vanish and not (weight > 0).any():
         raise ValueError(
             "sample_weight: Invalid input - all samples have zero or negative weights, so that "
@@ -236,6 +260,10 @@ def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> 
         )
     if (weight < 0).any():
         raise ValueError("sample_weight must not be negative: use 0 to leave a row out")
+    if ((weight > 0) & (weight < np.finfo(np.float64).tiny)).any():
+        raise ValueError(
+            "sample_weight has values below 1e-307, which have no digits: use 0 or more"
+        )
     return weight
 
 
@@ -289,6 +317,48 @@ def check_nu(nu: Any, totals: Floats, classes: Any) -> float:
             "or balance the classes with class_weight='balanced'"
         )
     return asked
+
+
+def check_sparse(X: Any) -> Any:
+    """Check the arrays of a sparse matrix, which SciPy trusts when it converts them.
+
+    Returns the matrix, or a copy without the entries that are stored behind its last row.
+    """
+    if 256 * X.shape[1] > 4 * parse_memory(None):
+        raise ValueError(
+            f"X has {X.shape[1]} columns, too many for the memory of this machine; drop those that "
+            "are empty, or map them to fewer with sklearn.feature_extraction.FeatureHasher"
+        )
+    if X.format == "coo":
+        inside = all(_within(c, size) for c, size in zip((X.row, X.col), X.shape, strict=True))
+        fits = len(X.row) == len(X.col) == len(X.data)
+    elif X.format in ("csr", "csc", "bsr"):
+        height, width = X.blocksize if X.format == "bsr" else (1, 1)
+        major, minor = X.shape[0] // height, X.shape[1] // width
+        if X.format == "csc":
+            major, minor = minor, major
+        ends = X.indptr
+        fits = ends.shape == (major + 1,) and ends.dtype.kind in "iu" and ends[0] == 0
+        fits = fits and bool((ends[1:] >= ends[:-1]).all())
+        fits = fits and ends[-1] <= len(X.indices) == len(X.data)
+        inside = fits and _within(X.indices[: ends[-1]], minor)
+    else:
+        return X
+    if not fits:
+        raise ValueError("X is sparse, and its arrays (indptr, indices, data) do not fit together")
+    if not inside:
+        raise ValueError("X is sparse, and one of its indices is not an integer within its shape")
+    if X.format != "coo" and len(X.data) > X.indptr[-1]:
+        X = X.copy()
+        X.prune()
+    return X
+
+
+def _within(index: Any, size: int) -> bool:
+    """Whether indices are integers from 0 to size - 1."""
+    if not len(index):
+        return True
+    return bool(index.dtype.kind in "iu" and index.min() >= 0 and index.max() < size)
 
 
 def check_magnitude(X: Any) -> None:

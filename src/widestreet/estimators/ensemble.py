@@ -215,14 +215,12 @@ class EnsembleSVC(Classifier):
         max_time = self.max_time
         if max_time is not None:
             max_time = checks.require_real("max_time", max_time, above=0.0)
-        if self.max_iter != -1:
-            checks.require_integer("max_iter", self.max_iter, least=1, none="-1 (no limit)")
         self._plan()
         return Settings(
             strategy=Auto(),
             tol=0.0,  # it does not end by a violation
             gap_tol=None,
-            max_steps=int(self.max_iter),
+            max_steps=checks.require_limit("max_iter", self.max_iter),
             max_time=max_time,
             max_memory=parse_memory(self.max_memory),
             threads=resolve_threads(self.n_jobs),
