@@ -14,7 +14,7 @@ from fitting import decision
 from journals import failing
 from machines import GAMMA, data
 from online_machines import N, add, assert_same, begun, fit, machine, mixed
-from widestreet.engines.path import Path
+from widestreet.engines.path import NoSolution, Path
 from widestreet.estimators.online.exact import Exact
 from widestreet.estimators.online.machine import OnlineMachine
 from widestreet.online import load
@@ -200,6 +200,20 @@ def test_a_failure_after_all_rows_are_gone_does_not_number_them_anew(kind, model
     with pytest.raises(ValueError, match="NaN"):
         add(model, kind, X * np.nan, y)
     assert add(model, kind, X, y).ids_.tolist() == list(range(30, 30 + N))
+
+
+def test_a_path_without_a_solution_names_the_function_that_is_the_kernel(monkeypatch):
+    """A path exists for positive semidefinite kernels only, which a function need not be."""
+
+    def fails(*_, **__):
+        raise NoSolution(0.5, 0)
+
+    X, y = mixed("svc")
+    model = add(machine("svc", kernel=lambda A, B: A @ B.T), "svc", X[:30], y[:30])
+    monkeypatch.setattr(Path, "follow", fails)
+    with pytest.raises(ValueError, match="kernel must be positive semidefinite"):
+        add(model, "svc", X[30:], y[30:])
+    assert model.n_rows_ == 30
 
 
 def test_a_kernel_that_fails(kind, rows):

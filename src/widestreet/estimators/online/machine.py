@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from widestreet.arrays import Floats, Ints
 from widestreet.budget import parse_memory
 from widestreet.certificate import Certificate
+from widestreet.engines.path import NoSolution
 from widestreet.estimators import checks
 from widestreet.estimators.base import KernelMachine, uncentred_intercept
 from widestreet.estimators.columns import warn_of_scales
@@ -29,7 +30,7 @@ from widestreet.estimators.online.optimum import MakeDual, Optimum
 from widestreet.estimators.online.persistence import Log, save
 from widestreet.estimators.online.store import Store
 from widestreet.estimators.training import Settings, worst
-from widestreet.kernels import Kernel, Linear, Precomputed
+from widestreet.kernels import Kernel, Linear
 from widestreet.solution import Trace
 from widestreet.strategies import Auto
 from widestreet.threads import limited_blas, resolve_threads
@@ -199,7 +200,8 @@ class OnlineMachine(KernelMachine):
 
     def _checked(self, X: Any, y: Any, first: bool) -> tuple[Any, Any, dict[str, Any]]:
         """Validated rows and targets, and what is to be known of them."""
-        if self.kernel == "precomputed" or isinstance(self.kernel, Precomputed):
+        checks.require_kernel(self.kernel)
+        if self.kernel == "precomputed":
             raise ValueError(
                 "kernel='precomputed' has no rows to come and go; pass the rows and a kernel"
             )
@@ -572,7 +574,7 @@ class _Change:
     def __enter__(self) -> _Change:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self.done:
             return
         with undisturbed():
@@ -580,3 +582,8 @@ class _Change:
                 self._state["_store"].restore(self._rows)
                 self._state |= {"_problems": {}, "_proof": None}
             self._machine.__dict__ = self._state
+        if isinstance(error, NoSolution) and callable(self._machine.kernel):
+            raise ValueError(
+                "kernel must be positive semidefinite, and the values of this function are not: "
+                "there is no path to follow"
+            ) from error
