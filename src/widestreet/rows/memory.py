@@ -99,7 +99,8 @@ class CsrRows:
         if indices.dtype != indptr.dtype:
             wide = np.promote_types(indices.dtype, indptr.dtype)
             indices, indptr = indices.astype(wide), indptr.astype(wide)
-        return _core.Rows.csr(csr.data, indices, indptr, *self.shape)
+        data, indices, indptr = map(np.ascontiguousarray, (csr.data, indices, indptr))
+        return _core.Rows.csr(data, indices, indptr, *self.shape)
 
     def largest_square(self, threads: int) -> float:
         """The largest |x|^2 of a row."""
