@@ -429,3 +429,11 @@ def test_only_values_on_the_path(value):
     for ask in (found.model_at, found.coef_at):
         with pytest.raises((ValueError, TypeError), match="C"):
             ask(value)
+
+
+def test_ends_and_targets_that_are_none_or_arrays_are_named():
+    X, y = data("svc", N)
+    with pytest.raises(ValueError, match="C_max must be"):
+        ws.regularization_path(X, y, C_min=0.1, C_max=np.array([1.0, 2.0]))
+    with pytest.raises(ValueError, match="y must be"):
+        ws.regularization_path(X, None, C_min=0.1, C_max=1.0)

@@ -144,11 +144,11 @@ def regularization_path(
     'optimal'
     """
     ranges = {"C": (C_min, C_max), "epsilon": (epsilon_min, epsilon_max), "nu": (nu_min, nu_max)}
-    asked = {name: ends for name, ends in ranges.items() if ends != (None, None)}
+    asked = {name: ends for name, ends in ranges.items() if any(end is not None for end in ends)}
     if len(asked) != 1:
         raise ValueError("give the two ends of one parameter: C_min and C_max, say")
     [(parameter, ends)] = asked.items()
-    if None in ends:
+    if any(end is None for end in ends):
         raise ValueError(f"{parameter}_min and {parameter}_max must both be given")
     low = checks.require_real(
         f"{parameter}_min", ends[0], above=None if parameter == "epsilon" else 0.0
@@ -157,6 +157,8 @@ def regularization_path(
     high = checks.require_real(f"{parameter}_max", ends[1], above=low, most=most)
     if task is None:
         task = "regression" if parameter == "epsilon" else "classification"
+    if y is None:
+        raise ValueError("y must be labels or targets, got None")
     checks.require_choice("task", task, ("classification", "regression"))
     if parameter == "epsilon" and task == "classification":
         raise ValueError("epsilon_min and epsilon_max belong to task='regression'")
