@@ -18,9 +18,17 @@ PRESENT  := from widestreet import _core; print(_core.instruction_set())
 OTHERS   := from widestreet import _core; \
            print(*{*_core.instruction_sets()} - {_core.instruction_set()})
 
+SANITIZED := build/sanitized
+CHECKED   := $(wildcard tests/test_core*.py) tests/test_whole.py tests/test_multiset.py
+,         := ,
+# Configures a build: its folder, the sanitizers, further settings.
+sanitized = $(BIN)/cmake -S . -B $(SANITIZED)/$(1) -G Ninja --log-level=WARNING \
+    -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja -DPython_EXECUTABLE=$(abspath $(BIN))/python \
+    -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir) -DWIDESTREET_SANITIZE=$(2) $(3) >/dev/null
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test faults lint format race dist clean distclean
+.PHONY: help demo test faults lint format sanitize fuzz race dist clean distclean
 
 help: ## this list
 	@echo "widestreet"
@@ -31,7 +39,7 @@ demo: $(READY) ## train exactly on a million rows, print the certificate, draw t
 
 # All tests on the best instruction set, or on the one that WIDESTREET_ISA names; then those that
 # depend on the arithmetic on every other one that the machine has.
-test: lint ## lint, then all tests
+test: lint $(SANITIZED)/short/passed ## lint, then all tests
 	@isa=$$($(BIN)/python -c '$(PRESENT)') && echo "== pytest ($$isa)"
 	@$(PYTEST) -m alone $$(grep -l 'mark\.alone' tests/test_*.py)
 	@$(PYTEST) -m "not alone" $(PARALLEL)
@@ -59,6 +67,34 @@ format: $(READY) ## let ruff and clang-format rewrite the sources
 	@$(BIN)/ruff check --quiet --fix . || true
 	@$(BIN)/ruff format --quiet .
 	@$(if $(CORE),$(BIN)/clang-format -i $(CORE))
+
+# The core is built anew for each kind of sanitizer, in folders of their own.
+sanitize: $(SANITIZED)/short/passed ## the core and its tests under sanitizers of memory and threads
+	@echo "== threads"
+	@$(call sanitized,thread,thread,)
+	@$(BIN)/cmake --build $(SANITIZED)/thread --target core_driver
+	@$(SANITIZED)/thread/core_driver threads
+	@echo "== addresses and undefined behaviour"
+	@$(call sanitized,address,address$(,)undefined,)
+	@$(BIN)/cmake --build $(SANITIZED)/address --target core_driver _core
+	@$(SANITIZED)/address/core_driver
+	@$(BIN)/python tests/sanitized.py $(SANITIZED)/address $(CHECKED)
+
+# A short run for `make test`: one instruction set, compiled without optimisation.
+$(SANITIZED)/short/passed: $(READY) $(CORE) CMakeLists.txt
+	@echo "== sanitizers (make sanitize does more)"
+	@if echo 'int main() {}' | $(or $(CXX),c++) -x c++ -fsanitize=address,undefined -o /dev/null - 2>/dev/null; then \
+	    $(call sanitized,short,address$(,)undefined,-DWIDESTREET_SANITIZE_LEVEL=0 -DWIDESTREET_PORTABLE=ON) && \
+	    $(BIN)/cmake --build $(SANITIZED)/short --target core_driver >$(SANITIZED)/short/log && \
+	    $(SANITIZED)/short/core_driver; \
+	else echo "skipped: this compiler has no sanitizers"; mkdir -p $(@D); fi
+	@touch $@
+
+SECONDS ?= 600
+SEED    ?= 0
+fuzz: $(READY) ## random problems and malformed calls; SECONDS=600 SEED=0, or CASE=problems/0/17
+	@PYTHONPATH=tests $(BIN)/python -m fuzz \
+	    $(if $(CASE),--case $(CASE),--seconds $(SECONDS) --seed $(SEED))
 
 race: $(RACE) ## time it against the other libraries: hours; widestreet race --quick: five minutes
 	@$(BIN)/widestreet race --report docs/race.md
