@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager, nullcontext
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -191,7 +192,7 @@ def test_a_street_that_tol_cannot_see_is_not_measured_by(classes, rng):
     """Labels by chance and a small nu: the classes overlap everywhere, and there is a warning."""
     X, y = rng.normal(size=(90, 2)), np.arange(90) % classes
     with pytest.warns(UserWarning, match=r"no street wider than tol=0.001 .*0 against 1.*raise nu"):
-        model = ws.NuSVC(nu=0.05, n_jobs=1, random_state=0).fit(X, y)
+        model = ws.NuSVC(nu=0.05, tol=Fraction(1, 1000), n_jobs=1, random_state=0).fit(X, y)
     assert np.abs(model.dual_coef_).max() <= 1
     assert np.isfinite(model.decision_function(X)).all()
 

@@ -135,9 +135,9 @@ class Classifier(ClassifierMixin, KernelMachine):
         if closed:
             more = " and more" if len(closed) > _NAMED else ""
             warnings.warn(
-                f"no street wider than tol={self.tol:g} was found for {', '.join(closed[:_NAMED])}"
-                f"{more}: decision values are not divided by its width; raise nu, lower tol, or "
-                "multiply sample_weight",
+                f"no street wider than tol={float(self.tol):g} was found for "
+                f"{', '.join(closed[:_NAMED])}{more}: decision values are not divided by its "
+                "width; raise nu, lower tol, or multiply sample_weight",
                 UserWarning,
                 stacklevel=stacklevel,
             )
