@@ -313,3 +313,8 @@ def test_nothing_can_be_forgotten_before_there_is_anything(kind):
     ):
         with pytest.raises(NotFittedError):
             call()
+
+
+def test_an_array_is_no_class_weight():
+    with pytest.raises(ValueError, match="class_weight must be"):
+        fit(machine("svc", class_weight=np.array([1.0, 2.0])), "svc", *mixed("svc"))

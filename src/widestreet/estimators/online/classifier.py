@@ -23,7 +23,7 @@ class OnlineClassifier(OnlineMachine, DualClassifier):
             "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
         )
         checks.require_flag("break_ties", self.break_ties)
-        if self.class_weight == "balanced":
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' would change with every row; pass a dict of weights"
             )
