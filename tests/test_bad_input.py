@@ -234,6 +234,12 @@ def test_sparse_arrays_that_are_longer_or_strided(TOL):
     assert len(longer.data) == stored + 1  # the matrix of the user is as it was
 
 
+def test_rows_whose_squares_vanish(kind):
+    X, y = data(kind)
+    with pytest.raises(ValueError, match=r"X contains no value larger than .* scale the features"):
+        machine(kind).fit(X * 1e-160, y)
+
+
 def test_integers_beyond_float64(kind):
     X, y = data(kind)
     huge = np.full(X.shape, 10**400, dtype=object)

@@ -33,6 +33,7 @@ STRATEGIES: Mapping[str, type] = {
 
 _BLOCK_ROWS = 1 << 14
 _LARGEST = 1e18  # its square is well within float32
+_SMALLEST = 1e-140  # its square is well within float64
 
 
 def require_real(
@@ -368,5 +369,10 @@ def check_magnitude(X: Any) -> None:
     if largest > _LARGEST:
         raise ValueError(
             f"X contains values as large as {largest:.3g}, whose kernel values cannot be computed; "
+            "scale the features, for example with sklearn.preprocessing.StandardScaler"
+        )
+    if 0 < largest < _SMALLEST:
+        raise ValueError(
+            f"X contains no value larger than {largest:.3g}, and squares of such values vanish; "
             "scale the features, for example with sklearn.preprocessing.StandardScaler"
         )
