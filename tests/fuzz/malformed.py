@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 import widestreet as ws
 from fuzz.values import ANYTHING, BAD_KERNELS, ROWS, TARGETS, WEIGHTS
@@ -250,6 +251,8 @@ def run(seed: int, index: int) -> tuple[str, str | None]:
         warnings.simplefilter("ignore")
         try:
             drawn.call()
+        except NotFittedError:
+            return "refused", None  # the call took all rows, and nothing is left to predict with
         except (ValueError, TypeError) as error:
             if names(error, drawn.wrong):
                 return "refused", None
