@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import KINDS, OF_THREE
-from fitting import cut_short, decision
+from fitting import as_exact_as_float64, cut_short, decision
 from machines import data, machine
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks")
@@ -147,7 +147,7 @@ def test_a_stop_gives_a_model_that_predicts(kind):
     if kind != "one_class":
         assert model.score(X, y) > 0.5
     model.set_callbacks().fit(X, y)
-    assert model.certificate_.status == "optimal"
+    assert as_exact_as_float64(model.certificate_)
 
 
 @pytest.mark.parametrize("kind", ["svc" + OF_THREE, "nu_svc" + OF_THREE])

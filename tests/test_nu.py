@@ -200,7 +200,7 @@ def test_a_street_that_tol_cannot_see_is_not_measured_by(classes, rng):
 def test_signs_are_those_of_scikit_learn_for_indefinite_kernels():
     """Where rho is negative, which is possible there, dividing by it turns every sign."""
     X, y = load_breast_cancer(return_X_y=True)
-    with pytest.warns(UserWarning, match="the kernel will hardly see some columns"):
+    with pytest.warns(UserWarning, match="scale the features first"):
         ours = ws.NuSVC(kernel="sigmoid", n_jobs=1).fit(X, y)
     theirs = svm.NuSVC(kernel="sigmoid").fit(X, y)
     # the two may end at different stationary points

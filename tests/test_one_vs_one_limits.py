@@ -98,7 +98,7 @@ def test_working_sets_side_by_side_share_the_memory(monkeypatch):
     X, y = clouds(3, 1800)
     for n_jobs in (1, 3):
         held.clear()
-        machine(n_jobs=n_jobs, max_memory="8MB", tol=1e-1).fit(X, y)
+        machine(n_jobs=n_jobs, max_memory="8MB", tol=1e-1, gap_tol=None).fit(X, y)
         assert len(held) == 3
         assert sum(sorted(16 * size**2 for size in held)[-n_jobs:]) <= 8e6
 
