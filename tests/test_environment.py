@@ -49,7 +49,7 @@ def test_no_other_set_is(isa, monkeypatch):
     assert _core.instruction_set() == before
 
 
-@pytest.mark.parametrize("isa", [None, "portable", "mmx"])
+@pytest.mark.parametrize("isa", [None, "mmx"])
 def test_the_package_reads_the_variable_when_it_is_imported(isa):
     others = {name: value for name, value in os.environ.items() if name != "WIDESTREET_ISA"}
     code = "import widestreet; print(widestreet._core.instruction_set())"

@@ -39,7 +39,7 @@ ENSEMBLES = [
     {},
     {"rank": 20, "epsilon": 0.05, "folds": None},
     {"rank": 0.01, "kernel": "laplacian", "epsilon": 0.05, "folds": None},
-    {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.1, "folds": 2},
+    {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.1, "epsilon": 0.05, "folds": 2},
     {"intercept": True, "epsilon": 0.05, "folds": None},
     {"aggregate": "parzen"},
     {"learning_rate": "literal", "epsilon": 0.05, "folds": None},
