@@ -90,9 +90,9 @@ def test_working_sets_side_by_side_share_the_memory(monkeypatch):
     """Half of what a tile may take is the tile itself, in float64."""
     held, make = [], WorkingSet.__init__
 
-    def watched(self, gram, dual, capacity, threads):
+    def watched(self, gram, dual, capacity, *rest):
         held.append(capacity)
-        make(self, gram, dual, capacity, threads)
+        make(self, gram, dual, capacity, *rest)
 
     monkeypatch.setattr(WorkingSet, "__init__", watched)
     X, y = clouds(3, 1800)
