@@ -346,7 +346,7 @@ class WorkingSetEngine:
         now, ids = work.beta[:, work.present], work.ids[work.present]
         change, moved = now - beta, work.score[work.present] - score
         coef = change.sum(axis=0)
-        length = float(np.sqrt(max(0.0, coef @ moved)))
+        length = float(np.sqrt(max(0.0, float(coef @ moved))))
         linears, norms = work.target[:, work.present] * change, coef * (2.0 * score + moved)
         linear, norm = float(linears.sum()), float(norms.sum())
         size = float(np.abs(linears).sum() + 0.5 * np.abs(norms).sum())
