@@ -19,6 +19,7 @@ from benchmarks import runner
 ROOT = Path(__file__).parents[1]
 SHIPPED = ("src/widestreet", "benchmarks", "reproductions")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS = PROJECT["project"]["optional-dependencies"]
 TOOLS = {"dev"}  # extras for those who work on the package
 MODULES = {  # where the name of the distribution is another
     "libsvm-official": "libsvm",
@@ -58,9 +59,9 @@ def test_every_requirement_is_imported(requirement):
     assert module_of(requirement) in imported(SHIPPED[:1])
 
 
-@pytest.mark.parametrize("extra", PROJECT["project"]["optional-dependencies"].keys() - TOOLS)
+@pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - TOOLS))
 def test_every_extra_has_code_that_imports_it(extra):
-    needed = {module_of(r) for r in PROJECT["project"]["optional-dependencies"][extra]}
+    needed = {module_of(r) for r in EXTRAS[extra]}
     assert needed <= imported(SHIPPED)
 
 
