@@ -39,6 +39,7 @@ def found(**changes) -> Examination:
         ({"rounding": 0.95e-3}, "stalled"),
         ({"rounding": np.inf}, "stalled"),
         ({"primal": 10.2}, "stalled"),
+        ({"primal": 9.8}, "stalled"),  # below the dual by more than the gap allowed
         ({"primal": 10.2, "convex": False}, "optimal"),
         ({"infeasibility": 1e-6}, "stalled"),
     ],
@@ -65,8 +66,9 @@ def test_an_objective_of_zero_has_no_relative_gap():
 @pytest.mark.parametrize(
     ("changes", "least", "most"),
     [
-        ({"violation": 2e-3}, 0.99e-3, 1e-3),
-        ({"violation": 2e-3, "rounding": 6e-4}, 0.39e-3, 0.41e-3),
+        ({"violation": 2e-3}, 1e-3, 1e-3),
+        ({"violation": 9e-4, "rounding": 6e-4}, 0.39e-3, 0.41e-3),
+        ({"violation": 9e-4, "rounding": 0.999e-3}, 0.1e-3, 0.1e-3),
         ({"violation": 2e-3, "rounding": 1.0}, 1e-3, 1e-3),  # as far as the arithmetic goes
         ({"primal": 20.0}, 1e-7, 0.5e-4),
         ({"primal": 10.11}, 1e-7, 0.5e-4),
@@ -151,6 +153,23 @@ def test_the_best_point_that_was_examined_is_returned(monkeypatch):
 # -- rows and words ----------------------------------------------------------------------------
 
 
+def test_no_pair_is_worse_than_zero_coefficients():
+    rng = np.random.default_rng(0)
+    X = rng.lognormal(size=(60, 10)) * np.logspace(0, 4, 10)
+    y = rng.integers(0, 3, 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = ws.SVC(kernel="poly", gamma=1.0, max_iter=5_000, random_state=0).fit(X, y)
+    assert all(c.dual_objective >= 0.0 for c in model.certificates_)
+
+
+def test_rows_that_overflow_are_not_predicted():
+    X, y = noisy(60)
+    model = ws.SVC(kernel="poly").fit(X, y)
+    with pytest.raises(ValueError, match="X contains rows so large"):
+        model.predict(X * 1e200)
+
+
 def test_rows_are_counted_as_the_user_passed_them():
     X, y = noisy(60)
     X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
@@ -203,7 +222,7 @@ def test_printing_a_certificate():
 
 
 @pytest.mark.parametrize("kind", ["svc", "svc of three", "nu_svc", "svr", "nu_svr", "one_class"])
-@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e6])
 def test_coef_and_intercept_give_the_decision_values(kind, offset):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 4)) + offset

@@ -14,11 +14,12 @@ from conftest import TOL
 from widestreet import _core, certificate
 from widestreet.backends.native import NativeBackend
 from widestreet.certificate import examine
-from widestreet.certificate.spot_check import plain_score
+from widestreet.certificate.spot_check import plain_scores
 from widestreet.datasets import checkerboard
 from widestreet.duals import c_svc, one_class
 from widestreet.gram import Gram
 from widestreet.kernels import RBF, Callable, Laplacian, Linear, Poly, Precomputed, Sigmoid
+from widestreet.online import OnlineSVC
 from widestreet.rows import KernelRows, as_rows
 
 pytestmark = pytest.mark.numeric
@@ -102,6 +103,35 @@ def test_bounds_are_small_for_scaled_rows(kernel, rng):
     largest = np.abs(gram.block()).max()
     bound = float(gram.score_error(1000, float(np.abs(coef).sum()), 0.0))
     assert bound <= 1e-10 * np.abs(coef).sum() * largest
+
+
+@pytest.mark.parametrize("kernel", [Laplacian(1.0), RBF(1.0)], ids=str)
+@pytest.mark.parametrize("features", [1000, 20_000])
+def test_sums_of_sparse_rows_start_from_their_norms(kernel, features):
+    """K(x, x) = 1, computed as the sum of many numbers that are no binary fractions."""
+    x = np.repeat([0.1, 0.3], features // 2)
+    gram = Gram(kernel, as_rows(sparse.csr_matrix(np.vstack([x] * 4))))
+    value = gram.scan(np.arange(1), np.arange(1), np.ones(1))[0]
+    assert abs(value - 1.0) <= gram.score_error(1, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(("degree", "scale"), [(60, 1e3), (30, 1e5)])
+def test_powers_that_overflow_are_refused(degree, scale, rng):
+    X, y = scale * rng.normal(size=(20, 3)), np.repeat([0, 1], 10)
+    options = {"kernel": "poly", "degree": degree, "gamma": 1.0, "coef0": 1.0}
+    for make in (ws.SVC, OnlineSVC):
+        with pytest.raises(ValueError, match=f"degree={degree}.*scale X"):
+            make(**options).fit(X, y)
+    with pytest.raises(ValueError, match=f"degree={degree}.*scale X"):
+        OnlineSVC(**options).fit(1e-3 * X / scale, y).partial_fit(X, y)
+
+
+def test_bounds_that_overflow_prove_nothing():
+    gram = Gram(Poly(1.0, 1.0, 60), as_rows(np.array([[1e3], [-1e3]])))
+    dual = c_svc(np.array([1.0, -1.0]), 1.0)
+    found = examine(gram, dual, np.zeros((1, 2)), tol=3.0)
+    assert found.rounding > 3.0
+    assert not found.certificate("optimal", 3.0).inconsistent
 
 
 @pytest.mark.parametrize("source", ["precomputed", "function"])
@@ -203,11 +233,12 @@ def test_plain_scores_are_those_of_the_core(kernel, storage, rng):
     expected = gram.scan(np.array([3]), J, coef)[0]
     size = float(np.abs(coef).sum())
     bound = float(gram.score_error(30, size, float(coef.sum())))
-    assert plain_score(gram, 3, J, coef) == pytest.approx(expected, rel=0, abs=8 * bound)
+    [plain] = plain_scores(gram, np.array([3]), J, coef)
+    assert plain == pytest.approx(expected, rel=0, abs=8 * bound)
 
 
-@pytest.mark.parametrize("double", [True, False])
-def test_a_wrong_core_cannot_certify_itself(double, monkeypatch):
+@pytest.mark.parametrize(("double", "classes"), [(True, 2), (False, 2), (True, 3)])
+def test_a_wrong_core_cannot_certify_itself(double, classes, monkeypatch):
     """Scores that are off by a part in a million, in float64 or only in float32 screening."""
     add_scan = NativeBackend.add_scan
 
@@ -221,6 +252,8 @@ def test_a_wrong_core_cannot_certify_itself(double, monkeypatch):
     monkeypatch.setattr(certificate.screening, "_LARGE", 0)
     monkeypatch.setattr(certificate.screening, "_MANY", 1.0)
     X, y = checkerboard(4000, random_state=0)
+    if classes > 2:
+        y = np.where(X[:, 0] > 3.0, 2.0, y)
     options = {"gamma": 2.0, "C": 10.0, "max_iter": 10**6, "random_state": 0}
     with pytest.warns(ConvergenceWarning, match="WIDESTREET_ISA"):
         model = ws.SVC(**options, tol=0.1, gap_tol=None).fit(X, y)

@@ -103,7 +103,10 @@ def parse_memory(value: int | float | str | None) -> int:
     if isinstance(value, bool | str) or not isinstance(value, Integral | Real):
         number = -1.0
     else:
-        number = float(value) if abs(value) < 2**1023 else float("inf")
+        try:
+            number = float(value)
+        except OverflowError:
+            number = float("inf")
     if not 0 < number < float("inf"):
         raise ValueError(
             "max_memory must be a positive number of bytes or a string such as '2GB', "

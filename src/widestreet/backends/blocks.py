@@ -24,7 +24,7 @@ class BlockBackend:
     Attributes
     ----------
     largest : float
-        The largest |K| that was computed so far.
+        The largest |K| of all scans so far.
     """
 
     kernel: Precomputed | Callable
@@ -38,7 +38,7 @@ class BlockBackend:
     largest: float = 0.0
 
     def _block(self, I: Ints | slice, J: Ints | slice) -> Real:
-        """K[I, J]. Sets: largest."""
+        """K[I, J]."""
         if isinstance(self.left, KernelRows):
             assert isinstance(self.right, KernelRows)
             every = np.arange(self.left.shape[0])
@@ -46,8 +46,6 @@ class BlockBackend:
         else:
             assert isinstance(self.kernel, Callable)
             found = _checked(self.kernel, self.left.data[I], self.right.data[J])
-        if found.size:
-            self.largest = max(self.largest, float(found.max()), -float(found.min()))
         return found
 
     def _chunks(self, I: Ints | None, width: int) -> list[tuple[slice, Ints | slice]]:
@@ -63,11 +61,13 @@ class BlockBackend:
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
     ) -> None:
-        """Add K[I, J] @ coef to `out`, row by row of both. Sets: out."""
+        """Add K[I, J] @ coef to `out`, row by row of both. Sets: out, largest."""
         columns = slice(None) if J is None else J
         terms = _terms_at_once(coef.shape[1])
         for place, part in self._chunks(I, coef.shape[1]):
             K = self._block(part, columns)
+            if K.size:
+                self.largest = max(self.largest, float(K.max()), -float(K.min()))
             for a in range(0, K.shape[1], terms):
                 out[:, place] += coef[:, a : a + terms] @ K[:, a : a + terms].T
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import fsum
 
 import numpy as np
 
@@ -124,7 +125,11 @@ class NativeBackend:
     @cached_property
     def _value_bound(self) -> rounding.ValueBound:
         return rounding.value_error(
-            self.kernel, far=self._far, square=self._longest, features=self.left.shape[1]
+            self.kernel,
+            far=self._far,
+            sparse=self.left.few_nonzeros or self.right.few_nonzeros,
+            square=self._longest,
+            features=self.left.shape[1],
         )
 
     def score_error(self, terms: Floats, size: Floats, net: Floats) -> Floats:
@@ -133,11 +138,12 @@ class NativeBackend:
         Parameters
         ----------
         terms, size, net : ndarray
-            Number, sum of the sizes, and sum of the coefficients of each sum.
+            Number, sum of the sizes, and exact sum of the coefficients of each sum.
         """
         bound = self._value_bound
         sums = rounding.sum_error(terms)
-        error = size * (bound.absolute + (bound.relative + sums) * bound.largest)
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = size * (bound.absolute + (bound.relative + sums) * bound.largest)
         return np.asarray(error + np.abs(net) * self._off_centre)
 
     @property
@@ -162,7 +168,7 @@ class NativeBackend:
         unit = rounding.UNIT
         match kernel:
             case Linear():
-                off_centre = abs(float(coef.sum())) * self._off_centre
+                off_centre = abs(fsum(coef.tolist())) * self._off_centre
                 error = ((d + 4) * unit + sums) * largest + off_centre
             case Poly():
                 error = (kernel.degree * (d + 6) * unit + sums) * largest

@@ -42,7 +42,9 @@ class ValueBound:
     largest: float
 
 
-def value_error(kernel: NativeKernel, *, far: bool, square: float, features: int) -> ValueBound:
+def value_error(
+    kernel: NativeKernel, *, far: bool, sparse: bool, square: float, features: int
+) -> ValueBound:
     """Bound the error of a kernel value in float64.
 
     Parameters
@@ -50,6 +52,9 @@ def value_error(kernel: NativeKernel, *, far: bool, square: float, features: int
     kernel : NativeKernel
     far : bool
         Whether an RBF kernel is computed from differences instead of norms.
+    sparse : bool
+        Whether rows are met by their nonzeros: then sums of differences start from a norm, and
+        every step rounds relative to that.
     square : float
         The largest |x|^2.
     features : int
@@ -59,8 +64,7 @@ def value_error(kernel: NativeKernel, *, far: bool, square: float, features: int
         case Linear():
             return ValueBound(0.0, (d + 4) * u * square, square)
         case Poly(gamma, coef0, degree):
-            size = gamma * square + abs(coef0)
-            largest = size**degree
+            largest = _power(gamma * square + abs(coef0), degree)
             return ValueBound(0.0, degree * (d + 6) * u * largest, largest)
         case Sigmoid(gamma, coef0):
             return ValueBound(0.0, ((d + 6) * (gamma * square + abs(coef0)) + 8) * u, 1.0)
@@ -71,11 +75,13 @@ def value_error(kernel: NativeKernel, *, far: bool, square: float, features: int
             gamma
         ):  # z = sum of squares of differences, each off by 4 u |x| sqrt(gamma log2 e)
             shift = 8.0 * sqrt(gamma * log2(e) * square) * _LARGEST_ROOT_OF_POWER
-            absolute = 1.1 * log(2) * u * (shift + (d + 4) * _LARGEST_Z_OF_POWER) + EXPONENTIAL
+            shift *= (2 * d + 8) if sparse else 1
+            absolute = 1.1 * log(2) * u * (shift + (d + 8) * _LARGEST_Z_OF_POWER) + EXPONENTIAL
             return ValueBound(0.0, min(1.0, absolute), 1.0)
         case Laplacian(gamma):
             shift = 8.0 * gamma * log2(e) * sqrt(d * square)
-            absolute = 1.1 * log(2) * u * (shift + (d + 4) * _LARGEST_Z_OF_POWER) + EXPONENTIAL
+            shift *= (2 * d + 8) if sparse else 1
+            absolute = 1.1 * log(2) * u * (shift + (d + 8) * _LARGEST_Z_OF_POWER) + EXPONENTIAL
             return ValueBound(0.0, min(1.0, absolute), 1.0)
 
 
@@ -111,7 +117,15 @@ def power_sums(
         case Sigmoid(gamma, coef0):
             factor, start, degree = gamma, abs(coef0), 1
     total = np.zeros(len(norm))
-    for k in range(degree + 1):
-        moment = float(size @ other**k)
-        total += comb(degree, k) * factor**k * start ** (degree - k) * moment * norm**k
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k in range(degree + 1):
+            moment = float(size @ other**k) * _power(factor, k) * _power(start, degree - k)
+            total += comb(degree, k) * moment * norm**k
+    total[np.isnan(total)] = np.inf
     return total
+
+
+def _power(base: float, exponent: int) -> float:
+    """Return a power, or infinity where it overflows."""
+    with np.errstate(over="ignore"):
+        return float(np.float64(base) ** exponent)

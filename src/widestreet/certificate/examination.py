@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import fsum
 
 import numpy as np
 
@@ -36,7 +37,9 @@ from widestreet.gram import Gram
 # Constraints may be broken by rounding only: this part of the boxes' width or of their sum.
 _FEASIBLE = 1e-10
 _UNIT = 2.0**-53
+_OVERFLOW = float(np.finfo(np.float64).max)  # bounds that overflow; infinity means wrong scores
 _GAP_SHARE = 0.3  # of the gap allowed: aimed at, since a gap does not fall as the violation does
+_LEAST_AIM = 0.1  # of tol: where rounding takes the rest, a smaller violation is not asked for
 _SLOWEST, _FASTEST = 0.5, 1e-3  # factors by which the violation aimed at may fall at once
 
 
@@ -96,7 +99,7 @@ class Examination:
         return (
             self.violation + self.rounding <= tol
             and self.infeasibility <= _FEASIBLE
-            and self.gap <= self._allowed_gap(tol, gap_tol)
+            and abs(self.primal - self.dual) <= self._allowed_gap(tol, gap_tol)
         )
 
     def next_violation(self, tol: float, gap_tol: float | None) -> float | None:
@@ -105,8 +108,10 @@ class Examination:
         That is so at a point that is proved to be optimal, and at one that float64 cannot tell
         from it.
         """
-        aim = tol - self.rounding if self.rounding < tol else tol
-        if self.violation > aim or not np.isfinite(self.violation):
+        if not self.violation <= tol:  # then the rounding is bounded for all rows at once only
+            return tol
+        aim = max(tol - self.rounding, _LEAST_AIM * tol) if self.rounding < tol else tol
+        if self.violation > aim:
             return aim
         allowed = self._allowed_gap(tol, gap_tol)
         if self.gap <= allowed or self.violation == 0:
@@ -249,12 +254,11 @@ def _rounding(gram: Gram, target: Floats, beta: Floats, score: Floats, end: Ints
     error = gram.score_error(
         np.add.reduceat(coef != 0, begin, dtype=np.int64),
         np.add.reduceat(np.abs(coef), begin),
-        np.add.reduceat(coef, begin),
+        np.array([fsum(part[part != 0].tolist()) for part in np.split(coef, end[:-1])]),
     )
     sizes = np.abs(target).max(axis=0) + np.abs(score)
     rounding: Floats = 2.0 * error + 4.0 * _UNIT * np.maximum.reduceat(sizes, begin)
-    rounding[~np.isfinite(rounding)] = np.inf
-    return rounding
+    return np.nan_to_num(rounding, nan=_OVERFLOW, posinf=_OVERFLOW)
 
 
 def _rounding_by_rows(

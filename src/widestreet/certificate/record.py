@@ -36,7 +36,9 @@ class Certificate:
     tol : float
         What bounds kkt_violation + rounding.
     rounding : float
-        Bound on the error of kkt_violation by the rounding of float64.
+        Bound on the error of kkt_violation by the rounding of float64. Values of a precomputed
+        kernel or of a Python function count as exact. Infinite if scores disagreed with a second
+        computation.
     gap_tol : float or None
         What bounds relative_gap; None if nothing does.
     n_distinct_rows : int
@@ -79,6 +81,11 @@ class Certificate:
         )
 
     @property
+    def lost_in_rounding(self) -> bool:
+        """Whether float64 could not prove a violation of tol, whatever the point."""
+        return self.n_rows > 0 and self.rounding > self.tol
+
+    @property
     def limited_by_rounding(self) -> bool:
         """Whether float64 cannot tell if the violation is at most tol."""
         return self.kkt_violation <= self.tol < self.kkt_violation + self.rounding
@@ -92,7 +99,7 @@ class Certificate:
 def unexamined(
     status: str, dual_objective: float, tol: float, gap_tol: float | None = None
 ) -> Certificate:
-    """Return the certificate of a point that nobody examined: no bound but the trivial one."""
+    """Return the certificate of a point that was not examined: no bound but the trivial one."""
     inf = float("inf")
     return Certificate(
         primal_objective=inf,

@@ -295,7 +295,7 @@ class WorkingSetEngine:
         begun = time.perf_counter()
         work = self.work
         self._before = work.beta[:, work.present].copy(), work.score[work.present].copy()
-        violation, best, idle, taken = np.inf, np.inf, 0, 0
+        violation, best, idle, taken, self._tired = np.inf, np.inf, 0, 0, False
         direct = 2 * work.size if self._steps_last_round <= 3 * work.size else 0
         block = max(_BLOCK, int(_LARGEST * work.size))
         self._pacing.begin()
@@ -354,7 +354,12 @@ class WorkingSetEngine:
         if linear - 0.5 * norm < -_ROUNDING_OF_GAIN * size:
             log.debug("rounding made the objective fall by %.3g: undone", 0.5 * norm - linear)
             work.beta[:, work.present], work.score[work.present] = beta, score
-            self._tired = True
+            self._moved = False
+            if work.double:
+                self._tired = True
+            else:
+                self._raise_precision(0.5 * norm - linear)
+                self._refresh_working_set()
             return
         self._linear += linear
         self._norm += norm

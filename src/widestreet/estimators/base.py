@@ -227,6 +227,7 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         kernel = checks.resolve_kernel(
             self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree
         )
+        checks.check_powers(kernel, X)
         if isinstance(kernel, Precomputed):
             rows: Rows = KernelRows(X, np.arange(X.shape[0]))
             return Prepared(kernel, rows, without_empty(box), box, seen)
@@ -411,7 +412,13 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         gram = self._gram(X, self.support_vectors_, self.support_)
         coef = dense_coef(self.dual_coef_)
         ends = [0, *([] if bounds is None else bounds.tolist()), len(support)]
-        return [gram.scan(None, support[a:b], coef[:, a:b]) for a, b in pairwise(ends)]
+        sums = [gram.scan(None, support[a:b], coef[:, a:b]) for a, b in pairwise(ends)]
+        if not all(np.isfinite(part).all() for part in sums):
+            raise ValueError(
+                "X contains rows so large that kernel values overflow: scale the features as for "
+                "training"
+            )
+        return sums
 
     @property
     def coef_(self) -> Any:
@@ -424,7 +431,12 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         return coef
 
     def _linear_coef(self) -> Any:
-        return self.dual_coef_ @ self.support_vectors_
+        """Return the weights; of centred rows, as their coefficients add up to zero."""
+        if sparse.issparse(self.dual_coef_) or self._centre is None:
+            return self.dual_coef_ @ self.support_vectors_
+        return linear_weights(
+            self.dual_coef_, self.support_vectors_ - self._centre, self.n_support_
+        )
 
 
 def uncentred_intercept(
@@ -454,12 +466,26 @@ def uncentred_intercept(
     """
     if not isinstance(kernel, Linear) or centre is None:
         return intercept
-    terms = coef * ((vectors - centre) @ centre)
-    if len(terms) == 1:
-        return np.asarray(intercept - terms.sum(axis=1))
-    ends = np.cumsum(n_support)[:-1]
-    sums = np.array([part.sum(axis=1) for part in np.split(terms, ends, axis=1)])
-    return np.asarray(intercept - sums_of_pairs(sums))
+    return np.asarray(intercept - linear_weights(coef, vectors - centre, n_support) @ centre)
+
+
+def linear_weights(coef: Floats, vectors: Floats, n_support: Ints) -> Floats:
+    """Return the weights of the features for each pair of classes, or the only ones.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (lines, n)
+        Lines of `dual_coef_`.
+    vectors : ndarray of shape (n, features)
+        Support vectors, those of one class after the other.
+    n_support : ndarray
+        Support vectors of each class.
+    """
+    if len(coef) == 1:
+        return np.asarray(coef @ vectors)
+    ends = np.cumsum(n_support)
+    sums = [coef[:, a - n : a] @ vectors[a - n : a] for a, n in zip(ends, n_support, strict=True)]
+    return sums_of_pairs(np.array(sums))
 
 
 def dense_coef(coef: Any) -> Floats:

@@ -19,6 +19,7 @@ from widestreet import kernels
 from widestreet.arrays import Floats
 from widestreet.budget import parse_memory
 from widestreet.estimators import columns
+from widestreet.rows import as_rows
 from widestreet.strategies import ISVM, PRSVM, RSVM, SMO, Auto, OnSites, RandSVM, Strategy
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
@@ -33,6 +34,7 @@ STRATEGIES: Mapping[str, type] = {
 
 _BLOCK_ROWS = 1 << 14
 _LARGEST = 1e18  # its square is well within float32
+_LARGEST_POWER = 150  # decimal exponent of kernel values whose squares are within float64
 _SMALLEST = 1e-140  # its square is well within float64
 
 
@@ -360,6 +362,27 @@ def _within(index: Any, size: int) -> bool:
     if not len(index):
         return True
     return bool(index.dtype.kind in "iu" and index.min() >= 0 and index.max() < size)
+
+
+def check_powers(kernel: kernels.Kernel, X: Any) -> None:
+    """Refuse a polynomial kernel whose values, or the squares of these, leave float64.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR
+    """
+    if not isinstance(kernel, kernels.Poly) or X.shape[0] == 0:
+        return
+    square = float(as_rows(X).largest_square(1))
+    size = kernel.gamma * square + abs(kernel.coef0)
+    power = kernel.degree * np.log10(max(1.0, size))
+    if power > _LARGEST_POWER:
+        raise ValueError(
+            f"degree={kernel.degree}, gamma={kernel.gamma:g} and coef0={kernel.coef0:g} give "
+            f"kernel values of 1e{power:.0f}: lower degree or gamma, or scale X, for example with "
+            "sklearn.preprocessing.StandardScaler"
+        )
 
 
 def check_magnitude(X: Any) -> None:

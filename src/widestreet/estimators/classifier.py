@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from inspect import signature
+from inspect import Parameter, signature
 from itertools import combinations
 from typing import Any, Self
 
@@ -46,7 +46,7 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     def __new__(cls, *given: Any, **options: Any) -> Self:
         """Refuse `probability`, which scikit-learn's classifiers have, with what to do instead."""
-        if "probability" in options and "probability" not in signature(cls).parameters:
+        if "probability" in options and not _accepts(cls, "probability"):
             raise TypeError(_no_probabilities(cls.__name__))
         return super().__new__(cls, *given, **options)
 
@@ -288,7 +288,7 @@ class Classifier(ClassifierMixin, KernelMachine):
         return decision
 
     def _linear_coef(self) -> Any:
-        if len(self.classes_) == 2:
+        if len(self.classes_) == 2 or self._centre is not None:
             return super()._linear_coef()
         ends = np.cumsum(self.n_support_)
         parts = [slice(end - size, end) for end, size in zip(ends, self.n_support_, strict=True)]
@@ -308,6 +308,12 @@ def _no_probabilities(name: str) -> str:
         "    from sklearn.calibration import CalibratedClassifierCV\n"
         f"    model = CalibratedClassifierCV({name}(), ensemble=False).fit(X, y)"
     )
+
+
+def _accepts(cls: type, name: str) -> bool:
+    """Tell whether the constructor of a class takes a parameter."""
+    known = signature(cls).parameters
+    return name in known or any(p.kind is Parameter.VAR_KEYWORD for p in known.values())
 
 
 def _by_class(values: Floats, k: int) -> Floats:

@@ -56,7 +56,7 @@ def explained(X: Any, y: Any = None, *, numeric: bool = False) -> Iterator[None]
         Whether y must be numbers; labels need not.
     """
     if _has_dates(X) or (numeric and _has_dates(y)):
-        raise ValueError(_complaint(X, y, numeric))
+        raise ValueError(_complaint(X, y, numeric) or "X contains dates or times: pass numbers")
     try:
         yield
     except (ValueError, TypeError, OverflowError) as error:

@@ -23,7 +23,7 @@ def undisturbed(*, swallow: bool = False) -> Iterator[None]:
         return
     heard: list[Any] = []
     handler = signal.getsignal(signal.SIGINT)
-    if handler is None:  # nobody knows who listens
+    if handler is None:  # it was not installed from Python and cannot be put back
         yield
         return
     signal.signal(signal.SIGINT, lambda *event: heard.append(event))
@@ -31,5 +31,5 @@ def undisturbed(*, swallow: bool = False) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
-    if heard and callable(handler) and not swallow:
-        handler(*heard[0])
+        if heard and callable(handler) and not swallow:
+            handler(*heard[0])

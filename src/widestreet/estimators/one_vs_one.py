@@ -22,7 +22,7 @@ import numpy as np
 
 from widestreet.arrays import Bools, Floats, Ints
 from widestreet.budget import Budget, OutOfBudget
-from widestreet.certificate import examine_all
+from widestreet.certificate import Examination, disagrees, examine, examine_all
 from widestreet.engines import whole
 from widestreet.estimators.training import (
     ANSWER_WITHIN,
@@ -386,6 +386,7 @@ class _Fit:
         scores = machines.scores(gram, [beta[0] for beta in betas], self.helpers)
         duals = [problem.dual for problem in machines.problems]
         seen = examine_all(gram, duals, betas, scores)
+        solutions = self._settle(gram, solutions, seen)
         found = [
             Trained(solution, one.bias, one.certificate(solution.status, tol, gap_tol))
             for solution, one in zip(solutions, seen, strict=True)
@@ -398,6 +399,30 @@ class _Fit:
         every = found[0].solution.kernel_values + gram.kernel_values
         found[0] = replace(found[0], solution=replace(found[0].solution, kernel_values=every))
         return found
+
+    def _settle(
+        self, gram: Gram, solutions: list[Solution], seen: list[Examination]
+    ) -> list[Solution]:
+        """Bound rounding by rows where that decides, and keep no pair that is worse than zero.
+
+        The scores of the largest pair are compared with a second computation. Sets: seen.
+        """
+        problems, tol, kept = self.machines.problems, self.settings.tol, list(solutions)
+        for p, (problem, one) in enumerate(zip(problems, seen, strict=True)):
+            dual, place, beta, score = problem.dual, problem.place, kept[p].beta, one.score
+            if one.violation <= tol < one.violation + one.rounding:
+                seen[p] = examine(gram, dual, beta, place, score, tol=tol)
+            elif not (dual.total.any() or one.dual >= 0 or one.meets(tol, self.settings.gap_tol)):
+                beta = np.zeros_like(beta)
+                seen[p] = examine(gram, dual, beta, place, np.zeros_like(score))
+                kept[p] = replace(kept[p], beta=beta, bias=seen[p].bias, dual_objective=0.0)
+        p = int(np.argmax([beta.size * np.count_nonzero(beta) for beta in (s.beta for s in kept)]))
+        coef, place = kept[p].beta.sum(axis=0), problems[p].place
+        rows = np.arange(len(coef)) if place is None else place
+        used = np.flatnonzero(coef)
+        if disagrees(gram, rows[used], coef[used], rows, seen[p].score, np.zeros(len(coef))):
+            seen[:] = [replace(one, rounding=np.inf) for one in seen]
+        return kept
 
     def _again(self, p: int, trained: Trained, sharing: int) -> Trained:
         """Go on with a pair under the eyes of an examiner, in a part of the time that is left."""

@@ -365,7 +365,7 @@ class Examiner:
 
 
 def uncertified(solution: Solution, tol: float, gap_tol: float | None) -> Trained:
-    """Return a solution that nobody had time to examine, whatever the engine says of it."""
+    """Return a solution that was not examined for lack of time, whatever the engine says."""
     status = "time_limit" if solution.status == "optimal" else solution.status
     certificate = unexamined(status, solution.dual_objective, tol, gap_tol)
     return Trained(solution, solution.bias, certificate)
@@ -433,7 +433,7 @@ def _cure(certificate: Certificate) -> str:
             "set the environment variable WIDESTREET_ISA=portable, and please report this: kernel "
             "values of the native core disagree with those of NumPy"
         )
-    if certificate.limited_by_rounding:
+    if certificate.limited_by_rounding or certificate.lost_in_rounding:
         return (
             f"scale or centre the features, lower C or accept a larger tol: float64 knows the "
             f"violation only to within {certificate.rounding:.2g}"

@@ -18,7 +18,7 @@ from widestreet.arrays import Floats, Ints, Real
 
 _FEW_NONZEROS = 0.25  # of all values: below this, zeros are skipped
 _LOOKED_AT = 256  # rows whose zeros are counted to know
-_AT_ONCE = 1 << 14  # rows whose norms are computed at a time
+_AT_ONCE = 1 << 20  # values whose squares are added up at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +59,9 @@ class DenseRows:
         """|x|^2 of some rows, relative to the centre."""
         count = self.shape[0] if index is None else len(index)
         square = np.empty(count)
-        for a in range(0, count, _AT_ONCE):
-            part = slice(a, a + _AT_ONCE)
+        step = max(1, _AT_ONCE // max(1, self.shape[1]))
+        for a in range(0, count, step):
+            part = slice(a, a + step)
             x = self.values[part if index is None else index[part]].astype(np.float64)
             if self.centre is not None:
                 x -= self.centre
@@ -108,9 +109,14 @@ class CsrRows:
 
     def squares(self, index: Ints | None = None) -> Floats:
         """|x|^2 of some rows."""
-        x = self.values if index is None else self.values[index]
-        x = x.astype(np.float64)
-        return np.asarray(x.multiply(x).sum(axis=1)).ravel()
+        count = self.shape[0] if index is None else len(index)
+        square = np.empty(count)
+        step = max(1, int(_AT_ONCE / max(1.0, self.values.nnz / max(1, self.shape[0]))))
+        for a in range(0, count, step):
+            x = self.values[slice(a, a + step) if index is None else index[a : a + step]]
+            x = x.astype(np.float64)
+            square[a : a + step] = np.asarray(x.multiply(x).sum(axis=1)).ravel()
+        return square
 
     def take(self, index: Ints) -> CsrRows:
         return CsrRows(self.values[index])

@@ -209,6 +209,8 @@ class OnlineMachine(KernelMachine):
         X, y = arrays if isinstance(arrays, tuple) else (arrays, None)
         if not callable(self.kernel):
             checks.check_magnitude(X)
+            if not first:
+                checks.check_powers(self._store.kernel, X)
         if not first and sparse.issparse(X) != sparse.issparse(self._store.X):
             X = X.toarray() if sparse.issparse(X) else sparse.csr_matrix(X)
         if not callable(self.kernel):
@@ -257,6 +259,7 @@ class OnlineMachine(KernelMachine):
         kernel = checks.resolve_kernel(
             self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree
         )
+        checks.check_powers(kernel, X)
         if not kernel.positive and not callable(self.kernel):
             raise ValueError(
                 f"kernel={self.kernel!r} need not be positive semidefinite, and then there is no "
