@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import fsum
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -87,7 +89,7 @@ def test_exact_scores_lie_within_both_bounds(kernel, seed, isa):
     offset = np.zeros(dense.shape[1], WIDE) if centre is None else centre.astype(WIDE)
     exact = exact_values(kernel, dense.astype(WIDE) - offset, dense.astype(WIDE) - offset)
     error = np.abs(exact @ coef.astype(WIDE) - score)
-    size, net = float(np.abs(coef).sum()), float(coef.sum())
+    size, net = float(np.abs(coef).sum()), fsum(coef.tolist())
     crude = float(gram.score_error(len(coef), size, net))
     by_row = gram.score_errors(None, np.arange(len(X)), coef)
     assert (error <= crude).all()
@@ -124,14 +126,6 @@ def test_powers_that_overflow_are_refused(degree, scale, rng):
             make(**options).fit(X, y)
     with pytest.raises(ValueError, match=f"degree={degree}.*scale X"):
         OnlineSVC(**options).fit(1e-3 * X / scale, y).partial_fit(X, y)
-
-
-def test_bounds_that_overflow_prove_nothing():
-    gram = Gram(Poly(1.0, 1.0, 60), as_rows(np.array([[1e3], [-1e3]])))
-    dual = c_svc(np.array([1.0, -1.0]), 1.0)
-    found = examine(gram, dual, np.zeros((1, 2)), tol=3.0)
-    assert found.rounding > 3.0
-    assert not found.certificate("optimal", 3.0).inconsistent
 
 
 @pytest.mark.parametrize("source", ["precomputed", "function"])
