@@ -70,7 +70,9 @@ def test_steps_are_those_of_the_reference(model, start):
             continue
         compared += 1
         expected, whole = literal(bench.K, in_reference(bench.dual), bench.beta)
-        assert engine.polish(bench.work) == whole
+        settled = engine.polish(bench.work)
+        # Where two variables meet their bounds together, rounding decides whether one stays free.
+        assert settled == whole or free_spread(bench, bench.collect()) <= TOL.twin
         scale = np.abs(bench.dual.upper - bench.dual.lower).max()
         np.testing.assert_allclose(bench.collect(), expected, atol=TOL.newton_rel * scale, rtol=0)
     assert compared or start is None
