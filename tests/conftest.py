@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
 
 from problems import Problem, generate
 from widestreet.engines import whole
+
+threadpool_limits(1, "blas")  # tests run side by side, and threads of OpenBLAS wait by spinning
 
 SEED = int(os.environ.get("WIDESTREET_TEST_SEED", "0"))  # 0: the same examples in every run
 

@@ -67,8 +67,8 @@ class Case:
 def _cases() -> dict[str, Case]:
     X, y = checkerboard(5000, random_state=0)
     noisy = np.where(np.random.default_rng(0).random(len(y)) < 0.02, -y, y)
-    many, two = twonorm(8000, random_state=0, dtype=np.float32)
-    features, target = friedman(3000, random_state=0)
+    many, two = twonorm(5000, random_state=0, dtype=np.float32)
+    features, target = friedman(2200, random_state=0)
     return {
         "checkerboard": Case(X, build_dual("c_svc", np.float64(y), C=100.0), 2.0),
         "noisy checkerboard": Case(X, build_dual("c_svc", np.float64(noisy), C=10.0), 2.0),
@@ -165,7 +165,7 @@ def test_working_sets_of_a_few_rows(problem):
 @pytest.mark.parametrize("model", ["nu_svc", "nu_svr", "one_class"])
 def test_duals_that_do_not_start_at_zero(model, strategy):
     """Their first point fills boxes in order of the rows, outside the working set too."""
-    problem = toy_svr(2500, 3) if model == "nu_svr" else toy_svc(2500, 5)
+    problem = toy_svr(2100, 3) if model == "nu_svr" else toy_svc(2100, 5)
     dual = build_dual(model, np.float64(problem.y), C=3.0, nu=0.3)
     solution, found, _ = solve_dual(problem.X, dual, STRATEGIES[strategy], tol=1e-4)
     assert solution.status == "optimal"
