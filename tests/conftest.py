@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -19,6 +20,10 @@ from widestreet.engines import whole
 threadpool_limits(1, "blas")  # tests run side by side, and threads of OpenBLAS wait by spinning
 
 SEED = int(os.environ.get("WIDESTREET_TEST_SEED", "0"))  # 0: the same examples in every run
+
+# Ctrl-C is ignored in a shell's background jobs; tests send it, also to processes they start.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "suite",
