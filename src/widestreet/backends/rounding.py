@@ -35,7 +35,7 @@ _TERMS_PER_UNIT = 16  # terms of a sum that cost one more unit: eight in each of
 
 @dataclass(frozen=True)
 class ValueBound:
-    """How far computed kernel values are from exact ones, and how large they are."""
+    """Bounds on the errors of computed kernel values, and on their sizes."""
 
     relative: float
     absolute: float
@@ -53,8 +53,8 @@ def value_error(
     far : bool
         Whether an RBF kernel is computed from differences instead of norms.
     sparse : bool
-        Whether rows are met by their nonzeros: then sums of differences start from a norm, and
-        every step rounds relative to that.
+        Whether the core visits the nonzeros of a row only: then sums of differences start from a
+        norm, and every step rounds relative to that norm.
     square : float
         The largest |x|^2.
     features : int
@@ -71,18 +71,21 @@ def value_error(
         case RBF(gamma) if not far:
             relative = rbf_error(gamma, square=square, features=d, unit=u, power=EXPONENTIAL)
             return ValueBound(min(1.0, relative), 0.0, 1.0)
-        case RBF(
-            gamma
-        ):  # z = sum of squares of differences, each off by 4 u |x| sqrt(gamma log2 e)
+        case RBF(gamma):  # squares of differences, each off by 4 u X sqrt(gamma log2 e)
             shift = 8.0 * sqrt(gamma * log2(e) * square) * _LARGEST_ROOT_OF_POWER
-            shift *= (2 * d + 8) if sparse else 1
-            absolute = 1.1 * log(2) * u * (shift + (d + 8) * _LARGEST_Z_OF_POWER) + EXPONENTIAL
-            return ValueBound(0.0, min(1.0, absolute), 1.0)
+            return _of_differences(shift, d, sparse)
         case Laplacian(gamma):
-            shift = 8.0 * gamma * log2(e) * sqrt(d * square)
-            shift *= (2 * d + 8) if sparse else 1
-            absolute = 1.1 * log(2) * u * (shift + (d + 8) * _LARGEST_Z_OF_POWER) + EXPONENTIAL
-            return ValueBound(0.0, min(1.0, absolute), 1.0)
+            return _of_differences(8.0 * gamma * log2(e) * sqrt(d * square), d, sparse)
+
+
+def _of_differences(shift: float, features: int, sparse: bool) -> ValueBound:
+    """Bound the error of 2^-z, where z is a sum of differences between features.
+
+    `shift` is the error of z by rounded features, in units.
+    """
+    shift *= (2 * features + 8) if sparse else 1
+    exponent = UNIT * (shift + (features + 8) * _LARGEST_Z_OF_POWER)
+    return ValueBound(0.0, min(1.0, 1.1 * log(2) * exponent + EXPONENTIAL), 1.0)
 
 
 def rbf_error(gamma: float, *, square: float, features: int, unit: float, power: float) -> float:

@@ -1,4 +1,4 @@
-"""How exact a solution is, proved without any code of the engines."""
+"""Certificates: proofs of how exact a solution is, by code that no engine uses."""
 
 from widestreet.certificate.examination import Examination, examine, examine_all
 from widestreet.certificate.margins import examine_margins

@@ -118,13 +118,7 @@ class Examination:
             return None
         return self.violation * float(np.clip(_GAP_SHARE * allowed / self.gap, _FASTEST, _SLOWEST))
 
-    def certificate(
-        self,
-        status: str,
-        tol: float,
-        gap_tol: float | None = GAP_TOL,
-        n_rows: int | None = None,
-    ) -> Certificate:
+    def certificate(self, status: str, tol: float, gap_tol: float | None = GAP_TOL) -> Certificate:
         """Summarise, never calling a point optimal that is not.
 
         Parameters
@@ -133,8 +127,6 @@ class Examination:
             What the engine says.
         tol, gap_tol : float
             Violation and relative gap up to which a point is optimal.
-        n_rows : int, optional
-            Rows that the user passed; by default those of the problem.
         """
         sound = self.meets(tol, gap_tol)
         if status == "optimal" and not sound:
@@ -152,7 +144,7 @@ class Examination:
             relative_gap=relative,
             kkt_violation=self.violation,
             status=status,
-            n_rows=len(self.score) if n_rows is None else n_rows,
+            n_rows=len(self.score),
             tol=tol,
             rounding=self.rounding,
             gap_tol=gap_tol,

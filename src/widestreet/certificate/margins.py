@@ -19,7 +19,7 @@ def examine_margins(
     status: str,
     part: float,
 ) -> Certificate:
-    """How near weights are to those of the hard-margin machine without a bias.
+    """Examine weights as a solution of the hard-margin problem without a bias.
 
     Its problem is  min 1/2 |w|^2 - rho,  y_i w.phi_i >= rho  with the dual  max -1/2 a'Qa  over the
     simplex. The weights, scaled to sum one, are a point of the dual and make a plane w, whose best

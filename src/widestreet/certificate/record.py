@@ -11,7 +11,7 @@ GAP_TOL = 0.01  # relative gap up to which a point is optimal, unless the user s
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was proved about a solution.
+    """The figures that were proved about a solution.
 
     If an interrupt or `max_time` left no time to examine every row, n_rows is zero and the bounds
     are infinite.
@@ -82,17 +82,17 @@ class Certificate:
 
     @property
     def lost_in_rounding(self) -> bool:
-        """Whether float64 could not prove a violation of tol, whatever the point."""
+        """True if the rounding alone exceeds tol, so that no point could be certified."""
         return self.n_rows > 0 and self.rounding > self.tol
 
     @property
     def limited_by_rounding(self) -> bool:
-        """Whether float64 cannot tell if the violation is at most tol."""
+        """True if the violation is at most tol, but not by more than the rounding."""
         return self.kkt_violation <= self.tol < self.kkt_violation + self.rounding
 
     @property
     def inconsistent(self) -> bool:
-        """Whether kernel values of the core disagreed with a second computation."""
+        """True if scores of the core disagreed with those of a second computation."""
         return self.n_rows > 0 and isinf(self.rounding)
 
 

@@ -56,7 +56,7 @@ class Ensemble:
 
     @property
     def size(self) -> int:
-        """How many points there are."""
+        """Number of points."""
         return max(self.means, default=0)
 
     @property
