@@ -145,7 +145,7 @@ def _factor(work: WorkingSet, face: _Face) -> Real | None:
 
 
 def _change(face: _Face, factor: Real, memory: int) -> Floats | None:
-    """What the variables should change by, each within its box; None if there is no saying.
+    """Return the change of the variables, each within its box; None if it cannot be computed.
 
     `memory` is what the factor and the columns of V may take together, in bytes.
     """

@@ -34,7 +34,7 @@ STRATEGIES: Mapping[str, type] = {
 
 _BLOCK_ROWS = 1 << 14
 _LARGEST = 1e18  # its square is well within float32
-_LARGEST_POWER = 150  # decimal exponent of kernel values whose squares are within float64
+_LARGEST_POWER = 60  # decimal exponent of kernel values beyond which scores are rounding errors
 _SMALLEST = 1e-140  # its square is well within float64
 
 
@@ -365,7 +365,7 @@ def _within(index: Any, size: int) -> bool:
 
 
 def check_powers(kernel: kernels.Kernel, X: Any) -> None:
-    """Refuse a polynomial kernel whose values, or the squares of these, leave float64.
+    """Refuse a polynomial kernel whose values are so large that scores are rounding errors.
 
     Parameters
     ----------
