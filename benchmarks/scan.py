@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from widestreet import _core
-from widestreet.gram import Gram
-from widestreet.kernels import RBF
-from widestreet.rows import as_rows
-from widestreet.threads import resolve_threads
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.rows import as_rows
+from widestreet._src.threads import resolve_threads
 
 ROWS, VECTORS, BLOCK, REPEATS = 40960, 2048, 2048, 7
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from widestreet.certificate import Examination, examine
-from widestreet.duals import c_svc, eps_svr
-from widestreet.estimators.one_vs_one import OneVsOne, pairs
-from widestreet.estimators.training import Problem
-from widestreet.gram import Gram
-from widestreet.kernels import RBF, Linear
-from widestreet.rows import as_rows
+from widestreet._src.certificate import Examination, examine
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF, Linear
+from widestreet._src.problems.dual import c_svc, eps_svr
+from widestreet._src.rows import as_rows
+from widestreet._src.training.one_vs_one import OneVsOne, pairs
+from widestreet._src.training.training import Problem
 
 from .solver import Solution
 from .task import Task

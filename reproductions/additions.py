@@ -16,10 +16,10 @@ import numpy as np
 from sklearn import svm
 
 from widestreet import NuSVR
+from widestreet._src.engines.insvr.stages import Insvr
 from widestreet.benchmarks.records import Record
 from widestreet.benchmarks.solver import CACHE_MB
 from widestreet.benchmarks.task import Split
-from widestreet.engines.insvr import Insvr
 from widestreet.online import OnlineNuSVR
 
 from .measurement import Measurement

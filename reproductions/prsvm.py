@@ -15,10 +15,10 @@ from unittest.mock import patch
 
 import numpy as np
 
+from widestreet._src.engines.sampling.multiset import Multiset
 from widestreet.benchmarks.discovery import tasks
 from widestreet.benchmarks.plots import COLOURS, MARKERS, tidy
 from widestreet.benchmarks.records import Record
-from widestreet.multiset import Multiset
 
 from . import data
 from .cells import CERTIFIED, DASH, NOT_IN_TEXT, accuracy, certified, repeats, seconds, spread

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
 from problems import Problem, generate
-from widestreet.engines import whole
+from widestreet._src.engines.working_set import small as whole
 
 threadpool_limits(1, "blas")  # tests run side by side, and threads of OpenBLAS wait by spinning
 

@@ -14,15 +14,16 @@ from sklearn.exceptions import ConvergenceWarning
 import widestreet as ws
 from problems import Problem
 from reference.duals import BetaDual
-from widestreet import duals, kernels
-from widestreet.budget import Budget
-from widestreet.certificate import Certificate, Examination, examine
-from widestreet.engines.working_set import Check, WorkingSetEngine
-from widestreet.fleet import Fleet
-from widestreet.gram import Gram
-from widestreet.rows import as_rows
-from widestreet.runners import Runner
-from widestreet.solution import Solution
+from widestreet._src.certificate import Certificate, Examination, examine
+from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.solution import Solution
+from widestreet._src.engines.working_set.engine import Check, WorkingSetEngine
+from widestreet._src.kernels import kernels
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.problems import dual as duals
+from widestreet._src.rows import as_rows
+from widestreet._src.shards.runner import Runner
+from widestreet._src.shards.shard_set import Fleet
 from widestreet.strategies import Strategy
 
 

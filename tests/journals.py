@@ -7,7 +7,7 @@ from uuid import UUID
 import numpy as np
 
 from stored import assert_same
-from widestreet.journal import Journal, records
+from widestreet._src.persistence.journal import Journal, records
 
 BASE = UUID("5f0c2f3e-5d6b-4c9a-9a59-0c3f5c1c7a11")
 

@@ -22,8 +22,8 @@ from uuid import UUID
 
 import numpy as np
 
-from widestreet import archive
-from widestreet.journal import Journal, JournalWarning, records
+from widestreet._src.persistence import archive
+from widestreet._src.persistence.journal import Journal, JournalWarning, records
 
 BASE = UUID("0d7a3b52-93ce-4f7e-8a1e-5d2d0f8f6f10")
 EVERY = 5  # records between two archives

@@ -9,13 +9,7 @@ import numpy as np
 from conftest import OF_THREE, TOL
 from fitting import decision
 from machines import GAMMA, MACHINES, data
-from widestreet.online import (
-    OnlineNuSVC,
-    OnlineNuSVR,
-    OnlineOneClassSVM,
-    OnlineSVC,
-    OnlineSVR,
-)
+from widestreet.online import OnlineNuSVC, OnlineNuSVR, OnlineOneClassSVM, OnlineSVC, OnlineSVR
 
 ONLINE = {
     "svc": OnlineSVC,

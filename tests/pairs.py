@@ -11,14 +11,14 @@ import widestreet as ws
 from conftest import TOL
 from fitting import cut_short
 from reference import kernels as reference
-from widestreet import kernels
-from widestreet.duals import c_svc, nu_svc
-from widestreet.estimators.callbacks import RoundReporter
-from widestreet.estimators.one_vs_one import OneVsOne, pairs, train_pairs
-from widestreet.estimators.training import Problem, Trained
-from widestreet.estimators.watch import Watch
-from widestreet.gram import Gram
-from widestreet.rows import KernelRows, as_rows
+from widestreet._src.estimators.callbacks import RoundReporter
+from widestreet._src.kernels import kernels
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.problems.dual import c_svc, nu_svc
+from widestreet._src.reporting.observers import Observers
+from widestreet._src.rows import KernelRows, as_rows
+from widestreet._src.training.one_vs_one import OneVsOne, pairs, train_pairs
+from widestreet._src.training.training import Problem, Trained
 from widestreet.strategies import Auto
 
 GAMMA, C, NU = 0.5, 5.0, 0.4
@@ -98,6 +98,6 @@ def train(
     estimator = machine(**options)
     settings, machines = estimator._settings(), machines_of(y, model)
     names = [str(pair) for pair in machines.pairs]
-    with Watch(0, settings.tol, RoundReporter(estimator, X, y), names) as watch:
+    with Observers(0, settings.tol, RoundReporter(estimator, X, y), names) as watch:
         rows = as_rows(X, centred=True)
         return machines, train_pairs(kernels.RBF(GAMMA), rows, machines, settings, watch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from widestreet.solution import TraceRecord
+from widestreet._src.engines.solution import TraceRecord
 
 
 def record(**changes: Any) -> TraceRecord:

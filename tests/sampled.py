@@ -13,10 +13,10 @@ from fitting import Solved, build_dual, in_reference_terms, solve_dual
 from reference import kernels as reference_kernels
 from reference.duals import QP, BetaDual, build
 from reference.restricted import Point
-from widestreet import kernels
-from widestreet.duals import Dual
+from widestreet._src.engines.selection.contract import MARGIN
+from widestreet._src.kernels import kernels
+from widestreet._src.problems.dual import Dual
 from widestreet.strategies import Proposal, Situation, Strategy
-from widestreet.strategies.base import MARGIN
 
 MODELS = ("c_svc", "eps_svr")
 KERNELS: dict[str, kernels.NativeKernel] = {

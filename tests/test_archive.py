@@ -16,8 +16,8 @@ from hypothesis import given
 from scipy import sparse
 
 from stored import ARRAYS, HEADERS, assert_same, put, some_arrays
-from widestreet import archive
-from widestreet.archive import ArchiveError
+from widestreet._src.persistence import archive
+from widestreet._src.persistence.archive import ArchiveError
 
 
 @pytest.fixture

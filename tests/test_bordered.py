@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from conftest import TOL
-from widestreet.engines import bordered
-from widestreet.engines.bordered import Bordered
+from widestreet._src.engines.insvr import bordered_inverse as bordered
+from widestreet._src.engines.insvr.bordered_inverse import Bordered
 
 BIAS, TUBE = -2, -1
 

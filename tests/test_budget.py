@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from widestreet.budget import Budget, OutOfBudget, parse_memory
+from widestreet._src.engines.budget import Budget, OutOfBudget, parse_memory
 
 # -- memory ------------------------------------------------------------------------------------
 

@@ -17,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from records import record
-from widestreet.estimators import callbacks
-from widestreet.estimators.callbacks import (
+from widestreet._src.estimators import callbacks
+from widestreet._src.estimators.callbacks import (
     FRAMES,
     CallbackSupport,
     RoundReporter,

@@ -19,7 +19,7 @@ from problems import generate, random_feasible, reference_qp, toy_model, toy_svc
 from reference import duals, kernels, kkt
 from reference.duals import MODELS
 from reference.qp import solve_qp
-from widestreet.certificate import (
+from widestreet._src.certificate import (
     STATUSES,
     examine,
     examine_all,
@@ -27,12 +27,12 @@ from widestreet.certificate import (
     scores,
     unexamined,
 )
+from widestreet._src.engines.working_set.engine import WorkingSetEngine
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF, Callable, Linear
+from widestreet._src.problems.dual import Dual
+from widestreet._src.rows import as_rows
 from widestreet.datasets import checkerboard
-from widestreet.duals import Dual
-from widestreet.engines.working_set import WorkingSetEngine
-from widestreet.gram import Gram
-from widestreet.kernels import RBF, Callable, Linear
-from widestreet.rows import as_rows
 
 pytestmark = pytest.mark.numeric
 

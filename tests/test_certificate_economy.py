@@ -13,12 +13,12 @@ from conftest import TOL
 from fitting import build_dual, in_reference_terms
 from problems import random_feasible
 from reference.duals import MODELS
-from widestreet.certificate import examine, scores_that_matter, screening
+from widestreet._src.certificate import examine, scores_that_matter, screening
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly, Sigmoid
+from widestreet._src.problems.dual import c_svc, eps_svr
+from widestreet._src.rows import as_rows
 from widestreet.datasets import checkerboard, friedman, twonorm
-from widestreet.duals import c_svc, eps_svr
-from widestreet.gram import Gram
-from widestreet.kernels import RBF, Laplacian, Linear, Poly, Sigmoid
-from widestreet.rows import as_rows
 
 pytestmark = pytest.mark.numeric
 

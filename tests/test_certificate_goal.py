@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
 from conftest import TOL
-from widestreet.certificate import Certificate, Examination
-from widestreet.estimators.training import advice
+from widestreet._src.certificate import Certificate, Examination
+from widestreet._src.training.training import advice
 
 pytestmark = pytest.mark.numeric
 
@@ -134,7 +134,7 @@ def test_no_model_is_worse_than_zero_coefficients():
 
 @pytest.mark.usefixtures("by_rounds")
 def test_the_best_point_that_was_examined_is_returned(monkeypatch):
-    from widestreet.engines.working_set import WorkingSetEngine
+    from widestreet._src.engines.working_set.engine import WorkingSetEngine
 
     solve = WorkingSetEngine.solve
 

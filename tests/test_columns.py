@@ -18,8 +18,8 @@ import widestreet as ws
 from machines import data, machine
 from online_machines import ONLINE, add
 from online_machines import machine as online
+from widestreet._src.estimators.columns import explained
 from widestreet.datasets import checkerboard
-from widestreet.estimators.columns import explained
 
 N = 12
 NUMBERS = np.linspace(-1.0, 1.0, N)

@@ -9,7 +9,7 @@ from scipy import sparse
 from conftest import TOL
 from reference import kernels, merge, slots
 from widestreet import _core
-from widestreet.rows import as_rows
+from widestreet._src.rows import as_rows
 
 pytestmark = pytest.mark.numeric
 

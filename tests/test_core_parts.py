@@ -7,8 +7,8 @@ import pytest
 
 from conftest import TOL
 from pairs import gram_in_form, rbf
-from widestreet import gram as gram_module
-from widestreet.gram import Gram
+from widestreet._src.kernels import gram as gram_module
+from widestreet._src.kernels.gram import Gram
 
 pytestmark = pytest.mark.numeric
 

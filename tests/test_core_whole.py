@@ -13,9 +13,10 @@ from problems import random_feasible, toy_model
 from reference import duals, kkt, smo
 from reference.duals import MODELS
 from reference.qp import solve_qp
-from widestreet import _core, kernels
-from widestreet.gram import Gram
-from widestreet.rows import as_rows
+from widestreet import _core
+from widestreet._src.kernels import kernels
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.rows import as_rows
 
 pytestmark = pytest.mark.numeric
 

@@ -14,7 +14,7 @@ from problems import random_feasible
 from reference import duals as reference
 from reference import kkt
 from reference.duals import MODELS
-from widestreet import duals
+from widestreet._src.problems import dual as duals
 
 C, EPSILON, NU = 3.0, 0.1, 0.4
 

@@ -16,7 +16,7 @@ from fitting import coefficients, cut_short
 from machines import CONVEX, GAMMA, data
 from reference import kernels
 from reference import multiplicative as printed
-from widestreet.estimators.checks import mean_square_distance
+from widestreet._src.estimators.validation import mean_square_distance
 
 # Such a fit ends with its first step that overshoots: until then nothing depends on rounding.
 FIRM = {"epsilon": 0.1, "epsilon_start": 0.1, "learning_rate": "literal", "gamma": GAMMA}
@@ -289,7 +289,7 @@ def test_a_stage_is_a_fit_that_ends_there(aggregate, shape):
 
 
 def test_stages_in_pieces(monkeypatch):
-    from widestreet.estimators import ensemble as module
+    from widestreet._src.estimators import ensemble as module
 
     X, y = data("svc" + OF_THREE)
     model = fitted(X, y, keep_stages=True, intercept=True)

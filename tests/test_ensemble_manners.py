@@ -24,7 +24,7 @@ from fitting import cut_short
 from machines import GAMMA, data
 from reference import kernels
 from test_manners import GENEROUS, Interrupting
-from widestreet.estimators import ensemble_training
+from widestreet._src.training import ensemble as ensemble_training
 
 KINDS = ("svc", "svc" + OF_THREE)
 STREAMED = {"max_memory": 10_000}
@@ -237,7 +237,7 @@ def test_threads_do_not_change_the_model(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_rows_without_rank_are_told_of_it(kind, monkeypatch):
-    monkeypatch.setattr("widestreet.estimators.ensemble._MANY", 50)
+    monkeypatch.setattr("widestreet._src.estimators.ensemble._MANY", 50)
     X, y = data(kind)
     with pytest.warns(UserWarning, match=r"rows takes more than half of max_mem.*rank=") as caught:
         ensemble(**STREAMED).fit(X, y)
@@ -298,7 +298,7 @@ def test_a_model_nobody_had_time_to_examine_states_its_own_objective(aggregate, 
         if len(seen) == 6:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("widestreet.estimators.watch.RoundReporter.__call__", stop)
+    monkeypatch.setattr("widestreet._src.reporting.observers.RoundReporter.__call__", stop)
     model = ensemble(aggregate=aggregate, on_interrupt="keep", prune=0.0)
     with pytest.warns(ConvergenceWarning, match=r"interrupted.*no time was left to certify"):
         model.fit(X, y)

@@ -9,10 +9,10 @@ import widestreet as ws
 from conftest import OF_THREE, TOL
 from machines import data
 from test_multiplicative import LITERAL, noisy
-from widestreet.budget import Budget
-from widestreet.engines import multiplicative
-from widestreet.engines.ensemble import Ensemble, best_size
-from widestreet.engines.multiplicative import MultiplicativeEngine, solve_together
+from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.multiplicative import engine as multiplicative
+from widestreet._src.engines.multiplicative.engine import MultiplicativeEngine, solve_together
+from widestreet._src.engines.multiplicative.members import Ensemble, best_size
 
 # A fit that ends with its first step that overshoots: until then nothing depends on rounding.
 OPTIONS = {"gamma": 0.5, "epsilon": 0.1, "learning_rate": "literal", "prune": 0.0, "n_jobs": 1}

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from widestreet import _core, environment
+from widestreet import _core
+from widestreet._src import environment
 
 SETS = _core.instruction_sets()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import TOL
-from widestreet.engines.extended import ERROR, MARGIN, REST, Extended
+from widestreet._src.engines.insvr.extended_set import ERROR, MARGIN, REST, Extended
 
 
 def extended(y, alpha, C: float = 1.0, bias: float = 0.0, tube: float = 0.0) -> Extended:

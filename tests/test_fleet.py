@@ -7,15 +7,15 @@ import pytest
 
 from conftest import TOL
 from fitting import build_dual, solve_dual
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.problems.dual import select
+from widestreet._src.rows import as_rows
+from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.shards.shard import SurveyOrder
+from widestreet._src.shards.shard_set import Fleet
 from widestreet.datasets import friedman, twonorm
-from widestreet.duals import select
-from widestreet.fleet import Fleet
-from widestreet.gram import Gram
-from widestreet.kernels import RBF
-from widestreet.model import Model
-from widestreet.rows import as_rows
-from widestreet.runners import LocalRunner
-from widestreet.shard import SurveyOrder
 from widestreet.strategies import Auto
 
 STRATEGY = Auto(start_size=64, max_size=400)

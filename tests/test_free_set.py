@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import TOL
-from widestreet.engines.free_set import FreeSet
+from widestreet._src.engines.homotopy.free_set import FreeSet
 
 pytestmark = pytest.mark.numeric
 

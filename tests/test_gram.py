@@ -10,12 +10,20 @@ from conftest import TOL
 from native import PARAMS, STORAGES, assert_kernel, assert_scan, sample
 from reference import kernels
 from reference.kernels import KERNELS
-from widestreet import gram as gram_module
-from widestreet.backends import blocks
-from widestreet.budget import OutOfBudget
-from widestreet.gram import Gram
-from widestreet.kernels import RBF, Callable, Laplacian, Linear, Poly, Precomputed, Sigmoid
-from widestreet.rows import KernelRows, as_rows
+from widestreet._src.engines.budget import OutOfBudget
+from widestreet._src.kernels import blocks
+from widestreet._src.kernels import gram as gram_module
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import (
+    RBF,
+    Callable,
+    Laplacian,
+    Linear,
+    Poly,
+    Precomputed,
+    Sigmoid,
+)
+from widestreet._src.rows import KernelRows, as_rows
 
 pytestmark = pytest.mark.numeric
 

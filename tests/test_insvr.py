@@ -16,9 +16,9 @@ from conftest import TOL, chosen_rng
 from reference import duals
 from reference.kernels import matrix
 from reference.qp import solve_qp
-from widestreet.engines import insvr
-from widestreet.engines.extended import MARGIN
-from widestreet.engines.insvr import Insvr
+from widestreet._src.engines.insvr import stages as insvr
+from widestreet._src.engines.insvr.extended_set import MARGIN
+from widestreet._src.engines.insvr.stages import Insvr
 
 LD = np.longdouble
 KERNELS = {

@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 import journals
 from journals import BASE, append, ends, failing, numbers
 from stored import ARRAYS, HEADERS, assert_same, put, some_arrays
-from widestreet.journal import Journal, JournalError, JournalWarning, reading, records, writing
+from widestreet._src.persistence.journal import (
+    Journal,
+    JournalError,
+    JournalWarning,
+    reading,
+    records,
+    writing,
+)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from journals import BASE, append, ends, failing, numbers
-from widestreet.journal import Journal, JournalError, writing
+from widestreet._src.persistence.journal import Journal, JournalError, writing
 
 POSIX = pytest.mark.skipif(writing.fcntl is None, reason="needs locks")
 

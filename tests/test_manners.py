@@ -26,10 +26,10 @@ from fitting import beta_of, coefficients, cut_short, decision, fitted
 from machines import assert_same_function, data, machine
 from problems import kernel_matrix, reference_qp, toy_svc, toy_svr
 from reference import duals, kernels, kkt
+from widestreet._src.engines.working_set.tile import WorkingSet
+from widestreet._src.estimators.base import KernelMachine
+from widestreet._src.training import training
 from widestreet.datasets import friedman, twonorm
-from widestreet.engines.subproblem import WorkingSet
-from widestreet.estimators import training
-from widestreet.estimators.base import KernelMachine
 from widestreet.strategies import Auto
 
 GENEROUS = 10.0  # seconds by which a busy machine may be late

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from conftest import TOL
-from widestreet.engines.extended import ERROR, MARGIN, REST, Extended
-from widestreet.engines.margin_set import BIAS, TUBE, MarginSet
+from widestreet._src.engines.insvr.extended_set import ERROR, MARGIN, REST, Extended
+from widestreet._src.engines.insvr.margin_set import BIAS, TUBE, MarginSet
 
 STAGES = ("ia", "raia", "sra")
 

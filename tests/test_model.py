@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import TOL
-from widestreet.model import _KEPT_VERSIONS, Model
+from widestreet._src.shards.expansion import _KEPT_VERSIONS, Model
 
 
 def dense(ids, coef, n: int) -> np.ndarray:

@@ -14,8 +14,8 @@ from conftest import TOL
 from problems import toy_svc
 from reference import kernels
 from reference import multiplicative as printed
-from widestreet.budget import Budget, OutOfBudget
-from widestreet.engines.multiplicative import (
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.multiplicative.engine import (
     FixedRate,
     MultiplicativeEngine,
     Projection,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import TOL
-from widestreet.multiset import Multiset
+from widestreet._src.engines.sampling.multiset import Multiset
 
 
 def multiset(*level: int) -> Multiset:

@@ -12,7 +12,7 @@ from problems import random_feasible
 from reference import kkt, newton, smo
 from reference.duals import MODELS
 from test_duals import in_reference
-from widestreet.engines import newton as engine
+from widestreet._src.engines.working_set import newton as engine
 from working import Bench
 
 pytestmark = pytest.mark.numeric

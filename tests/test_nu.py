@@ -16,8 +16,8 @@ import widestreet as ws
 from conftest import OF_THREE, TOL
 from fitting import coefficients, decision
 from machines import NU, C, assert_same_function, data, machine
-from widestreet.estimators import dual_classifier
-from widestreet.estimators.base import KernelMachine
+from widestreet._src.estimators import dual_classifier
+from widestreet._src.estimators.base import KernelMachine
 
 pytestmark = pytest.mark.numeric
 

@@ -12,16 +12,17 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from conftest import TOL
 from pairs import FORMS, GAMMA, SMALL, clouds, gram_in_form, in_form, machine, ovo, rbf
-from widestreet.backends import blocks
-from widestreet.estimators import classifier, one_vs_one
-from widestreet.estimators.one_vs_one import (
+from widestreet._src.estimators import classifier
+from widestreet._src.kernels import blocks
+from widestreet._src.training import one_vs_one
+from widestreet._src.training.one_vs_one import (
     OneVsOne,
     count_votes,
     most_votes,
     one_vs_rest,
     pairs,
 )
-from widestreet.estimators.training import Solver
+from widestreet._src.training.training import Solver
 
 # -- the layout --------------------------------------------------------------------------------
 

@@ -15,14 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 import widestreet as ws
 from conftest import TOL
 from pairs import GAMMA, SMALL, C, clouds, machine, machines_of, ovo, quietly, rbf
-from widestreet import kernels as package
-from widestreet.budget import OutOfBudget
-from widestreet.engines.subproblem import WorkingSet
-from widestreet.estimators import one_vs_one, training
-from widestreet.estimators.callbacks import RoundReporter
-from widestreet.estimators.watch import Watch
-from widestreet.rows import as_rows
-from widestreet.runners import LocalRunner
+from widestreet._src.engines.budget import OutOfBudget
+from widestreet._src.engines.working_set.tile import WorkingSet
+from widestreet._src.estimators.callbacks import RoundReporter
+from widestreet._src.kernels import kernels as package
+from widestreet._src.reporting.observers import Observers
+from widestreet._src.rows import as_rows
+from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.training import one_vs_one, training
 
 # -- budgets -----------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ def shares(workers: int, seconds: float | None) -> list[float | None]:
         as_rows(X),
         machines,
         estimator._settings(),
-        Watch(0, 1e-3, RoundReporter(estimator, X, y)),
+        Observers(0, 1e-3, RoundReporter(estimator, X, y)),
         1,
         workers,
     )

@@ -11,14 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from conftest import TOL
 from pairs import GAMMA, SMALL, clouds, machine, quietly, rbf, train
-from widestreet import kernels as package
-from widestreet.budget import Budget
-from widestreet.certificate import Certificate, examine
-from widestreet.estimators import one_vs_one, training
-from widestreet.estimators.one_vs_one import pairs
-from widestreet.estimators.training import Problem, Solver
-from widestreet.gram import Gram
-from widestreet.rows import as_rows
+from widestreet._src.certificate import Certificate, examine
+from widestreet._src.engines.budget import Budget
+from widestreet._src.kernels import kernels as package
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.rows import as_rows
+from widestreet._src.training import one_vs_one, training
+from widestreet._src.training.one_vs_one import pairs
+from widestreet._src.training.training import Problem, Solver
 
 pytestmark = pytest.mark.numeric
 

@@ -14,9 +14,9 @@ from fitting import decision
 from journals import failing
 from machines import GAMMA, data
 from online_machines import N, add, assert_same, begun, fit, machine, mixed
-from widestreet.engines.path import NoSolution, Path
-from widestreet.estimators.online.exact import Exact
-from widestreet.estimators.online.machine import OnlineMachine
+from widestreet._src.engines.homotopy.parametric_optimum import NoSolution, Path
+from widestreet._src.estimators.online.machine import OnlineMachine
+from widestreet._src.estimators.online.path_optimum import Exact
 from widestreet.online import load
 
 

@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 
 from journals import failing
+from widestreet._src.persistence.journal import Journal, JournalWarning
 from widestreet.datasets import friedman, twonorm
-from widestreet.journal import Journal, JournalWarning
 from widestreet.online import (
     OnlineNuSVC,
     OnlineNuSVR,

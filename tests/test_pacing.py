@@ -6,8 +6,8 @@ import pytest
 
 from conftest import TOL
 from test_newton import bench_at
-from widestreet.engines import pacing
-from widestreet.engines.pacing import FEW_FREE, Pacing
+from widestreet._src.engines.working_set import newton_schedule as pacing
+from widestreet._src.engines.working_set.newton_schedule import FEW_FREE, Pacing
 
 
 def middle(K, dual):

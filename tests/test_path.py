@@ -11,9 +11,9 @@ import pytest
 from conftest import TOL
 from fitting import in_reference_terms
 from reference import kernels, kkt
-from widestreet import duals
-from widestreet.engines import walk
-from widestreet.engines.path import Ends, NoSolution, Path, closed
+from widestreet._src.engines.homotopy import homotopy as walk
+from widestreet._src.engines.homotopy.parametric_optimum import Ends, NoSolution, Path, closed
+from widestreet._src.problems import dual as duals
 
 pytestmark = pytest.mark.numeric
 

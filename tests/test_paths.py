@@ -14,7 +14,7 @@ from conftest import OF_THREE, TOL
 from fitting import decision
 from machines import CONVEX, GAMMA, data
 from reference import kernels
-from widestreet import regularization
+from widestreet._src.estimators import regularization
 
 C, EPSILON = 10.0, 0.1
 PATHS = {

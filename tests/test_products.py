@@ -10,10 +10,11 @@ from scipy import sparse
 
 from conftest import TOL
 from reference import kernels as plain
-from widestreet import _core, kernels, products
-from widestreet.gram import Gram
-from widestreet.products import Held, LowRank, Streamed
-from widestreet.rows import as_rows
+from widestreet import _core
+from widestreet._src.kernels import kernels, products
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.products import Held, LowRank, Streamed
+from widestreet._src.rows import as_rows
 
 pytestmark = pytest.mark.numeric
 

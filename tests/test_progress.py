@@ -12,8 +12,15 @@ from rich.console import Console
 
 from records import record
 from widestreet import SVC
+from widestreet._src.reporting.progress import (
+    ProgressBar,
+    clock,
+    count,
+    describe,
+    fraction,
+    observer,
+)
 from widestreet.datasets import checkerboard
-from widestreet.progress import ProgressBar, clock, count, describe, fraction, observer
 
 FIELDS = (
     "round 9", "working set 4,096", "SVs 2,697", "violation 2.1e-02 (tol 0.001)",

@@ -12,8 +12,8 @@ from reference import kkt
 from reference.duals import MODELS
 from test_duals import in_reference
 from test_newton import bench_at, nearly_solved
-from widestreet.engines import proximal
-from widestreet.engines.proximal import leap, taking_part
+from widestreet._src.engines.working_set import proximal_newton as proximal
+from widestreet._src.engines.working_set.proximal_newton import leap, taking_part
 from working import Bench
 
 pytestmark = pytest.mark.numeric

@@ -13,14 +13,14 @@ from conftest import TOL
 from fitting import checker, coefficients, solve_dual
 from reference import prsvm, restricted
 from sampled import EPSILON, KERNELS, MODELS, SLIGHT, TIGHT, C, Case, case, easy
-from widestreet.budget import Budget
-from widestreet.duals import select
-from widestreet.engines.sites import SitesEngine
-from widestreet.fleet import Fleet
-from widestreet.gram import Gram
-from widestreet.rows import as_rows
-from widestreet.runners import LocalRunner
-from widestreet.solution import Solution, Trace, TraceRecord
+from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.sampling.engine import SitesEngine
+from widestreet._src.engines.solution import Solution, Trace, TraceRecord
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.problems.dual import select
+from widestreet._src.rows import as_rows
+from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.shards.shard_set import Fleet
 from widestreet.strategies import PRSVM, RSVM, SMO, OnSites
 
 pytestmark = pytest.mark.numeric

@@ -13,16 +13,25 @@ from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
 from conftest import TOL
-from widestreet import _core, certificate
-from widestreet.backends.native import NativeBackend
-from widestreet.certificate import examine
-from widestreet.certificate.spot_check import plain_scores
+from widestreet import _core
+from widestreet._src import certificate
+from widestreet._src.certificate import examine
+from widestreet._src.certificate.spot_check import plain_scores
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import (
+    RBF,
+    Callable,
+    Laplacian,
+    Linear,
+    Poly,
+    Precomputed,
+    Sigmoid,
+)
+from widestreet._src.kernels.native import NativeBackend
+from widestreet._src.problems.dual import c_svc, one_class
+from widestreet._src.rows import KernelRows, as_rows
 from widestreet.datasets import checkerboard
-from widestreet.duals import c_svc, one_class
-from widestreet.gram import Gram
-from widestreet.kernels import RBF, Callable, Laplacian, Linear, Poly, Precomputed, Sigmoid
 from widestreet.online import OnlineSVC
-from widestreet.rows import KernelRows, as_rows
 
 pytestmark = pytest.mark.numeric
 

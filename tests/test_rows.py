@@ -13,9 +13,9 @@ from native import CSR, DENSE, STORAGES
 from reference import kernels
 from reference.merge import expand, merge
 from widestreet import _core
-from widestreet.gram import Gram
-from widestreet.kernels import RBF, Linear
-from widestreet.rows import (
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF, Linear
+from widestreet._src.rows import (
     CsrRows,
     DenseRows,
     KernelRows,

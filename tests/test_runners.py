@@ -10,7 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from widestreet.runners import LocalRunner, local
+from widestreet._src.shards import runner as local
+from widestreet._src.shards.runner import LocalRunner
 
 every_number = pytest.mark.parametrize("workers", [1, 2, 5])
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent the POSIX way")

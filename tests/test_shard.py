@@ -15,12 +15,12 @@ from reference import kernels
 from reference import shard as reference
 from reference.duals import MODELS, BetaDual
 from widestreet import _core
-from widestreet.duals import Dual
-from widestreet.gram import Gram
-from widestreet.kernels import RBF, Linear, Poly
-from widestreet.model import Model
-from widestreet.rows import as_rows
-from widestreet.shard import Shard, SurveyOrder
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF, Linear, Poly
+from widestreet._src.problems.dual import Dual
+from widestreet._src.rows import as_rows
+from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.shard import Shard, SurveyOrder
 
 from test_duals import build, in_reference, labels  # isort: skip
 

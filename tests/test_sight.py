@@ -11,8 +11,8 @@ from conftest import TOL
 from histories import KERNELS as MACHINE_KERNELS
 from histories import History
 from test_path import KERNELS, MODELS, World
-from widestreet.engines import sight
-from widestreet.engines.path import Counts, Ends
+from widestreet._src.engines.homotopy import active_rows as sight
+from widestreet._src.engines.homotopy.parametric_optimum import Counts, Ends
 
 pytestmark = pytest.mark.numeric
 

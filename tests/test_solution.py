@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from records import record
-from widestreet.solution import Solution, Trace, TraceRecord
+from widestreet._src.engines.solution import Solution, Trace, TraceRecord
 
 
 def test_records_do_not_change():

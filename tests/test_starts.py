@@ -13,14 +13,14 @@ from problems import random_feasible, toy_model
 from reference import kkt
 from reference.duals import MODELS
 from reference.qp import solve_qp
-from widestreet import kernels
-from widestreet.budget import Budget
-from widestreet.certificate import examine
-from widestreet.engines.working_set import WorkingSetEngine
-from widestreet.estimators.training import Problem
-from widestreet.fleet import Fleet
-from widestreet.gram import Gram
-from widestreet.rows import as_rows
+from widestreet._src.certificate import examine
+from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.working_set.engine import WorkingSetEngine
+from widestreet._src.kernels import kernels
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.rows import as_rows
+from widestreet._src.shards.shard_set import Fleet
+from widestreet._src.training.training import Problem
 from widestreet.strategies import SMO, Auto
 
 pytestmark = pytest.mark.numeric

@@ -11,8 +11,16 @@ import pytest
 from scipy import sparse
 
 from stored import assert_same
-from widestreet import storage
-from widestreet.storage import flatten, from_json, plain, read_npy, replacing, restore, write_npy
+from widestreet._src.persistence import storage
+from widestreet._src.persistence.storage import (
+    flatten,
+    from_json,
+    plain,
+    read_npy,
+    replacing,
+    restore,
+    write_npy,
+)
 
 # -- headers ---------------------------------------------------------------------------------------
 

@@ -30,9 +30,9 @@ from reference import kernels, kkt
 from reference.duals import MODELS, in_beta_space
 from reference.qp import solve_qp
 from test_manners import Interrupting
-from widestreet.estimators import training
-from widestreet.kernels import RBF
-from widestreet.rows import as_rows
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.rows import as_rows
+from widestreet._src.training import training
 from widestreet.strategies import ISVM, PRSVM, RSVM, RandSVM
 
 pytestmark = pytest.mark.numeric

@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from widestreet import _core, threads
-from widestreet.threads import limited_blas, resolve_threads
+from widestreet import _core
+from widestreet._src import threads
+from widestreet._src.threads import limited_blas, resolve_threads
 
 VARIABLES = ("WIDESTREET_NUM_THREADS", "OMP_NUM_THREADS")
 

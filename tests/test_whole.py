@@ -16,11 +16,13 @@ from fitting import decision
 from machines import data, machine
 from pairs import clouds, ovo, quietly
 from pairs import machine as classifier
-from widestreet import _core, kernels, progress
-from widestreet.engines import whole
-from widestreet.engines.working_set import WorkingSetEngine
-from widestreet.gram import Gram
-from widestreet.rows import as_rows
+from widestreet import _core
+from widestreet._src.engines.working_set import small as whole
+from widestreet._src.engines.working_set.engine import WorkingSetEngine
+from widestreet._src.kernels import kernels
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.reporting import progress
+from widestreet._src.rows import as_rows
 from widestreet.strategies import SMO, Auto
 
 pytestmark = pytest.mark.numeric

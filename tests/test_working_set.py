@@ -34,11 +34,11 @@ from problems import (
 from reference import kkt
 from reference.duals import MODELS, in_beta_space
 from reference.qp import solve_qp
-from widestreet import kernels
+from widestreet._src.engines.working_set import engine as working_set
+from widestreet._src.kernels import kernels
+from widestreet._src.problems.dual import Dual
+from widestreet._src.shards.shard import Shard, SurveyOrder
 from widestreet.datasets import checkerboard, friedman, twonorm
-from widestreet.duals import Dual
-from widestreet.engines import working_set
-from widestreet.shard import Shard, SurveyOrder
 from widestreet.strategies import SMO, Auto, Proposal, Situation, Stateless, Strategy
 
 pytestmark = pytest.mark.numeric

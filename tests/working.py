@@ -6,12 +6,12 @@ import numpy as np
 
 from reference import kernels
 from test_duals import build, labels
-from widestreet.duals import Dual, select
-from widestreet.engines.subproblem import WorkingSet
-from widestreet.gram import Gram
-from widestreet.kernels import RBF, Linear
-from widestreet.rows import as_rows
-from widestreet.shard import Candidates
+from widestreet._src.engines.working_set.tile import WorkingSet
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF, Linear
+from widestreet._src.problems.dual import Dual, select
+from widestreet._src.rows import as_rows
+from widestreet._src.shards.shard import Candidates
 
 KERNELS = {"rbf": (RBF(2.0), {"gamma": 2.0}), "linear": (Linear(), {})}
 

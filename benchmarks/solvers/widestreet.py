@@ -39,7 +39,7 @@ class Widestreet(Estimator):
 
     def estimator(self, task: Task, tol: float, threads: int) -> Any:
         import widestreet
-        from widestreet.estimators.checks import STRATEGIES
+        from widestreet._src.estimators.validation import STRATEGIES
 
         kind: Any = widestreet.SVC if task.kind == "svc" else widestreet.SVR
         strategy = STRATEGIES[self.strategy](**self.options) if self.options else self.strategy
@@ -57,7 +57,7 @@ class Widestreet(Estimator):
 
 def strategies() -> list[str]:
     """What `strategy=` takes by name."""
-    from widestreet.estimators.checks import STRATEGIES
+    from widestreet._src.estimators.validation import STRATEGIES
 
     return list(STRATEGIES)
 

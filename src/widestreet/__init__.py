@@ -9,8 +9,8 @@
 """
 
 from widestreet import datasets, online, plots, strategies
-from widestreet.estimators import SVC, SVR, EnsembleSVC, NuSVC, NuSVR, OneClassSVM
-from widestreet.paths import leave_one_out, regularization_path
+from widestreet._src.estimators import SVC, SVR, EnsembleSVC, NuSVC, NuSVR, OneClassSVM
+from widestreet._src.estimators.paths import leave_one_out, regularization_path
 
 __version__ = "0.1.0"
 __all__ = [

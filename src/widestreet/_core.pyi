@@ -4,7 +4,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from widestreet.arrays import Bytes, Floats, Ints, Real
+from widestreet._src.arrays import Bytes, Floats, Ints, Real
 
 class KernelKind(enum.Enum):
     linear = 0

@@ -10,11 +10,11 @@
 (150, 'optimal')
 """
 
-from widestreet.estimators.online.nu_svc import OnlineNuSVC
-from widestreet.estimators.online.nu_svr import OnlineNuSVR
-from widestreet.estimators.online.one_class import OnlineOneClassSVM
-from widestreet.estimators.online.persistence import load
-from widestreet.estimators.online.svc import OnlineSVC
-from widestreet.estimators.online.svr import OnlineSVR
+from widestreet._src.estimators.online.nu_svc import OnlineNuSVC
+from widestreet._src.estimators.online.nu_svr import OnlineNuSVR
+from widestreet._src.estimators.online.one_class import OnlineOneClassSVM
+from widestreet._src.estimators.online.persistence import load
+from widestreet._src.estimators.online.svc import OnlineSVC
+from widestreet._src.estimators.online.svr import OnlineSVR
 
 __all__ = ["OnlineNuSVC", "OnlineNuSVR", "OnlineOneClassSVM", "OnlineSVC", "OnlineSVR", "load"]

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from faults.calls import Failure
+from widestreet._src.persistence.journal import JournalError
 from widestreet.datasets import friedman
-from widestreet.journal import JournalError
 from widestreet.online import OnlineSVR, load
 
 

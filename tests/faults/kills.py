@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from faults.calls import Failure
+from widestreet._src.persistence.journal import JournalWarning
 from widestreet.datasets import friedman
-from widestreet.journal import JournalWarning
 from widestreet.online import OnlineSVR, load
 
 _ROWS = 2000  # they come again and again

@@ -1,0 +1,97 @@
+"""Scores of a few rows by NumPy alone, to compare with those of the native core.
+
+No code is shared with the scan: a core that was compiled wrongly cannot certify itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from scipy import sparse
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF, Kernel, Laplacian, Linear, Poly, Sigmoid
+
+_ROWS = 8  # of either precision that are compared in an examination
+_LARGE = 1_000_000  # kernel values from which on an examination is worth it
+_AT_ONCE = 1 << 20  # features of differences held at a time
+_AMPLE = 8.0  # times the bound: the plain computation rounds as well, in another order
+
+
+def disagrees(gram: Gram, J: Ints, coef: Floats, I: Ints, score: Floats, error: Floats) -> bool:
+    """Tell whether scores of rows differ from plain ones by more than rounding explains.
+
+    Parameters
+    ----------
+    gram : Gram
+    J : ndarray
+        Support vectors, among the right rows of the Gram.
+    coef : ndarray
+        Their coefficients.
+    I : ndarray
+        Rows that were scored, among the left rows of the Gram; some are drawn.
+    score, error : ndarray
+        Their scores and bounds on the errors of these beyond the rounding of float64.
+    """
+    if gram.native is None or len(I) * len(J) < _LARGE:
+        return False
+    rng = np.random.default_rng([len(J), crc32(coef.tobytes())])
+    kinds = np.flatnonzero(error > 0), np.flatnonzero(error == 0)  # float32 and float64
+    drawn = np.concatenate([rng.permutation(kind)[:_ROWS] for kind in kinds])
+    bound = float(gram.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum())))
+    plain = plain_scores(gram, I[drawn], J, coef)
+    return not (np.abs(plain - score[drawn]) <= error[drawn] + _AMPLE * bound).all()
+
+
+def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats) -> Floats:
+    """Sum K(i, j) coef_j over j for each of a few rows i.
+
+    Columns in which neither these rows nor the vectors have an entry are left out first.
+    """
+    values, centre = gram.left.data, getattr(gram.left, "centre", None)
+    total = np.zeros(len(I))
+    step = max(1, _AT_ONCE // max(1, _entries(values)))
+    for a in range(0, len(J), step):
+        gram.between()
+        X, S = _dense_columns(values[I], gram.right.data[J[a : a + step]])
+        if centre is not None:
+            X, S = X - centre, S - centre
+        for i, x in enumerate(X):
+            total[i] += float(plain_values(gram.kernel, x, S) @ coef[a : a + step])
+    return total
+
+
+def plain_values(kernel: Kernel, x: Floats, S: Floats) -> Floats:
+    """Kernel values of one row with others by their textbook formulas."""
+    match kernel:
+        case Linear():
+            values = S @ x
+        case RBF(gamma):
+            values = np.exp(-gamma * np.square(S - x).sum(axis=1))
+        case Laplacian(gamma):
+            values = np.exp(-gamma * np.abs(S - x).sum(axis=1))
+        case Poly(gamma, coef0, degree):
+            values = (gamma * (S @ x) + coef0) ** degree
+        case Sigmoid(gamma, coef0):
+            values = np.tanh(gamma * (S @ x) + coef0)
+        case _:
+            raise TypeError(f"{kernel} has no formula")
+    return np.asarray(values)
+
+
+def _entries(values: Any) -> int:
+    """Return how many columns a block of one row takes: those with an entry, if it is sparse."""
+    if sparse.issparse(values):
+        return int(min(values.shape[1], 64 * (1 + values.nnz // max(1, values.shape[0]))))
+    return int(values.shape[1])
+
+
+def _dense_columns(X: Any, S: Any) -> tuple[Floats, Floats]:
+    """Return two blocks of rows as float64 arrays over the columns in which either has entries."""
+    if sparse.issparse(X):
+        used = np.union1d(X.indices, S.indices)
+        X, S = X[:, used].toarray(), S[:, used].toarray()
+    return np.asarray(X, dtype=np.float64), np.asarray(S, dtype=np.float64)

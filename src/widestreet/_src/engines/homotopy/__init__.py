@@ -1,0 +1,1 @@
+"""The optimum as rows, weights and parameters change."""

@@ -1,0 +1,1 @@
+"""INSVR, the published incremental algorithm for nu-SVR."""

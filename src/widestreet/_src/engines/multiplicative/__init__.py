@@ -1,0 +1,1 @@
+"""Multiplicative updates, and the ensembles that they make."""

@@ -1,0 +1,1 @@
+"""Training on weighted samples of the rows (RSVM, PRSVM)."""

@@ -1,0 +1,339 @@
+"""Weighted samples of the rows, solved on many sites: the iterations of PRSVM.
+
+It coordinates as the working-set engine does, one level above it: what a round solves is not a
+working set but the dual of a whole sample, and several of them at once through the runner. How a
+sample is solved is somebody else's affair; strategies/prsvm.py explains the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.sampling.multiset import Multiset
+from widestreet._src.engines.sampling.prsvm import OnSites
+from widestreet._src.engines.selection.contract import MARGIN
+from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
+from widestreet._src.engines.working_set.engine import Check
+from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.shards.shard import Survey
+from widestreet._src.shards.shard_set import Fleet
+
+_DOUBLE_ROWS = 2048  # problems up to this size are float64 throughout
+_DOUBTED = 256  # rows whose scores are compared with exact ones
+_COARSE = 0.1  # part of tol by which float32 scores may be off
+
+# Takes rows, a point to begin at or None, what may be spent and a generator.
+SolveSample: TypeAlias = Callable[[Ints, Floats | None, Budget, np.random.Generator], Solution]
+
+
+@dataclass(frozen=True, eq=False)
+class Theta:
+    """The solution of a sample.
+
+    Attributes
+    ----------
+    rows : ndarray
+        The sample, ascending.
+    beta : ndarray of shape (layers, len(rows))
+        Coefficients of its rows; all others are zero.
+    model : Model
+    objective : float
+    """
+
+    rows: Ints
+    beta: Floats
+    model: Model
+    objective: float
+
+    def dense(self, n: int) -> Floats:
+        """Coefficients of all rows."""
+        beta = np.zeros((len(self.beta), n))
+        beta[:, self.rows] = self.beta
+        return beta
+
+    def at(self, rows: Ints) -> Floats:
+        """Coefficients of some rows that include all with a coefficient, ascending."""
+        beta = np.zeros((len(self.beta), len(rows)))
+        used = self.beta.any(axis=0)
+        beta[:, np.searchsorted(rows, self.rows[used])] = self.beta[:, used]
+        return beta
+
+
+class SitesEngine:
+    """Solves the dual of a fleet by weighted samples.
+
+    Parameters
+    ----------
+    fleet : Fleet
+    plan : OnSites
+    solve_sample : callable
+        Takes rows, a feasible point on them to begin at or None, a Budget and a generator;
+        returns the Solution of the dual on these rows.
+    tol, check, budget, observer, rng, start
+        As for the WorkingSetEngine.
+    runner : LocalRunner
+        Where samples are solved.
+
+    Attributes
+    ----------
+    multiset : Multiset
+    unfinished : bool
+        Whether it ended because all rounds were spent.
+    """
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        plan: OnSites,
+        solve_sample: SolveSample,
+        *,
+        tol: float,
+        check: Callable[[Floats], Check] | None,
+        budget: Budget,
+        observer: Observer,
+        rng: np.random.Generator,
+        runner: LocalRunner,
+        start: Floats | None = None,
+    ) -> None:
+        self.fleet, self.plan, self.solve_sample = fleet, plan, solve_sample
+        self.tol, self.check, self.budget = tol, check, budget
+        self.observer, self.rng, self.runner = observer, rng, runner
+        self.multiset = Multiset(fleet.rows)
+        self.best = self._begin(start)
+        self.trace = Trace()
+        self.pair_steps = self._values = self._steps = 0
+        self.unfinished = False
+        self._budgets: list[Budget] = []  # of the samples being solved
+        self._seed = int(deepcopy(rng).integers(2**63))  # leaves what is drawn next as it is
+        if fleet.rows <= _DOUBLE_ROWS or not fleet.gram.fits_float32:
+            fleet.use_double()
+
+    def _begin(self, start: Floats | None) -> Theta:
+        """The point given, zero or, where that is not feasible, another one."""
+        totals = self.fleet.dual.total
+        if totals.any() and not self.plan.until_certified:
+            name = type(self.plan).__name__
+            raise ValueError(
+                f"{name}(until_certified=False) serves C-SVC and epsilon-SVR: a sample has too few "
+                f"rows for the constraints of nu problems; leave until_certified at True"
+            )
+        beta = self.fleet.feasible_point() if start is None else start
+        objective = -np.inf if beta.any() else 0.0
+        rows = np.flatnonzero(beta.any(axis=0))
+        return self._theta(rows, beta[:, rows], np.zeros(len(totals)), objective)
+
+    def _theta(self, rows: Ints, beta: Floats, bias: Floats, objective: float) -> Theta:
+        used = beta.any(axis=0)
+        model = Model(len(bias))
+        model.publish(rows[used], beta[:, used].sum(axis=0), bias, np.inf)
+        return Theta(rows, beta, model, objective)
+
+    # -- the loop --------------------------------------------------------------------------------
+
+    def solve(self) -> Solution:
+        """Run iterations until a site has no violators, the rounds or the budget are spent."""
+        try:
+            status = self._rounds()
+        except OutOfBudget as stop:
+            status = stop.status
+        except KeyboardInterrupt:
+            status = "interrupted"
+        return Solution(
+            beta=self.best.dense(self.fleet.rows),
+            bias=self.best.model.bias,
+            dual_objective=self.best.objective,
+            status=status,
+            trace=self.trace,
+            pair_steps=self.pair_steps,
+            kernel_values=self._values + self.fleet.kernel_values,
+        )
+
+    def _rounds(self) -> str:
+        plan = self.plan
+        while plan.max_rounds is None or len(self.trace) < plan.max_rounds:
+            self._keep_time()
+            self.budget.look_at_clock()
+            # 1) draw, 2) solve
+            samples = self._draw()
+            thetas = self._solve_all([rows for rows, _ in samples])
+            # 3) survey, 4) double
+            weight = self.multiset.log2_total
+            surveys, doubled = self._survey_all(thetas, samples)
+            p = self._choose(thetas, surveys)
+            self._record(p, thetas, surveys, weight, doubled)
+            done = surveys[p].found == 0 and self._confirmed()
+            self.budget.spend(self._steps, finished=done)
+            if done:
+                return "optimal"
+            if surveys[p].found == 0:
+                if self.fleet.double:
+                    break
+                self.fleet.use_double()
+        self.unfinished = True
+        return "approximate"
+
+    def _confirmed(self) -> bool:
+        """Whether the check agrees that the best is the optimum."""
+        if self.check is None:
+            return True
+        return self.check(self.best.dense(self.fleet.rows)).next_violation is None
+
+    # -- the steps -------------------------------------------------------------------------------
+
+    def _keep_time(self) -> None:
+        """Keep time back for a certificate, if it is ours to ask for."""
+        if self.check is None:
+            return
+        support = len(self.best.model.ids) or self.plan.size // 4  # nobody knows before the first
+        seconds = 3.0 * self.fleet.gram.seconds_per_value  # float32 first, float64 after it
+        self.budget.keep_back(seconds * self.fleet.rows * support)
+
+    def _draw(self) -> list[tuple[Ints, Ints]]:
+        """A sample for each site, in the order of their priority: its rows and their copies."""
+        size, sites = self.plan.size, self.plan.sites
+        copies = self.multiset.draw(size * sites, self.rng)
+        parts = [copies[p * size : (p + 1) * size] for p in range(sites)]
+        return [np.unique(part, return_counts=True) for part in parts if len(part)]
+
+    def _solve_all(self, samples: list[Ints]) -> list[Theta]:
+        """Solve the duals of samples, through the runner. Sets: best, if it stops early."""
+        self._budgets = self.budget.shares(len(samples))
+        solve = partial(self._solve_one, samples)
+        found = self.runner.map(solve, range(len(samples)), on_interrupt=self._stop)
+        thetas = []
+        for rows, solution in found:
+            self.pair_steps += solution.pair_steps
+            self._values += solution.kernel_values
+            thetas.append(self._theta(rows, solution.beta, solution.bias, solution.dual_objective))
+        stopped = {s.status for _, s in found} & {"interrupted", "time_limit", "iteration_limit"}
+        if stopped:
+            if self.plan.until_certified or not self.trace:  # else the last whole round is better
+                self.best = max([self.best, *thetas], key=lambda theta: theta.objective)
+            if "interrupted" in stopped:
+                raise KeyboardInterrupt
+            raise OutOfBudget(min(stopped))
+        self._steps = sum(s.pair_steps for _, s in found)
+        return thetas
+
+    def _solve_one(self, samples: list[Ints], p: int) -> tuple[Ints, Solution]:
+        rows, start = samples[p], None
+        if self.plan.until_certified:
+            rows = np.union1d(rows, self.best.model.ids)
+            start = self.best.at(rows)
+        rng = np.random.default_rng((self._seed, len(self.trace), p))
+        solution = self.solve_sample(rows, start, self._budgets[p], rng)
+        if solution.status == "interrupted":
+            self._stop()  # whoever is not yet begun
+        return rows, solution
+
+    def _stop(self) -> None:
+        for budget in self._budgets:
+            budget.stopped = True
+
+    def _survey(self, theta: Theta) -> Survey:
+        """Look at all rows, in float64 if float32 is too coarse."""
+        if not self.fleet.double:
+            sample = self.rng.choice(self.fleet.rows, _DOUBTED, replace=False)
+            exact = self.fleet.evaluate(sample, theta.model)
+            rough = self.fleet.evaluate(sample, theta.model, double=False)
+            if np.abs(exact - rough).max() > _COARSE * self.tol:
+                self.fleet.use_double()
+        return self.fleet.judge(theta.dense(self.fleet.rows), theta.model, MARGIN * self.tol)
+
+    def _survey_all(
+        self, thetas: list[Theta], samples: list[tuple[Ints, Ints]]
+    ) -> tuple[list[Survey], int]:
+        """Find the violators of all sites, and double those of a site if they are light enough.
+
+        The weights of the round's beginning count, those of copies that sites of higher priority
+        hold not. Nothing is doubled if a site has no violators: it is the end.
+
+        Returns
+        -------
+        surveys : list of Survey
+            How many violators there are outside of each sample, but not which.
+        doubled : int
+            How many sites doubled theirs.
+
+        Sets: multiset.
+        """
+        unit = self.multiset.top
+        weights = self.multiset.weights(unit)
+        limit = weights.sum() / (3 * self.plan.dimension)
+        held = np.zeros(len(weights))
+        times = np.zeros(len(weights), dtype=np.int64)
+        surveys, doubled = [], 0
+        for theta, (rows, copies) in zip(thetas, samples, strict=True):
+            survey = self._survey(theta)
+            ids = np.setdiff1d(survey.ids, theta.rows)
+            if (weights[ids] - held[ids]).sum() <= limit:
+                times[ids] += 1
+                doubled += 1
+            held[rows] += np.ldexp(copies.astype(np.float64), -unit)
+            none = np.empty(0, dtype=np.int64)
+            surveys.append(replace(survey, ids=none, violation=np.empty(0), found=len(ids)))
+        if any(survey.found == 0 for survey in surveys):
+            return surveys, 0
+        self.multiset.double(times)
+        return surveys, doubled
+
+    def _choose(self, thetas: list[Theta], surveys: list[Survey]) -> int:
+        """The site whose solution is the best: the first without violators, if there is one.
+
+        Otherwise that of the highest objective, or as published that of the fewest violators.
+        Sets: best.
+        """
+        few = [survey.found for survey in surveys]
+        p = int(np.argmin(few))
+        if few[p] > 0 and self.plan.until_certified:
+            p = int(np.argmax([theta.objective for theta in thetas]))
+        self.best = thetas[p]
+        return p
+
+    def _record(
+        self,
+        p: int,
+        thetas: list[Theta],
+        surveys: list[Survey],
+        weight: float,
+        doubled: int,
+    ) -> None:
+        theta, survey, dual = thetas[p], surveys[p], self.fleet.dual
+        beta = theta.dense(self.fleet.rows)
+        linear = self.fleet.linear(beta)
+        norm = 2.0 * (linear - theta.objective)
+        primal = 0.5 * norm + float(theta.model.bias @ dual.total) + survey.loss
+        record = TraceRecord(
+            round=len(self.trace) + 1,
+            working_set=len(theta.rows),
+            n_sv=len(theta.model.ids),
+            n_free=self.fleet.count_free(beta),
+            violation=max(0.0, float((survey.highest - survey.lowest).max())),
+            dual_objective=theta.objective,
+            gap=primal - theta.objective,
+            rows_scanned=sum(s.scanned for s in surveys),
+            rows_skipped=0,
+            kernel_values=self._values + self.fleet.kernel_values,
+            pair_steps=self.pair_steps,
+            seconds=self.budget.elapsed,
+            violators=survey.found,
+            notes={
+                "site": p,
+                "site_violators": [other.found for other in surveys],
+                "site_n_sv": [len(other.model.ids) for other in thetas],
+                "log2_weight": weight,
+                "doubled": doubled,
+                "levels": np.bincount(self.multiset.level).tolist(),
+            },
+        )
+        self.trace.append(record)
+        self.observer(record)

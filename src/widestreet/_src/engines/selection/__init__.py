@@ -1,0 +1,1 @@
+"""Strategies: which rows enter the working set."""

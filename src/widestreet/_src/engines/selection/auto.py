@@ -1,0 +1,91 @@
+"""The default strategy: random violators, a doubling working set, skipped rows.
+
+Problem and stopping criterion: the dual of duals.py, until a survey that visits every row finds
+none that violates by more than MARGIN tol against the middle of the bias interval and the working
+set itself is solved to MARGIN tol; together these bound the violation by 0.8 tol, which leaves
+room for rounding in the scores.
+
+Each round
+    1) keeps support vectors and rows near the margin, drops the rest,
+    2) adds as many violators as the set has rows, drawn at random: the worst violators would bias
+       the set (RandSVM's sampling),
+    3) solves the set loosely while the violations outside are still large,
+    4) surveys rows in random order only until enough violators are found (iSVM's first stage in
+       blocks), and all rows, but for those that are skipped, once such a survey had to visit them
+       all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from widestreet._src.engines.selection.contract import (
+    MARGIN,
+    Proposal,
+    Situation,
+    Stateless,
+    make_room,
+)
+from widestreet._src.shards.shard import SurveyOrder
+
+_ALL_AT_ONCE = 1.5  # times `start_size`: no more rows than this are the first set together
+
+
+@dataclass(frozen=True)
+class Auto(Stateless):
+    """The default strategy.
+
+    Parameters
+    ----------
+    start_size : int, default=1024
+        Rows in the first working set, which is everything if there are few more.
+    max_size : int, default=8192
+        Rows beyond which the working set keeps only what it must: free support vectors, for which
+        it may grow to twice their number, and violators. Other support vectors stay in the model
+        with their coefficient held.
+    looseness : float, default=0.05
+        The working set is solved to this part of the violation last seen outside it.
+    keep_slack : float, default=0.2
+        Rows that are not support vectors stay while they are nearer to violating than this part
+        of the violation last seen.
+    """
+
+    start_size: int = 1024
+    max_size: int = 8192
+    looseness: float = 0.05
+    keep_slack: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.start_size < 2:
+            raise ValueError(f"start_size must be at least 2, got {self.start_size!r}")
+        if self.max_size < 2:
+            raise ValueError(f"max_size must be at least 2, got {self.max_size!r}")
+
+    def start(self, rows: int, capacity: int) -> int:
+        """Return how many rows the first working set has."""
+        few = rows <= _ALL_AT_ONCE * self.start_size
+        return min(rows if few else self.start_size, capacity)
+
+    def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
+        """Return what the next round does."""
+        free = int(situation.free.sum())
+        limit = min(situation.capacity, max(self.max_size, 2 * free))
+        near = situation.slack < self.keep_slack * situation.violation
+        idle = ~situation.support & ~near
+        drop = make_room(situation, idle, limit, len(situation.violators), rng)
+        stay = len(drop) - int(drop.sum())
+        add = situation.violators
+        if len(add) > limit - stay:
+            add = add[rng.permutation(len(add))[: limit - stay]]
+        final = MARGIN * situation.tol
+        everything = stay + len(add) >= situation.rows
+        inner = final if everything else max(final, self.looseness * situation.violation)
+        quota = max(self.start_size, min(limit, stay + len(add)))
+        order = SurveyOrder(quota, final, whole=situation.complete)
+        return Proposal(drop, add, inner, order)
+
+    def finished(self, situation: Situation) -> bool:
+        """Return whether every row was visited and none violates."""
+        return situation.complete and situation.violation <= situation.tol

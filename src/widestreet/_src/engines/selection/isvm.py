@@ -1,0 +1,241 @@
+"""iSVM: a working set that grows by the most prominent row of a small random sample.
+
+Problem and stopping criterion: the dual of duals.py; as published (`until_certified=False`) one
+pass over the data, whatever that leaves; by default passes until every row was looked at with one
+and the same solution and none violates it, which the certificate then confirms.
+
+    W = the first row of each class, solved
+    stage one   draw N = 59 rows outside W: with probability 0.95 one of them is among the 5 % that
+                violate most; add the worst violator to W and solve W again. Ends when
+                  "sample"    none of the N rows violates, or
+                  "size"      |W| > 1000, or
+                  "average"   every row was examined once on average
+    stage two   pass over the rows; each violator enters W at once, which is solved again, and takes
+                the place of a row of W that is no support vector; the others are done with
+
+The violation of a row outside W is the loss 1 - y f(x) that it has: |f(x) - y| would single out
+rows that are on the right side and far away. The paper forgets a row that did not violate when the
+pass came by, although the solution changes after that: hence the repeated passes.
+
+For a regression the first two rows are two whose targets are more than the tube apart. Where zero
+is not feasible (nu and one-class machines) the first support vectors are those of a feasible point;
+they are outside W, in the model, and violate like any other row when their coefficient must change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from widestreet._src.arrays import Bools, Ints
+from widestreet._src.engines.selection.contract import (
+    MARGIN,
+    Ground,
+    Notes,
+    Proposal,
+    Situation,
+    make_room,
+    require_at_least,
+    require_flag,
+    require_number,
+)
+from widestreet._src.shards.shard import SurveyOrder
+
+_LEAST_STEP, _MOST_STEP = 64, 8192  # rows of a pass that are evaluated together
+
+
+@dataclass(frozen=True)
+class ISVM:
+    """Two-stage incremental working set.
+
+    Good where support vectors are few: the cost is one pass or two over the data, and one small
+    solution for every row that ever was a support vector; with a `block` of 64 or so, for every 64.
+
+    Parameters
+    ----------
+    sample_size : int, default=59
+        Rows drawn in each iteration of stage one.
+    stage_one_size : int, default=1000
+        Rows of the working set beyond which stage one ends.
+    scan_fraction : float, default=1.0
+        Part of the data after which the pass of stage two ends: 0 leaves it out. With
+        `until_certified` passes go on to the end of the data, and begin again, all the same.
+    block : int, default=1
+        Violators that enter at a time: in stage one the worst of the sample, in stage two the next
+        ones that the pass meets. The paper has one.
+    until_certified : bool, default=True
+        Whether to repeat passes until no row violates. If not, the fit ends as published, after
+        one pass, with status "approximate" and a certificate that says how far it is from the
+        optimum.
+
+    Notes
+    -----
+    Records of the trace have the notes `stage` (1 or 2, of the rows looked at in this round),
+    `examined` (rows examined since the start) and, in the round in which stage one ended, `ended`
+    ("sample" if none of a sample violated, "size" of the working set, or "average" if every row had
+    been examined once on average).
+
+    References
+    ----------
+    Two-stage incremental working set selection for fast support vector training on large datasets.
+
+    Examples
+    --------
+    >>> import widestreet as ws
+    >>> from widestreet.datasets import checkerboard
+    >>> from widestreet.strategies import ISVM
+    >>> X, y = checkerboard(2000, random_state=0)
+    >>> quick = ws.SVC(C=10, gamma=2, strategy=ISVM(until_certified=False), random_state=0)
+    >>> quick.fit(X, y).certificate_.status
+    'approximate'
+    """
+
+    sample_size: int = 59
+    stage_one_size: int = 1000
+    scan_fraction: float = 1.0
+    block: int = 1
+    until_certified: bool = True
+
+    def __post_init__(self) -> None:
+        require_at_least("sample_size", self.sample_size, 1)
+        require_at_least("stage_one_size", self.stage_one_size, 2)
+        require_at_least("block", self.block, 1)
+        require_number("scan_fraction", self.scan_fraction, lambda f: 0 <= f <= 1, "from 0 to 1")
+        require_flag("until_certified", self.until_certified)
+
+    def search(self) -> _Search:
+        """Return a search that has seen nothing yet."""
+        return _Search(self)
+
+
+class _Search:
+    """Where an iSVM stands."""
+
+    def __init__(self, plan: ISVM) -> None:
+        self.plan = plan
+        self.stage = 1  # of the next survey
+        self.iterations = 0  # of stage one
+        self.examined = 0  # rows, since the start
+        self.position = 0  # in the pass
+        self.passed = 0  # rows, since stage two began
+        self.clean = 0  # rows passed since the last violator
+        self._ended = ""  # why stage one did, until it is noted
+        self._step = _LEAST_STEP
+        self._order = SurveyOrder(0, 0.0)
+        self._waiting: Ints = np.empty(0, dtype=np.int64)  # violators of a block not yet full
+
+    def start(self, rows: int, capacity: int) -> int:
+        """Two rows."""
+        return min(2, rows)
+
+    def draw(self, ground: Ground, size: int, rng: np.random.Generator) -> Ints:
+        """Return the first row of each class."""
+        return ground.pair()
+
+    def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
+        """Add what was found, and look at the next rows."""
+        first = situation.round == 0
+        add = situation.violators
+        if not first:
+            worst = np.argsort(-situation.excess, kind="stable")
+            add = self._collect(add[np.sort(worst[: self.plan.block])], situation)
+        drop = self._drop(situation, len(add), rng)
+        size = len(drop) - int(drop.sum()) + len(add)
+        if len(add):
+            self.clean = 0
+        self.iterations += self.stage == 1 and len(add) > 0 and not first
+        self._end_stage_one(size, situation.rows)
+        inside = np.union1d(situation.ids[~drop], add)
+        self._order = self._survey(inside, situation, rng)
+        one_pass = not self.plan.until_certified
+        return Proposal(drop, add, MARGIN * situation.tol, self._order, patient=one_pass)
+
+    def _collect(self, found: Ints, situation: Situation) -> Ints:
+        """What enters now: as published, nothing before the block is full or the pass over.
+
+        Sets: waiting.
+        """
+        found = np.concatenate([self._waiting, found])
+        self._waiting = found[:0]
+        literal = self.stage == 2 and not self.plan.until_certified
+        if literal and len(found) < self.plan.block and not self._over(situation):
+            self._waiting, found = found, self._waiting
+        return found
+
+    def _drop(self, situation: Situation, newcomers: int, rng: np.random.Generator) -> Bools:
+        """In stage two, one row that is no support vector for each newcomer.
+
+        None while the last ones wait for a row to move against, which is not published.
+        """
+        drop = np.zeros(len(situation.slack), dtype=bool)
+        waiting = self.plan.until_certified and not situation.moved
+        if self.stage == 2 and not waiting:
+            idle = np.flatnonzero(~situation.support)
+            farthest = np.argsort(-situation.slack[idle], kind="stable")
+            drop[idle[farthest[:newcomers]]] = True
+        return make_room(situation, drop, situation.capacity, newcomers, rng)
+
+    def _end_stage_one(self, size: int, rows: int) -> None:
+        """Sets: stage, if it is large enough or every row was examined on average."""
+        if self.stage == 2:
+            return
+        if size > self.plan.stage_one_size:
+            self._leave_stage_one("size")
+        elif self.iterations * self.plan.sample_size >= rows:
+            self._leave_stage_one("average")
+
+    def _leave_stage_one(self, why: str) -> None:
+        self.stage, self._ended = 2, why
+
+    def _survey(self, inside: Ints, situation: Situation, rng: np.random.Generator) -> SurveyOrder:
+        """What to look at: a sample of the rows outside the working set, or the next of a pass."""
+        tol, rows = MARGIN * situation.tol, situation.rows
+        if self.stage == 1:
+            outside = rows - len(inside)
+            chosen = rng.choice(outside, min(self.plan.sample_size, outside), replace=False)
+            sample = chosen + np.searchsorted(inside - np.arange(len(inside)), chosen, side="right")
+            return SurveyOrder(len(sample), tol, whole=True, rows=sample)
+        end = rows
+        if not self.plan.until_certified:
+            end = int(np.ceil(self.plan.scan_fraction * rows))
+        some = np.arange(self.position, min(end, self.position + self._step))
+        return SurveyOrder(self.plan.block - len(self._waiting), tol, rows=some)
+
+    def observe(self, situation: Situation) -> Notes:
+        """Count rows; end stage one when none of a sample violates."""
+        notes: Notes = {"stage": self.stage}
+        self.examined += situation.visited
+        if self.stage == 2 and self._order.rows is not None:
+            self._move(situation)
+        elif situation.found == 0:
+            self._leave_stage_one("sample")
+        if self._ended:
+            notes["ended"] = self._ended
+            self._ended = ""
+        return notes | {"examined": self.examined}
+
+    def _move(self, situation: Situation) -> None:
+        """Go on behind the last row visited. Sets: position, passed, clean, step."""
+        self.position += situation.visited
+        self.passed += situation.visited
+        self.clean = 0 if situation.found else self.clean + situation.visited
+        few = situation.found < self._order.quota
+        step = 2 * (self._step if few else situation.visited)
+        self._step = min(_MOST_STEP, max(_LEAST_STEP, step))
+        if self.plan.until_certified and self.position >= situation.rows:
+            self.position = 0
+
+    def finished(self, situation: Situation) -> bool:
+        """Return whether every row was passed since the solution changed."""
+        return self.plan.until_certified and self.stage == 2 and self.clean >= situation.rows
+
+    def enough(self, situation: Situation) -> bool:
+        """Return whether the one pass is over, and what it found last is in."""
+        if self.plan.until_certified or self.stage == 1:
+            return False
+        return self._over(situation) and len(situation.violators) + len(self._waiting) == 0
+
+    def _over(self, situation: Situation) -> bool:
+        """Whether the one pass is over."""
+        return self.position >= self.plan.scan_fraction * situation.rows

@@ -1,0 +1,1 @@
+"""Rounds of pair and Newton steps on a working set of rows."""

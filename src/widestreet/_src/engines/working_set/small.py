@@ -1,0 +1,178 @@
+"""Small problems, whole: one round in one native call, for many problems at a time.
+
+Where the first working set of a strategy is all rows, there is nobody to propose and nothing to
+survey: the kernel tile is computed, pair steps and Newton steps are taken to the strategy's last
+tolerance, and the round is recorded. What is not solved then (steps that creep, kernel values that
+overflow) is for the working-set engine to go on with.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg import cython_lapack
+
+from widestreet import _core
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.sampling.prsvm import OnSites
+from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.contract import MARGIN, Strategy
+from widestreet._src.engines.selection.smo import SMO
+from widestreet._src.engines.solution import Solution, Trace, TraceRecord
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.problems.dual import Dual, join
+
+_core.use_posv(cython_lapack.__pyx_capi__["dposv"])
+
+CALL_COST = 1e9  # multiply-adds of a native call per thread: some hundredths of a second
+_MOST_ROWS = 2048  # kernel values are float64 throughout
+_STEPS_PER_ROW, _LEAST_STEPS = 20, 1000  # after which pair steps are not the way
+_STEP_COST = 10.0  # of a pair step per row, in multiply-adds
+_NEWTON_STEPS, _FREE = 30, 200  # that a problem may take, and variables they may have
+
+
+def most_steps(rows: int) -> int:
+    """Pair steps that a problem may take here."""
+    return max(_LEAST_STEPS, _STEPS_PER_ROW * rows)
+
+
+def cost(gram: Gram, rows: int) -> float:
+    """Multiply-adds that a problem of so many rows takes at the most."""
+    return rows * (rows * gram.cost + _STEP_COST * most_steps(rows))
+
+
+def cost_of_many(gram: Gram, rows: int) -> float:
+    """The same, with Newton steps: what one of many problems in a call is counted as."""
+    return cost(gram, rows) + _NEWTON_STEPS * min(rows, _FREE) ** 3 / 3
+
+
+def suits(gram: Gram, rows: int, strategy: Strategy | OnSites, capacity: int) -> bool:
+    """Whether a problem of so many rows may be solved whole; `capacity` is what memory allows."""
+    return (
+        rows <= _MOST_ROWS
+        and gram.native is not None
+        and isinstance(strategy, Auto | SMO)
+        and type(strategy) in (Auto, SMO)  # who solve what is everything to the end, unasked
+        and strategy.start(rows, capacity) == rows
+        and cost(gram, rows) <= CALL_COST
+    )
+
+
+def solve(
+    gram: Gram,
+    duals: Sequence[Dual],
+    places: Sequence[Ints | None],
+    starts: Sequence[Floats | None],
+    *,
+    tol: float,
+    budget: Budget,
+    threads: int,
+    numbers: Sequence[int] = (0,),
+) -> list[Solution]:
+    """Take pair steps on problems of the same kind, each from its start or a feasible point.
+
+    The status of a solution is "optimal" or, if there is more to do, "stalled"; "interrupted" if
+    Ctrl-C was heard on the way.
+
+    Parameters
+    ----------
+    gram : Gram
+    duals : sequence of Dual
+    places : sequence of ndarray or None
+        Where the rows of each dual stand among those of the Gram; None means in order.
+    starts : sequence of ndarray or None
+        Feasible points.
+    tol : float
+        Violation to reach over all rows.
+    budget : Budget
+        Its steps are for each problem.
+    threads : int
+    numbers : sequence of int
+        What the problems are called in their records.
+    """
+    assert gram.native is not None
+    begun = time.perf_counter()
+    sizes = [dual.rows for dual in duals]
+    end = np.cumsum(sizes)
+    one = len(duals) == 1
+    whole = duals[0] if one else join(duals)
+    each = [np.arange(n) if at is None else at for n, at in zip(sizes, places, strict=True)]
+    place = each[0] if one else np.concatenate(each)
+    totals = np.array([dual.total for dual in duals])
+    left = budget.steps_left
+    beta = np.zeros_like(whole.target)
+    away = totals.any()  # from zero
+    for dual, b, start in zip(duals, end.tolist(), starts, strict=True):
+        if start is not None or away:
+            beta[:, b - dual.rows : b] = dual.feasible_point() if start is None else start
+    native, score = gram.native, np.empty(len(place))
+
+    def call(steps: Ints) -> tuple[Floats, Floats]:
+        return _core.solve_whole(
+            *native,
+            place,
+            end,
+            steps,
+            whole.target,
+            whole.lower,
+            whole.upper,
+            whole.group,
+            beta,
+            score,
+            whole.groups,
+            MARGIN * tol,
+            threads,
+        )
+
+    interrupted = False
+    try:
+        reports, biases = call(np.array([min(left, most_steps(n)) for n in sizes]))
+    except KeyboardInterrupt:  # heard after the call: beta is where it ended
+        interrupted = True
+        reports, biases = call(np.zeros(len(sizes), dtype=np.int64))
+    timings = {"solve": (time.perf_counter() - begun) / len(duals)}
+    prices = (biases * totals).sum(axis=1).tolist()
+    seconds = budget.elapsed
+    found = []
+    for p, (number, size, b, report) in enumerate(
+        zip(numbers, sizes, end.tolist(), reports.tolist(), strict=True)
+    ):
+        violation, steps, support, free, linear, norm, loss, values = report
+        objective = linear - 0.5 * norm
+        record = TraceRecord(
+            round=1,
+            working_set=size,
+            n_sv=int(support),
+            n_free=int(free),
+            violation=violation,
+            dual_objective=objective,
+            gap=norm + prices[p] + loss - linear,
+            rows_scanned=0,
+            rows_skipped=0,
+            kernel_values=int(values),
+            pair_steps=int(steps),
+            seconds=seconds,
+            timings=timings,
+            problem=number,
+        )
+        found.append(
+            Solution(
+                beta=beta if one else np.ascontiguousarray(beta[:, b - size : b]),
+                bias=biases[p],
+                dual_objective=objective,
+                status=_status(violation <= MARGIN * tol, interrupted),
+                trace=Trace([record]),
+                pair_steps=int(steps),
+                kernel_values=int(values),
+            )
+        )
+    return found
+
+
+def _status(solved: bool, interrupted: bool) -> str:
+    if interrupted:
+        return "interrupted"
+    return "optimal" if solved else "stalled"

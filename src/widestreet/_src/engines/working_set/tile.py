@@ -1,0 +1,289 @@
+"""The working set: rows whose kernel tile is at hand, and the dual restricted to them.
+
+Rows live in slots 0..size-1. A row that leaves frees its slot, a newcomer takes it over, and only
+the tile rows and columns of newcomers are computed: kernel values are kept between rounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widestreet import _core
+from widestreet._src.arrays import Bools, Bytes, Floats, Ints, Real
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.problems.dual import Dual
+from widestreet._src.shards.shard import Candidates
+
+# Pair steps times rows of a block in one native call: some tenths of a second.
+_CALL_WORK = 4e8
+_ROUND_TO = 16  # arrays grow by multiples of this
+_AHEAD = 1.25  # times what is needed: room that arrays get when they grow
+_APART = 16  # values between two rows of a tile, lest a column falls into one set of the cache
+_NO_LIMIT = 1 << 62  # bytes
+_COPY_BYTES = 1 << 26  # of a tile, copied at a time when it grows
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+def _grown(array: NDArray[Scalar], length: int) -> NDArray[Scalar]:
+    """A copy whose last axis has the given length, zero where there was nothing."""
+    bigger: NDArray[Scalar] = np.zeros((*array.shape[:-1], length), dtype=array.dtype)
+    bigger[..., : array.shape[-1]] = array
+    return bigger
+
+
+def tiles_memory(capacity: int) -> int:
+    """Bytes for a tile of so many rows in float64, and as many for copies, blocks and factors."""
+    return 16 * (capacity + _ROUND_TO) ** 2
+
+
+class WorkingSet:
+    """Slots for at most `capacity` rows.
+
+    Parameters
+    ----------
+    gram : Gram
+    dual : Dual
+    capacity : int
+    threads : int
+    memory : int, optional
+        Bytes for the tile and all that is made of it.
+
+    Attributes
+    ----------
+    size : int
+        Rows present. The arrays below may be longer; `present` says which part counts.
+    ids, place : ndarray
+        Of each row: its number, and where it stands among the rows of the Gram.
+    entered : ndarray
+        With which of the `admissions` each row came.
+    target, lower, upper, group, beta : ndarray of shape (layers, length)
+    score : ndarray
+    tile : ndarray of shape (length, length)
+        Kernel values between the rows, float32 or float64.
+    """
+
+    def __init__(
+        self, gram: Gram, dual: Dual, capacity: int, threads: int, memory: int = _NO_LIMIT
+    ) -> None:
+        self.gram = gram
+        self.capacity = capacity
+        self._memory = memory
+        self.threads = threads
+        self.groups = dual.groups
+        self.size = 0
+        self.ids: Ints = np.zeros(0, dtype=np.int64)
+        self.place: Ints = np.zeros(0, dtype=np.int64)
+        self.entered: Ints = np.zeros(0, dtype=np.int64)
+        self.admissions = 0
+        self.score: Floats = np.zeros(0)
+        self.target: Floats = np.zeros((dual.layers, 0))
+        self.lower: Floats = np.zeros((dual.layers, 0))
+        self.upper: Floats = np.zeros((dual.layers, 0))
+        self.beta: Floats = np.zeros((dual.layers, 0))
+        self.group: Bytes = np.zeros((dual.layers, 0), dtype=np.uint8)
+        self.tile: Real = np.zeros((0, 0), dtype=np.float32)
+        self._scratch: Bytes = np.empty(0, dtype=np.uint8)  # for blocks of pair steps
+
+    @property
+    def present(self) -> slice:
+        return slice(0, self.size)
+
+    @property
+    def double(self) -> bool:
+        return self.tile.dtype == np.float64
+
+    @property
+    def spare(self) -> int:
+        """Bytes that the tile leaves of the memory."""
+        return max(0, self._memory - self.tile.nbytes)
+
+    def _reserve(self, room: int) -> None:
+        """Make room for this many rows and some more. Sets: all arrays.
+
+        Touching new memory is dear, more so than the copy.
+        """
+        if room <= len(self.ids):
+            return
+        length = max(room, min(self.capacity, int(_AHEAD * room)))
+        length = -(-length // _ROUND_TO) * _ROUND_TO
+        names = ("ids", "place", "entered", "score", "target", "lower", "upper", "beta", "group")
+        for name in names:
+            setattr(self, name, _grown(getattr(self, name), length))
+        self._scratch = np.empty(0, dtype=np.uint8)
+        tile = np.empty((length, length + _APART), dtype=self.tile.dtype)[:, :length]
+        step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
+        for a in range(0, self.size, step):
+            self.gram.between()
+            end = min(a + step, self.size)
+            _core.copy_rows(tile, self.tile, a, end, self.size, self.threads)
+        self.tile = tile
+
+    def exchange(
+        self, leaving: Bools, rows: Candidates | None = None, place: Ints | None = None
+    ) -> None:
+        """Remove some rows and put others in, in the gaps first; only their tile is computed.
+
+        Sets: all arrays.
+        """
+        gaps = np.flatnonzero(leaving)
+        coming = 0 if rows is None else len(rows)
+        if coming < len(gaps):
+            self._close(gaps[coming:])
+        if rows is None or place is None or coming == 0:
+            return
+        old = self.size
+        gaps = gaps[:coming]
+        new = old + coming - len(gaps)
+        self._reserve(new)
+        slots = np.concatenate([gaps, np.arange(old, new)])
+        self.admissions += 1
+        self.entered[slots] = self.admissions
+        self.ids[slots], self.place[slots], self.score[slots] = rows.ids, place, rows.score
+        self.beta[:, slots] = rows.beta
+        self.target[:, slots] = rows.variables.target
+        self.lower[:, slots] = rows.variables.lower
+        self.upper[:, slots] = rows.variables.upper
+        self.group[:, slots] = rows.variables.group
+        self.size = new
+        self._compute(slots)
+
+    def _compute(self, slots: Ints) -> None:
+        """Tile rows and columns of some slots. Sets: tile."""
+        places = self.place[self.present]
+        self.gram.block(places[slots], places, out=self.tile, out_rows=slots)
+        _core.mirror(self.tile, self.size, slots, self.threads)
+
+    def _close(self, gaps: Ints) -> None:
+        """Fill gaps with rows from the last slots. Sets: all arrays."""
+        size = self.size - len(gaps)
+        empty = np.zeros(self.size, dtype=bool)
+        empty[gaps] = True
+        targets = gaps[gaps < size]
+        movers = size + np.flatnonzero(~empty[size:])
+        if len(targets):
+            for array in (self.ids, self.place, self.entered, self.score):
+                array[targets] = array[movers]
+            for layered in (self.target, self.lower, self.upper, self.beta, self.group):
+                layered[:, targets] = layered[:, movers]
+            _core.relocate(self.tile, self.size, movers, targets, self.threads)
+        self.size = size
+
+    def use_double(self) -> None:
+        """Compute the tile anew in float64. Sets: tile."""
+        length = len(self.tile)
+        self.tile = np.empty((0, 0))  # the old one goes before the new one comes
+        self.tile = np.empty((length, length + _APART))[:, :length]
+        if self.size:
+            self._compute(np.arange(self.size))
+
+    def _lend(self, size: int) -> Bytes:
+        """Memory of at least this many bytes, the same as before if it was enough.
+
+        Memory that was in use before is cheaper than new. Sets: scratch.
+        """
+        if len(self._scratch) < size:
+            self._scratch = np.empty(0, dtype=np.uint8)  # the old one goes before the new one comes
+            self._scratch = np.empty(size, dtype=np.uint8)
+        return self._scratch
+
+    def part(self, slots: Ints, dtype: type[np.floating[Any]]) -> Real:
+        """Kernel values between some rows, in memory that holds until the next solve."""
+        n = len(slots)
+        size = n * n * np.dtype(dtype).itemsize
+        K: Real = self._lend(size)[:size].view(dtype).reshape(n, n)
+        _core.gather(K, self.tile, self.size, slots, self.threads)
+        return K
+
+    def solve(
+        self, tol: float, max_steps: int, block: int, direct_steps: int = 0
+    ) -> tuple[float, int]:
+        """Pair steps until the violation within the set is at most `tol`.
+
+        One call does a bounded amount of work: the caller repeats it while the violation is above
+        `tol` and there are steps left. What `gram.between` raises ends it early, in good order.
+        The first `direct_steps` are tried on all rows at once, which pays where not many are
+        needed.
+
+        Returns
+        -------
+        violation : float
+        steps : int
+
+        Sets: beta and score.
+        """
+        steps = min(max_steps, max(64, int(_CALL_WORK / min(block, self.size))))
+        if block < self.size or self.groups > 1:  # else the steps are taken on the tile itself
+            places = min(block, self.size) + self.groups * _ROUND_TO
+            self._lend(self.tile.itemsize * places**2)
+        violation, done, _ = _core.solve(
+            self.tile,
+            self.size,
+            self.target,
+            self.lower,
+            self.upper,
+            self.group,
+            self.beta,
+            self.score,
+            self.groups,
+            tol,
+            steps,
+            block,
+            direct_steps,
+            self.threads,
+            self._scratch,
+            self.gram.between,
+        )
+        return violation, done
+
+    def indicator(self) -> Floats:
+        """F = target - score of every variable."""
+        f: Floats = self.target[:, self.present] - self.score[self.present]
+        return f
+
+    def may_grow(self) -> Bools:
+        grow: Bools = self.beta[:, self.present] < self.upper[:, self.present]
+        return grow
+
+    def may_shrink(self) -> Bools:
+        shrink: Bools = self.beta[:, self.present] > self.lower[:, self.present]
+        return shrink
+
+    def free(self) -> Bools:
+        """Variables strictly inside their box."""
+        return self.may_grow() & self.may_shrink()
+
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Per group: largest F where beta may grow, smallest F where it may shrink."""
+        f, grow, shrink = self.indicator(), self.may_grow(), self.may_shrink()
+        group = self.group[:, self.present]
+        highest, lowest = np.full(self.groups, -np.inf), np.full(self.groups, np.inf)
+        for g in range(self.groups):
+            highest[g] = np.max(f, where=grow & (group == g), initial=-np.inf)
+            lowest[g] = np.min(f, where=shrink & (group == g), initial=np.inf)
+        return highest, lowest
+
+    def slack(self, bias: Floats) -> Floats:
+        """Of each row, how far its variables are from violating; negative for violators.
+
+        Where no variable of a group is free, its bias may lie anywhere in an interval: then the
+        distance is that from the nearer end, which is zero for the rows that set it.
+        """
+        highest, lowest = self.extremes()
+        open_ = np.isfinite(highest) & np.isfinite(lowest) & (highest < lowest)
+        least, most = np.where(open_, highest, bias), np.where(open_, lowest, bias)
+        f, group = self.indicator(), self.group[:, self.present]
+        worst = np.maximum(
+            np.where(self.may_grow(), f - least[group], -np.inf),
+            np.where(self.may_shrink(), most[group] - f, -np.inf),
+        )
+        slack: Floats = -worst.max(axis=0)
+        return slack
+
+    def coef(self) -> Floats:
+        """Summed coefficient of each row."""
+        total: Floats = self.beta[:, self.present].sum(axis=0)
+        return total

@@ -1,0 +1,116 @@
+"""The callbacks of scikit-learn 1.9 and later (`sklearn.callback`), where there are any.
+
+A fit is a tree of tasks. Each round of training is a leaf of it; several problems are a level of
+their own between the fit and the rounds. Older releases of scikit-learn know no callbacks: there
+the mixin is empty, the decorator returns what it is given and the reporter does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from widestreet._src.engines.solution import TraceRecord
+
+try:
+    from sklearn.callback import CallbackSupportMixin as _Mixin
+    from sklearn.callback import with_callbacks as _managed
+except ImportError:  # scikit-learn < 1.9
+    _Mixin, _managed = object, None
+
+__all__ = ["FRAMES", "CallbackSupport", "RoundReporter", "with_callbacks"]
+
+FRAMES = 0 if _managed is None else 1  # that the decorator adds; a warning's stacklevel needs them
+
+_Fit = TypeVar("_Fit", bound=Callable[..., Any])
+
+
+class CallbackSupport(_Mixin):
+    """Mixin that gives an estimator `set_callbacks`, where scikit-learn has it."""
+
+
+def with_callbacks(fit: _Fit) -> _Fit:
+    """Decorate a method that makes a `RoundReporter`: callbacks are torn down however it ends."""
+    managed: _Fit = fit if _managed is None else _managed(fit)
+    return managed
+
+
+class RoundReporter:
+    """Tells the callbacks of an estimator, if it has any, how its fit is getting on.
+
+    A task begins before the work and ends after it, so that callbacks may time it. What is done
+    after the last round, such as its check, is therefore a task, too: it ends without data.
+
+    Parameters
+    ----------
+    estimator : object
+        The one being fitted.
+    X, y, sample_weight : object
+        What it is fitted to, for the callbacks that ask for it.
+    problems : int, default=1
+        How many are solved, one after the other. The rounds of a single one belong to the fit.
+    """
+
+    def __init__(
+        self, estimator: Any, X: Any, y: Any, sample_weight: Any = None, *, problems: int = 1
+    ) -> None:
+        self._fit: Any = None  # context of the whole task; None if there are no callbacks
+        self._problem: Any = None
+        self._round: Any = None
+        self._stop = self._stop_all = False
+        begin = getattr(estimator, "_init_callback_context", None)
+        if begin is None or not getattr(estimator, "_skl_callbacks", None):
+            return
+        metadata = {} if sample_weight is None else {"sample_weight": sample_weight}
+        self._whole = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        self._single = problems == 1
+        self._part = self._whole if self._single else {"estimator": estimator, "metadata": {}}
+        self._fit = begin(max_subtasks=None if self._single else problems)
+        self._fit.call_on_fit_task_begin(**self._whole)
+
+    @property
+    def active(self) -> bool:
+        """Whether there are callbacks to be told."""
+        return self._fit is not None
+
+    @contextmanager
+    def problem(self, name: str = "problem") -> Iterator[None]:
+        """Within the block, one problem is solved; `name` is that of its task, if it has one."""
+        if self._fit is None:
+            yield
+            return
+        self._stop, self._problem = False, self._fit
+        if not self._single:
+            self._problem = self._begin(self._fit, name, max_subtasks=None)
+        self._round = self._begin(self._problem, "round")
+        yield
+        if self._round is not None:
+            self._round.call_on_fit_task_end(estimator=self._part["estimator"])
+        if not self._single:
+            self._stop_all |= self._problem.call_on_fit_task_end(**self._part)
+
+    def __call__(self, record: TraceRecord) -> bool:
+        """Report a round of the present problem; callbacks find the record in their metadata.
+
+        Returns
+        -------
+        bool
+            Whether a callback wants this problem to end here. When one wanted an earlier problem
+            to be the last, the others get one round each: without them there would be no model.
+        """
+        if self._fit is None or self._stop:
+            return self._stop
+        metadata = {**self._part["metadata"], "record": record}
+        stop = self._round.call_on_fit_task_end(**{**self._part, "metadata": metadata})
+        self._stop = stop or self._stop_all
+        self._round = None if self._stop else self._begin(self._problem, "round")
+        return self._stop
+
+    def finish(self) -> None:
+        """Report the end of the fit. The estimator must be ready to predict."""
+        if self._fit is not None:
+            self._fit.call_on_fit_task_end(**self._whole, reconstruction_attributes={})
+
+    def _begin(self, parent: Any, name: str, **options: Any) -> Any:
+        return parent.subcontext(task_name=name, **options).call_on_fit_task_begin(**self._part)

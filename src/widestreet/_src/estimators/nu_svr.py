@@ -1,0 +1,165 @@
+"""Nu-support vector regression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from widestreet._src.arrays import Floats
+from widestreet._src.estimators import validation
+from widestreet._src.estimators.regressor import Regressor
+from widestreet._src.problems.dual import Dual, nu_svr
+
+
+class NuSVR(Regressor):
+    """Nu-support vector regression, exact and certified.
+
+    As :class:`widestreet.SVR`, but the tube finds its own width: at most a part `nu` of the rows
+    (by weight) lie outside it, and at least such a part are support vectors. The names are those
+    of :class:`sklearn.svm.NuSVR`.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Above 0 and at most 1.
+    C : float, default=1.0
+        Price of a residual beyond the tube.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"} or callable, \
+default="rbf"
+        A callable takes two blocks of rows and returns the matrix of their kernel values.
+    degree : int, default=3
+        Of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        "scale" is 1 / (columns * variance of X), with the variance weighted by `sample_weight`;
+        "auto" is 1 / columns.
+    coef0 : float, default=0.0
+        Constant in the polynomial and the sigmoid kernel.
+    shrinking : bool, default=True
+        Whether rows may be skipped that provably cannot have become violators.
+    tol : float, default=1e-3
+        Violation of the optimality conditions to reach over all rows, in units of y.
+    gap_tol : float or None, default=0.01
+        Duality gap to reach, relative to the objective: no model can be better by more than this
+        part. None ends a fit by `tol` alone.
+    cache_size : float, default=None
+        Megabytes; used as `max_memory` where that is not given.
+    verbose : int or bool, default=False
+        1 shows a progress bar, 2 also a line per round.
+    max_iter : int, default=-1
+        Limit on pair steps; -1 is no limit.
+    random_state : int, RandomState or None, default=None
+        Which rows are looked at first. The result is deterministic for a given value and number
+        of threads.
+    strategy : str or Strategy, default="auto"
+        How rows are picked: "auto", "smo", "isvm", "randsvm", "rsvm", "prsvm", or an object from
+        `widestreet.strategies`.
+    max_time : float, default=None
+        Seconds after which training stops with the best model so far.
+    max_memory : int, float or str, default=None
+        Bytes, or a string such as "2GB", for everything beside the data; a quarter of the
+        machine's memory by default.
+    n_jobs : int, default=None
+        Threads; None uses every processor available to the process.
+    device : {"cpu"}, default="cpu"
+        Where kernel values are computed.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        After Ctrl-C the model is complete and usable in both cases; "keep" also swallows the
+        KeyboardInterrupt.
+    warm_start : bool, default=False
+        Whether a refit on as many rows begins at the last solution, scaled to the new C. The
+        result is the same, sooner: for grids over parameters.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+    support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
+    n_support_ : ndarray of shape (1,)
+    dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
+    intercept_ : ndarray of shape (1,)
+    coef_ : ndarray or sparse matrix of shape (1, n_features)
+        For the linear kernel only.
+    epsilon_ : float
+        Half the width of the tube that was found.
+    certificate_ : Certificate
+        What was proved: objectives, gap, violation, status.
+    certificates_ : list of Certificate
+        That one.
+    trace_ : Trace
+        One record per round; `to_frame()` makes a data frame of it.
+    n_iter_ : int
+        Pair steps.
+    n_kernel_values_ : int
+        Kernel values computed, the certificate's included.
+    fit_status_ : int
+        0 if the certificate says "optimal", or "approximate" as asked for; 1 otherwise.
+    shape_fit_ : tuple of int
+        Shape of the training data.
+
+    Examples
+    --------
+    >>> from widestreet import NuSVR
+    >>> from widestreet.datasets import friedman
+    >>> X, y = friedman(1000, random_state=0)
+    >>> model = NuSVR(C=10, gamma=0.5, nu=0.3).fit(X, y)
+    >>> model.certificate_.status
+    'optimal'
+    >>> bool(model.score(X, y) > 0.9)
+    True
+    """
+
+    epsilon_: float
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        gap_tol: float | None = 0.01,
+        cache_size: float | None = None,
+        verbose: int | bool = False,
+        max_iter: int = -1,
+        random_state: Any = None,
+        strategy: Any = "auto",
+        max_time: float | None = None,
+        max_memory: int | float | str | None = None,
+        n_jobs: int | None = None,
+        device: str = "cpu",
+        on_interrupt: str = "raise",
+        warm_start: bool = False,
+    ) -> None:
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.gap_tol = gap_tol
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.strategy = strategy
+        self.max_time = max_time
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.device = device
+        self.on_interrupt = on_interrupt
+        self.warm_start = warm_start
+
+    def _dual(self, C: float) -> Callable[[Floats, Floats], Dual]:
+        nu = validation.require_real("nu", self.nu, above=0.0, most=1.0)
+        return lambda y, box: nu_svr(y, C, nu, box / C)
+
+    def _read(self, bias: Floats) -> dict[str, Any]:
+        plus, minus = map(float, bias)
+        return {"intercept_": np.array([(plus + minus) / 2]), "epsilon_": (plus - minus) / 2}

@@ -1,0 +1,240 @@
+"""One-class support vector machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.estimators import validation
+from widestreet._src.estimators.base import KernelMachine
+from widestreet._src.estimators.callbacks import RoundReporter, with_callbacks
+from widestreet._src.problems.dual import one_class
+
+_ON_THE_EDGE = 1e-12  # of the offset: decision values that are rounding
+
+
+class OneClassSVM(OutlierMixin, KernelMachine):
+    """The region where most rows lie, exact and certified.
+
+    Rows outside it are outliers: at most a part `nu` of the training rows (by weight), while at
+    least such a part are support vectors. The names are those of
+    :class:`sklearn.svm.OneClassSVM`.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"} or callable, \
+default="rbf"
+        A callable takes two blocks of rows and returns the matrix of their kernel values.
+    degree : int, default=3
+        Of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        "scale" is 1 / (columns * variance of X), with the variance weighted by `sample_weight`;
+        "auto" is 1 / columns.
+    coef0 : float, default=0.0
+        Constant in the polynomial and the sigmoid kernel.
+    tol : float, default=1e-3
+        Violation of the optimality conditions to reach over all rows.
+    gap_tol : float or None, default=0.01
+        Duality gap to reach, relative to the objective: no model can be better by more than this
+        part. None ends a fit by `tol` alone.
+    nu : float, default=0.5
+        Above 0 and at most 1.
+    shrinking : bool, default=True
+        Whether rows may be skipped that provably cannot have become violators.
+    cache_size : float, default=None
+        Megabytes; used as `max_memory` where that is not given.
+    verbose : int or bool, default=False
+        1 shows a progress bar, 2 also a line per round.
+    max_iter : int, default=-1
+        Limit on pair steps; -1 is no limit.
+    random_state : int, RandomState or None, default=None
+        Which rows are looked at first. The result is deterministic for a given value and number
+        of threads.
+    strategy : str or Strategy, default="auto"
+        How rows are picked: "auto", "smo", "isvm", "randsvm", "rsvm", "prsvm", or an object from
+        `widestreet.strategies`.
+    max_time : float, default=None
+        Seconds after which training stops with the best model so far.
+    max_memory : int, float or str, default=None
+        Bytes, or a string such as "2GB", for everything beside the data; a quarter of the
+        machine's memory by default.
+    n_jobs : int, default=None
+        Threads; None uses every processor available to the process.
+    device : {"cpu"}, default="cpu"
+        Where kernel values are computed.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        After Ctrl-C the model is complete and usable in both cases; "keep" also swallows the
+        KeyboardInterrupt.
+    warm_start : bool, default=False
+        Whether a refit on as many rows begins at the last solution, scaled to the new nu. The
+        result is the same, sooner: for grids over parameters.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_SV,)
+    support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
+    n_support_ : ndarray of shape (1,)
+    dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
+    intercept_ : ndarray of shape (1,)
+    coef_ : ndarray or sparse matrix of shape (1, n_features)
+        For the linear kernel only.
+    offset_ : ndarray of shape (1,)
+        What `score_samples` is on the edge of the region: decision_function = score_samples -
+        offset_.
+    certificate_ : Certificate
+        What was proved: objectives, gap, violation, status.
+    certificates_ : list of Certificate
+        That one.
+    trace_ : Trace
+        One record per round; `to_frame()` makes a data frame of it.
+    n_iter_ : int
+        Pair steps.
+    n_kernel_values_ : int
+        Kernel values computed, the certificate's included.
+    fit_status_ : int
+        0 if the certificate says "optimal", or "approximate" as asked for; 1 otherwise.
+    shape_fit_ : tuple of int
+        Shape of the training data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widestreet import OneClassSVM
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = OneClassSVM(nu=0.1).fit(X)
+    >>> model.predict([[0.0, 0.0], [9.0, 9.0]])
+    array([ 1, -1])
+    """
+
+    offset_: Floats
+
+    _coefficients_sum_to_zero = False
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        gap_tol: float | None = 0.01,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float | None = None,
+        verbose: int | bool = False,
+        max_iter: int = -1,
+        random_state: Any = None,
+        strategy: Any = "auto",
+        max_time: float | None = None,
+        max_memory: int | float | str | None = None,
+        n_jobs: int | None = None,
+        device: str = "cpu",
+        on_interrupt: str = "raise",
+        warm_start: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.gap_tol = gap_tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.strategy = strategy
+        self.max_time = max_time
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.device = device
+        self.on_interrupt = on_interrupt
+        self.warm_start = warm_start
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
+        """Find the region of rows X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or the square kernel matrix, for kernel="precomputed".
+        y : object, default=None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of two is the same as a repeated row, a weight of zero the same as a missing
+            one.
+
+        Returns
+        -------
+        OneClassSVM
+            The fitted estimator itself.
+        """
+        given = X, y, sample_weight
+        settings = self._settings()
+        nu = validation.require_real("nu", self.nu, above=0.0, most=1.0)
+        X, seen = self._validated(X)
+        weight = validation.check_weight(sample_weight, X.shape[0])
+        prepared = self._prepare(X, seen, np.zeros(X.shape[0]), weight, weight, settings.threads)
+        dual = one_class(len(prepared.merged.kept), nu, prepared.merged.box)
+        report = RoundReporter(self, *given)
+        self._fit_single(
+            prepared,
+            dual,
+            settings,
+            1.0,  # boxes do not depend on nu
+            report,
+            lambda bias: {"intercept_": bias.copy(), "offset_": -bias},
+        )
+        self._finish(report)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """How far each row is inside the region; negative outside.
+
+        Values that differ from zero by rounding only are zero: support vectors on the edge are
+        inside.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        decision: Floats = self._scores(self._query(X))[0][0] + self.intercept_
+        decision[np.abs(decision) <= _ON_THE_EDGE * abs(float(self.offset_[0]))] = 0.0
+        return decision
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return the decision values before `offset_` is subtracted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        score: Floats = self.decision_function(X) + self.offset_
+        return score
+
+    def predict(self, X: Any) -> Ints:
+        """Return 1 for rows inside the region and -1 for outliers.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)

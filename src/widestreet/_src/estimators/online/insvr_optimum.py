@@ -1,0 +1,168 @@
+"""The optimum of nu-SVR by the algorithm that was published for it, INSVR.
+
+The first rows are solved by the batch engine and the path engine, which hand their optimum over;
+from there on every row that comes is added as the paper adds it. INSVR knows neither weights nor
+rows that go: a row of weight two is two samples, one of weight zero is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.engines.homotopy.parametric_optimum import closed
+from widestreet._src.engines.insvr.stages import Counts, Insvr, Scaling
+from widestreet._src.estimators.online.optimum import Optimum
+from widestreet._src.estimators.online.path_optimum import Exact
+from widestreet._src.estimators.online.row_store import Store
+from widestreet._src.problems.dual import Dual, nu_svr
+from widestreet._src.training.training import Settings
+
+_AT_BOUND = 1e-12  # of C: the path engine puts on a bound what belongs there
+
+
+@dataclass(frozen=True)
+class NuSvr:
+    """Makes duals of nu-SVR."""
+
+    C: float
+    nu: float
+    scaling: Scaling
+
+    def __call__(self, y: Floats, weight: Floats) -> Dual:
+        """The dual of rows with these targets and weights."""
+        C = self.C / float(weight.sum()) if self.scaling == "schoelkopf" else self.C
+        return nu_svr(y, C, self.nu, weight)
+
+
+class Faithful(Optimum):
+    """The optimum of nu-SVR over rows whose weights are whole numbers, by INSVR.
+
+    Parameters
+    ----------
+    store, members, settings
+        As for `Optimum`.
+    make : NuSvr
+    beta : ndarray, optional
+        The optimum, if it is known.
+
+    Attributes
+    ----------
+    counts, last : Counts
+        What INSVR met since it began, and what in the last change.
+    """
+
+    make: NuSvr
+
+    def __init__(
+        self,
+        store: Store,
+        members: Ints,
+        make: NuSvr,
+        settings: Settings,
+        beta: Floats | None = None,
+    ) -> None:
+        super().__init__(store, members, make, settings)
+        self.counts, self.last = Counts(), Counts()
+        self._check_room(members)
+        self._load(Exact(store, members, make, settings, beta))
+
+    def _load(self, start: Exact) -> None:
+        """Begin from an optimum that the path engine has found. Sets: insvr, rows."""
+        make, upper = self.make, start.dual.upper[0]
+        self._insvr = Insvr(make.C, make.nu, make.scaling)
+        self._rows = np.repeat(np.arange(len(self.members)), self._repeats(self.members))
+        at = self.members[self._rows]
+        alpha = make.C * np.abs(start.beta[:, self._rows]) / upper[self._rows]
+        try:
+            self._insvr.load(self.store.block(at, at), self.store.target[at], alpha, _AT_BOUND)
+        except (ValueError, np.linalg.LinAlgError) as error:
+            raise RuntimeError(f'{error}; method="path" deals with such data') from error
+
+    def _check_room(self, members: Ints) -> None:
+        """Refuse more samples than there is memory for their kernel values."""
+        samples, most = float(self.store.weight[members].sum()), self.settings.max_memory
+        if samples > sqrt(most / 8):
+            raise ValueError(
+                f"sample_weight: the kernel values of {samples:,.0f} samples need more memory than "
+                f'max_memory={most:,}; method="path" knows rows of any weight'
+            )
+
+    def _repeats(self, members: Ints) -> Ints:
+        """How many samples each row is."""
+        return self.store.weight[members].astype(np.int64)
+
+    # -- what there is -----------------------------------------------------------------------------
+
+    @property
+    def beta(self) -> Floats:
+        """Variables, by layer and row: what is at a bound is exactly there."""
+        dual, count = self.dual, np.bincount(self._rows, minlength=len(self.members))
+        upper, lower = (
+            np.bincount(self._rows, part, len(count)) / np.maximum(count, 1)
+            for part in self._insvr.alpha / self._insvr.C
+        )
+        return np.stack([upper * dual.upper[0], lower * dual.lower[1]])
+
+    @property
+    def bias(self) -> Floats:
+        """Of each side of the tube."""
+        bias, tube = self._insvr.bias, self._insvr.tube
+        return np.array([bias + tube, bias - tube])
+
+    @property
+    def score(self) -> Floats:
+        """Of each row."""
+        coef = self.coef
+        support = np.flatnonzero(coef)
+        return self.store.scan(self.members, self.members[support], coef[support])
+
+    @property
+    def steps(self) -> int:
+        """Of all three stages."""
+        return self.counts.ia + self.counts.raia + self.counts.sra
+
+    # -- changes -----------------------------------------------------------------------------------
+
+    def add(self, rows: Ints) -> None:
+        """Take in rows of the store one by one. Sets: insvr, members, rows, counts."""
+        self._check_room(np.append(self.members, rows))
+        self.update()
+        for row in rows.tolist():
+            self.members = np.append(self.members, row)
+            for _ in range(self._repeats(self.members[-1:])[0]):
+                self._add_sample()
+        self.counts += self.last
+
+    def _add_sample(self) -> None:
+        """One more sample of the last row. Sets: insvr, rows, last."""
+        self._rows = np.append(self._rows, len(self.members) - 1)
+        at = self.members[self._rows]
+        column = self.store.block(at[-1:], at)[0]
+        self._insvr.add(column[:-1], float(column[-1]), float(self.store.target[at[-1]]))
+        self.last += self._insvr.last
+
+    def update(self) -> None:
+        """Begin anew if the parameters are other ones. Sets: insvr, last."""
+        self.last = Counts()
+        now = self._insvr
+        if self.make != NuSvr(now.C, now.nu, now.scaling):
+            self._load(Exact(self.store, self.members, self.make, self.settings))
+
+    def drop(self, gone: Ints) -> None:
+        """Remove rows that are no samples, by their place in the store. Sets: members, rows."""
+        order = closed(len(self.members), np.flatnonzero(np.isin(self.members, gone)))
+        now = np.zeros(len(self.members), dtype=np.int64)
+        now[order] = np.arange(len(order))
+        self.members, self._rows = self.members[order], now[self._rows]
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
+        """Each row with its score and the biases at the optimum without it, by the path engine."""
+        here = Exact(self.store, self.members, self.make, self.settings, self.beta)
+        return here.each_without()

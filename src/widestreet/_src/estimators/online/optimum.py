@@ -1,0 +1,95 @@
+"""The optimum of one dual over rows that come and go, however it is found."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.certificate import Certificate, examine
+from widestreet._src.estimators.online.row_store import Store
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.problems.dual import Dual
+from widestreet._src.rows import as_rows
+from widestreet._src.training.training import Settings
+
+MakeDual = Callable[[Floats, Floats], Dual]  # from targets and weights
+
+
+class Optimum(ABC):
+    """The optimum of a dual over some rows of a store.
+
+    Parameters
+    ----------
+    store : Store
+    members : ndarray
+        Where the rows stand in the store.
+    make : callable
+        Makes the dual from targets and weights of rows.
+    settings : Settings
+        For the batch engine, which finds the first optimum.
+    """
+
+    def __init__(self, store: Store, members: Ints, make: MakeDual, settings: Settings) -> None:
+        self.store, self.members, self.make, self.settings = store, members, make, settings
+
+    @property
+    def dual(self) -> Dual:
+        """The dual of the rows as they are."""
+        return self.make(self.store.target[self.members], self.store.weight[self.members])
+
+    # -- what the subclasses say -------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def beta(self) -> Floats:
+        """Variables, by layer and row."""
+
+    @property
+    @abstractmethod
+    def bias(self) -> Floats:
+        """Of each group."""
+
+    @property
+    @abstractmethod
+    def score(self) -> Floats:
+        """Of each row."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """How many it took so far."""
+
+    @abstractmethod
+    def add(self, rows: Ints) -> None:
+        """Take in rows of the store, and whatever weights and parameters have become."""
+
+    @abstractmethod
+    def update(self) -> None:
+        """Go where weights and parameters have gone."""
+
+    @abstractmethod
+    def drop(self, gone: Ints) -> None:
+        """Remove rows of no weight, by their place in the store."""
+
+    @abstractmethod
+    def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
+        """Each row with its score and the biases at the optimum without it.
+
+        None if nothing is left then. Rows whose absence changes nothing are passed over.
+        """
+
+    # -- what follows ------------------------------------------------------------------------------
+
+    @property
+    def coef(self) -> Floats:
+        """Summed coefficient of each row."""
+        total: Floats = self.beta.sum(axis=0)
+        return total
+
+    def certificate(self, tol: float) -> Certificate:
+        """What an independent look at all rows proves."""
+        rows = as_rows(self.store.X, centre=self.store.centre)
+        gram = Gram(self.store.kernel, rows, threads=self.store.threads)
+        found = examine(gram, self.dual, self.beta, self.members, tol=tol)
+        return found.certificate("optimal", tol, gap_tol=None)

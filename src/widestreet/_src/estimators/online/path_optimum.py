@@ -1,0 +1,171 @@
+"""The optimum by the path engine, which goes wherever rows, weights and parameters go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.engines.homotopy.parametric_optimum import Ends, Path
+from widestreet._src.estimators.online.optimum import MakeDual, Optimum
+from widestreet._src.estimators.online.row_store import Store
+from widestreet._src.problems.dual import Dual
+from widestreet._src.training.training import Problem, Settings, train
+
+_BATCH_TOL = 1e-5  # violation that the batch engine leaves to the path
+_AGAIN = 64  # columns to keep, beside as many as there are free rows, as they come again
+_MANY = 0.25  # of the rows there are: more newcomers than this are for the batch engine
+
+
+class Exact(Optimum):
+    """The optimum of a dual over some rows of a store, by the path engine.
+
+    Parameters
+    ----------
+    store, members, make, settings
+        As for `Optimum`.
+    beta : ndarray, optional
+        The optimum, if it is known.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        members: Ints,
+        make: MakeDual,
+        settings: Settings,
+        beta: Floats | None = None,
+    ) -> None:
+        super().__init__(store, members, make, replace(settings, tol=_BATCH_TOL))
+        if beta is None:
+            self.path = self._solved(None)
+        else:
+            self.path = Path(self, store.gram.diag(members), self.dual, beta)
+
+    # -- what there is -----------------------------------------------------------------------------
+
+    @property
+    def beta(self) -> Floats:
+        """Variables, by layer and row."""
+        return self.path.layered(self.path.beta)
+
+    @property
+    def bias(self) -> Floats:
+        """Of each group."""
+        return self.path.bias
+
+    @property
+    def score(self) -> Floats:
+        """Of each row."""
+        return self.path.score
+
+    @property
+    def steps(self) -> int:
+        """How many straight lines were followed."""
+        return self.path.counts.steps
+
+    def block(self, I: Ints, J: Ints | None) -> Floats:
+        """Kernel values of rows with others, None for all."""
+        return self.store.block(self.members[I], self.members if J is None else self.members[J])
+
+    def scan(self, J: Ints, coef: Floats) -> Floats:
+        """Sums of kernel values of all rows with some, times the coefficients of these."""
+        return self.store.scan(self.members, self.members[J], coef)
+
+    def _solved(self, beta: Floats | None) -> Path:
+        """The optimum by the batch engine, from a point near it, and the path from there."""
+        dual = self.dual
+        gram = self.store.gram
+        problem = Problem(dual, self.members)
+        if beta is not None:
+            problem = problem.starting_at(beta)
+        trained = train(self.store.kernel, gram.left, problem, self.settings, lambda record: None)
+        self.store.kernel_values += trained.solution.kernel_values
+        return Path(self, gram.diag(self.members), dual, trained.solution.beta)
+
+    # -- changes -----------------------------------------------------------------------------------
+
+    def add(self, rows: Ints) -> None:
+        """Take in rows of the store, and whatever weights and parameters have become.
+
+        Sets: path, members.
+        """
+        before = len(self.members)
+        self.members = np.concatenate([self.members, rows])
+        dual = self.dual
+        if len(rows) > max(1.0, _MANY * before):
+            beta = np.zeros_like(dual.target)
+            beta[:, :before] = self.beta
+            self.path = self._solved(beta)
+            return
+        new = slice(before, None)
+        self.path.extend(dual.target[:, new], dual.group[:, new], self.store.gram.diag(rows))
+        self._follow(dual)
+
+    def update(self) -> None:
+        """Go where weights and parameters have gone. Sets: path."""
+        self._follow(self.dual)
+
+    def _follow(self, dual: Dual) -> None:
+        ends = ends_of(dual)
+        self.path.tighten(ends)
+        self.path.follow(ends)
+
+    def drop(self, gone: Ints) -> None:
+        """Remove rows of no weight, by their place in the store. Sets: path, members."""
+        mine = np.flatnonzero(np.isin(self.members, gone))
+        if len(mine):
+            self.members = self.members[self.path.drop(mine)]
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
+        """Each row with its score and the biases at the optimum without it."""
+        target, weight = self.store.target[self.members], self.store.weight[self.members]
+        fixed = not self.path.total.any() and all(self.path.free.present(self.path.groups))
+        idle = (self.coef == 0) & fixed  # if not, a row at the edge may hold the bias
+        last, kernel = self._last(target, weight), Remembered(self, _AGAIN + len(self.path.free))
+        for at in np.flatnonzero(~idle & (weight > 0)):
+            if last[at]:
+                yield int(self.members[at]), None
+                continue
+            left = weight.copy()
+            left[at] = 0.0
+            path, ends = self.path.clone(), ends_of(self.make(target, left))
+            path.kernel = kernel
+            path.tighten(ends)
+            path.follow(ends)
+            yield int(self.members[at]), (float(path.score[at]), path.bias)
+
+    def _last(self, target: Floats, weight: Floats) -> Bools:
+        """Rows without which there is no problem: nobody else has a weight, or of that class."""
+        last: Bools = np.zeros(len(target), dtype=bool)
+        kinds = np.unique(target) if self.path.layers == 1 else target[:1]
+        classes = [target == kind for kind in kinds] if len(kinds) == 2 else [True]
+        for kind in classes:
+            there = np.flatnonzero(kind & (weight > 0))
+            last[there if len(there) else slice(None)] |= len(there) <= 1
+        return last
+
+
+class Remembered:
+    """Kernel values of a problem; the columns asked for lately are kept."""
+
+    def __init__(self, exact: Exact, columns: int) -> None:
+        self.scan, self._block = exact.scan, exact.block
+        self._column = lru_cache(columns)(lambda row: exact.block(np.array([row]), None))
+
+    def block(self, I: Ints, J: Ints | None) -> Floats:
+        """Kernel values of rows with others, None for all."""
+        return self._column(int(I[0])) if J is None and len(I) == 1 else self._block(I, J)
+
+
+def ends_of(dual: Dual) -> Ends:
+    """Where a path must lead to solve a dual."""
+    target, lower, upper = (
+        np.ascontiguousarray(a.T).ravel() for a in (dual.target, dual.lower, dual.upper)
+    )
+    return Ends(target, lower, upper, dual.total)

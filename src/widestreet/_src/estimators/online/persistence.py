@@ -1,0 +1,290 @@
+"""Online machines in files: all of one in an archive, and what happened since in a journal.
+
+An archive holds the parameters, the rows and the coefficients. A journal holds one record for every
+call that changed the rows; its first record is a snapshot of where it began, so that a journal can
+be read without an archive, and an archive without a journal.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+
+from widestreet._src.estimators import validation
+from widestreet._src.estimators.online.row_store import Store
+from widestreet._src.persistence import archive
+from widestreet._src.persistence.journal import Journal, records
+from widestreet._src.threads import limited_blas, resolve_threads
+
+if TYPE_CHECKING:
+    from widestreet._src.estimators.online.machine import OnlineMachine
+
+_SCHEMA = 1
+_ZIP = b"PK"  # what archives begin with
+
+
+class Log:
+    """The journal that a machine writes to.
+
+    Parameters
+    ----------
+    path : Path
+    journal : Journal
+    """
+
+    def __init__(self, path: Path, journal: Journal) -> None:
+        self.path, self.journal = path, journal
+
+    @classmethod
+    def begin(cls, path: Path, machine: OnlineMachine) -> Log:
+        """A new journal that begins with a machine as it is."""
+        header, arrays = snapshot(machine)  # which refuses what cannot be written
+        try:
+            journal = Journal.create(path, str(uuid4()))
+        except FileExistsError:
+            journal = Journal(path)
+            if journal.sequence > 0:
+                journal.close()
+                raise FileExistsError(
+                    f"journal={str(path)!r} exists and belongs to another history: go on with it "
+                    "by widestreet.online.load(...), or give another name"
+                ) from None
+        try:
+            journal.append("begin", header, arrays)
+        except BaseException:
+            journal.close()  # another call may try again while this error is still known
+            raise
+        return cls(path, journal)
+
+    def __del__(self) -> None:
+        self.journal.close()
+
+    def write(
+        self, kind: str, machine: OnlineMachine, arrays: dict[str, Any], arrived: int
+    ) -> None:
+        """Append a record; it is durable when this returns.
+
+        `arrived` is how many rows had ever come before, by which a reader knows where it is.
+        """
+        header = {"parameters": parameters_of(machine), "arrived": arrived}
+        self.journal.append(kind, header, arrays)
+
+
+def parameters_of(machine: OnlineMachine) -> dict[str, Any]:
+    """Parameters as JSON knows them."""
+    found = dict(machine.get_params(deep=False))
+    for name, value in found.items():
+        if name == "class_weight" and value is not None:
+            found[name] = [[_plain(label), float(weight)] for label, weight in value.items()]
+            continue
+        value = _plain(value)
+        if value is not None and not isinstance(value, bool | int | float | str):
+            raise TypeError(
+                f"{name}={value!r} cannot be written to a file: only names and numbers can"
+            )
+        found[name] = value
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _set_parameters(machine: OnlineMachine, parameters: dict[str, Any]) -> None:
+    given = parameters.get("class_weight")
+    if given is not None:
+        parameters = parameters | {"class_weight": dict(given)}
+    machine.set_params(**parameters)
+
+
+def snapshot(machine: OnlineMachine) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Everything about a machine, as a header and arrays."""
+    header: dict[str, Any] = {
+        "schema": _SCHEMA,
+        "machine": type(machine).__name__,
+        "parameters": parameters_of(machine),
+    }
+    arrays: dict[str, Any] = {}
+    if hasattr(machine, "classes_"):
+        arrays["classes"] = machine.classes_
+    if not hasattr(machine, "_store"):
+        return header, arrays
+    store = machine._store
+    header["arrived"] = store.arrived
+    header["kernel"] = {"name": type(store.kernel).__name__.lower(), **asdict(store.kernel)}
+    arrays |= {"X": store.X, "target": store.target, "weight": store.weight, "ids": store.ids}
+    if store.centre is not None:
+        arrays["centre"] = store.centre
+    names = getattr(machine, "feature_names_in_", None)
+    if names is not None:
+        arrays["feature_names"] = np.asarray(names, dtype=str)
+    header["problems"] = [None if key is None else list(key) for key in machine._problems]
+    for p, exact in enumerate(machine._problems.values()):
+        arrays[f"members_{p}"] = exact.members
+        arrays[f"beta_{p}"] = exact.beta
+    return header, arrays
+
+
+def restore(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
+    """The machine of a snapshot."""
+    from widestreet._src.estimators.online import machines
+
+    if header.get("schema") != _SCHEMA:
+        raise ValueError(
+            f"schema {header.get('schema')!r} is not known to this version, which reads {_SCHEMA}"
+        )
+    name = str(header.get("machine"))
+    if name not in machines.NAMES:
+        raise ValueError(f"the file holds a {name!r}, which is no online machine")
+    machine: OnlineMachine = machines.NAMES[name]()
+    _set_parameters(machine, header["parameters"])
+    if "classes" in arrays:
+        machine.classes_ = arrays["classes"]
+    if "X" not in arrays:
+        return machine
+    X = arrays["X"]
+    said = {"gamma": 0.0, "coef0": 0.0, "degree": 3} | header["kernel"]
+    name = said.pop("name")
+    kernel = validation.resolve_kernel(
+        name, **{key: said[key] for key in ("gamma", "coef0", "degree")}
+    )
+    store = Store(kernel, X, arrays.get("centre"), resolve_threads(machine.n_jobs))
+    store.add(X, arrays["target"], arrays["weight"])
+    store.ids[:], store.arrived = arrays["ids"], int(header["arrived"])
+    machine._store, machine._problems, machine._proof = store, {}, None
+    machine.n_features_in_ = X.shape[1]
+    if "feature_names" in arrays:
+        machine.feature_names_in_ = arrays["feature_names"].astype(object)
+    settings = machine._settings()
+    with limited_blas(1):
+        for p, key in enumerate(header["problems"]):
+            key = None if key is None else tuple(key)
+            machine._problems[key] = machine._solved(
+                key, arrays[f"members_{p}"], settings, arrays[f"beta_{p}"]
+            )
+    machine._publish()
+    return machine
+
+
+def save(machine: OnlineMachine, path: str | PathLike[str]) -> None:
+    """Write a machine to an archive, with a note how far its journal had come."""
+    header, arrays = snapshot(machine)
+    log = machine._log
+    if log is not None:
+        if Path(path).resolve() == log.path:
+            raise ValueError(f"{str(path)!r} is the journal: give the machine a file of its own")
+        header |= {"base": str(log.journal.base), "start": log.journal.sequence}
+    archive.write(path, header, arrays)
+
+
+def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) -> Any:
+    """Read an online machine from a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        What `save` wrote, or a journal that was never saved since it began.
+    journal : str or path-like, optional
+        The journal that was written since `save`; what it holds is done again. Calls with this
+        `journal` go on with it.
+
+    Returns
+    -------
+    estimator
+        One of the online machines.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from widestreet.datasets import twonorm
+    >>> from widestreet.online import OnlineSVC, load
+    >>> X, y = twonorm(120, random_state=0)
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> model = OnlineSVC(gamma=0.05).fit(X[:100], y[:100])
+    >>> model = model.partial_fit(X[100:110], y[100:110], journal=folder / "rows.journal")
+    >>> model.save(folder / "model.street")
+    >>> model = model.partial_fit(X[110:], y[110:], journal=folder / "rows.journal")
+    >>> del model  # or the power fails
+    >>> load(folder / "model.street", journal=folder / "rows.journal").n_rows_
+    120
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"path={str(path)!r} is not a file")
+    with open(path, "rb") as file:
+        archived = file.read(len(_ZIP)) == _ZIP  # even if its end is missing
+    if not archived:
+        return _replayed(None, path, None, 0)
+    header, arrays = archive.read(path)
+    machine = restore(header, arrays)
+    if journal is None:
+        if "base" in header:
+            warnings.warn(
+                f"{str(path)!r} was saved while a journal was written: what happened since is "
+                "there; pass journal= to have it, too",
+                UserWarning,
+                stacklevel=2,
+            )
+        return machine
+    if not Path(journal).exists():
+        raise FileNotFoundError(f"journal={str(journal)!r} does not exist")
+    if "base" in header:
+        return _replayed(machine, journal, header["base"], int(header["start"]))
+    first = next(iter(records(journal)), None)  # it may have begun where this ends
+    ids = None if first is None or first.kind != "begin" else first.arrays.get("ids")
+    if ids is None or not np.array_equal(np.sort(ids), machine.ids_):
+        raise ValueError(f"journal={str(journal)!r} did not begin with what {str(path)!r} holds")
+    return _replayed(None, journal, None, 0)
+
+
+def _replayed(
+    machine: Any, path: str | PathLike[str], base: str | None, start: int
+) -> OnlineMachine:
+    """A machine after everything that a journal says happened to it."""
+    path = Path(path).resolve()
+    log = Journal(path, base, start if base is not None else None)
+    for record in records(path, log.base, start if base is not None else None):
+        if record.kind == "begin":
+            if machine is None:
+                machine = restore(record.header, record.arrays)
+            continue
+        if machine is None:
+            raise ValueError(
+                f"{str(path)!r} goes on from a saved machine: load that one, with this as journal="
+            )
+        _repeat(machine, record.kind, record.header, record.arrays)
+    if machine is None:
+        log.close()
+        raise ValueError(f"{str(path)!r} holds no machine: no call that wrote to it has returned")
+    machine._log = Log(path, log)
+    found: OnlineMachine = machine
+    return found
+
+
+def _repeat(machine: Any, kind: str, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Do again what a record says."""
+    _set_parameters(machine, header["parameters"])
+    arrived = machine._store.arrived if hasattr(machine, "_store") else 0
+    if arrived != header["arrived"]:
+        raise ValueError(
+            f"the journal goes on after {header['arrived']} rows, the machine has seen {arrived}"
+        )
+    if kind == "add":
+        y = arrays.get("y", "no_validation")
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            machine._partial_fit(arrays["X"], y, arrays["weight"], classes=arrays.get("classes"))
+        if "feature_names" in arrays:
+            machine.feature_names_in_ = arrays["feature_names"].astype(object)
+    elif kind == "forget":
+        machine.forget(arrays["ids"])
+    elif kind == "weight":
+        machine.change_weight(arrays["ids"], arrays["weight"])
+    else:
+        raise ValueError(f"a journal has a record of the unknown kind {kind!r}")

@@ -1,0 +1,102 @@
+"""C-support vector classification whose rows come and go."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from widestreet._src.arrays import Floats
+from widestreet._src.estimators import validation
+from widestreet._src.estimators.online.classifier import OnlineClassifier
+from widestreet._src.estimators.online.optimum import MakeDual
+from widestreet._src.estimators.svc import SVC
+from widestreet._src.problems.dual import Dual, c_svc
+
+
+class OnlineSVC(OnlineClassifier, SVC):
+    """C-support vector classification, exact after every row that comes or goes.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Price of a violation. After `set_params` the next call goes to the optimum of the new one.
+    kernel : {"rbf", "linear", "poly", "laplacian"} or callable, default="rbf"
+        It must be positive semidefinite.
+    degree : int, default=3
+        Of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        "scale" and "auto" are computed from the first rows and kept.
+    coef0 : float, default=0.0
+        Constant in the polynomial kernel; not negative.
+    tol : float, default=1e-8
+        What `verify` calls optimal.
+    class_weight : dict, default=None
+    max_rows : int, default=None
+        Rows to keep: the oldest are forgotten as new ones come.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+    break_ties : bool, default=False
+    random_state : int, RandomState or None, default=None
+        For the batch engine, which finds the first optimum.
+    max_memory : int, float or str, default=None
+        For the batch engine.
+    n_jobs : int, default=None
+        Threads; None uses every processor available to the process.
+
+    Examples
+    --------
+    >>> from widestreet.datasets import checkerboard
+    >>> from widestreet.online import OnlineSVC
+    >>> X, y = checkerboard(300, random_state=0)
+    >>> model = OnlineSVC(C=10, gamma=2.0).fit(X[:200], y[:200])
+    >>> model.partial_fit(X[200:], y[200:]).verify().status
+    'optimal'
+    >>> model.forget(range(50)).n_rows_
+    250
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-8,
+        class_weight: Any = None,
+        max_rows: int | None = None,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        max_memory: int | float | str | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.class_weight = class_weight
+        self.max_rows = max_rows
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        validation.require_real("C", self.C, above=0.0)
+
+    def _make(self, key: Any) -> MakeDual:
+        return partial(_svc_dual, key[0], self._factors(key), float(self.C))
+
+
+def _svc_dual(
+    first: int, factors: tuple[float, float], C: float, code: Floats, weight: Floats
+) -> Dual:
+    box = C * weight * np.where(code == first, *factors)
+    return c_svc(np.where(code == first, -1.0, 1.0), box)

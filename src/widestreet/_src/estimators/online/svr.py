@@ -1,0 +1,87 @@
+"""Epsilon-support vector regression whose rows come and go."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from widestreet._src.arrays import Floats
+from widestreet._src.estimators.online.optimum import MakeDual
+from widestreet._src.estimators.online.regressor import OnlineRegressor
+from widestreet._src.estimators.svr import SVR
+from widestreet._src.problems.dual import Dual, eps_svr
+
+
+class OnlineSVR(OnlineRegressor, SVR):
+    """Epsilon-support vector regression, exact after every row that comes or goes.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "poly", "laplacian"} or callable, default="rbf"
+        It must be positive semidefinite.
+    degree : int, default=3
+        Of the polynomial kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        "scale" and "auto" are computed from the first rows and kept.
+    coef0 : float, default=0.0
+        Constant in the polynomial kernel; not negative.
+    tol : float, default=1e-8
+        What `verify` calls optimal, in parts of the largest target.
+    C : float, default=1.0
+        Price of a residual beyond epsilon.
+    epsilon : float, default=0.1
+        Half the width of the tube within which residuals cost nothing.
+    max_rows : int, default=None
+        Rows to keep: the oldest are forgotten as new ones come.
+    random_state : int, RandomState or None, default=None
+        For the batch engine, which finds the first optimum.
+    max_memory : int, float or str, default=None
+        For the batch engine.
+    n_jobs : int, default=None
+        Threads; None uses every processor available to the process.
+
+    Examples
+    --------
+    >>> from widestreet.datasets import friedman
+    >>> from widestreet.online import OnlineSVR
+    >>> X, y = friedman(300, random_state=0)
+    >>> model = OnlineSVR(C=10, epsilon=1.0, max_rows=200).fit(X[:200], y[:200])
+    >>> model.partial_fit(X[200:], y[200:]).n_rows_
+    200
+    >>> model.verify().status
+    'optimal'
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-8,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        max_rows: int | None = None,
+        random_state: Any = None,
+        max_memory: int | float | str | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.C = C
+        self.epsilon = epsilon
+        self.max_rows = max_rows
+        self.random_state = random_state
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+
+    def _make(self, key: Any) -> MakeDual:
+        return partial(_svr_dual, float(self.C), float(self.epsilon))
+
+
+def _svr_dual(C: float, epsilon: float, y: Floats, weight: Floats) -> Dual:
+    return eps_svr(y, C * weight, epsilon)

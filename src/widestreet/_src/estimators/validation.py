@@ -1,0 +1,406 @@
+"""Parameters and data from users, turned into what the layers below understand.
+
+Every error names the parameter and says what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+
+from widestreet._src.arrays import Floats
+from widestreet._src.engines.budget import parse_memory
+from widestreet._src.engines.sampling.prsvm import PRSVM, RSVM, OnSites
+from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.contract import Strategy
+from widestreet._src.engines.selection.isvm import ISVM
+from widestreet._src.engines.selection.randsvm import RandSVM
+from widestreet._src.engines.selection.smo import SMO
+from widestreet._src.estimators import columns
+from widestreet._src.kernels import kernels
+from widestreet._src.rows import as_rows
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
+STRATEGIES: Mapping[str, type] = {
+    "auto": Auto,
+    "smo": SMO,
+    "isvm": ISVM,
+    "randsvm": RandSVM,
+    "rsvm": RSVM,
+    "prsvm": PRSVM,
+}
+
+_BLOCK_ROWS = 1 << 14
+_LARGEST = 1e18  # its square is well within float32
+_LARGEST_POWER = 60  # decimal exponent of kernel values beyond which scores are rounding errors
+_SMALLEST = 1e-140  # its square is well within float64
+
+
+def require_real(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+) -> float:
+    """A finite number within bounds."""
+    ok = isinstance(value, Real) and not isinstance(value, bool | np.bool_) and _finite(value)
+    if ok and above is not None:
+        ok = value > above
+    if ok and least is not None:
+        ok = value >= least
+    if ok and most is not None:
+        ok = value <= most
+    if not ok:
+        bound = f" greater than {above:g}" if above is not None else ""
+        bound += f" of at least {least:g}" if least is not None else ""
+        bound += f" and at most {most:g}" if most is not None else ""
+        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
+    return float(value)
+
+
+def _finite(value: Any) -> bool:
+    """Whether a number is finite as a float64."""
+    try:
+        return isfinite(value)
+    except OverflowError:
+        return False
+
+
+def require_integer(
+    name: str, value: Any, *, least: int, most: int | None = None, none: str = ""
+) -> int:
+    """A whole number within bounds; `none` is what else there is to choose."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        bound = f" and at most {most}" if most is not None else ""
+        bound += f", or {none}" if none else ""
+        raise ValueError(f"{name} must be an integer of at least {least}{bound}, got {value!r}")
+    return int(value)
+
+
+def require_limit(name: str, value: Any) -> int:
+    """A number of steps of at least one, or -1 for no limit."""
+    if isinstance(value, Integral) and value == -1:
+        return -1
+    return min(require_integer(name, value, least=1, none="-1 (no limit)"), 2**62)
+
+
+def require_flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def require_level(name: str, value: Any) -> int:
+    """True, False, or how much of something, from zero up."""
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    return require_integer(name, value, least=0)
+
+
+def resolve_rng(random_state: Any) -> np.random.Generator:
+    """A generator from scikit-learn's `random_state`: a whole number is its seed."""
+    whole = isinstance(random_state, Integral) and not isinstance(random_state, bool | np.bool_)
+    if whole and 0 <= random_state < 2**32:
+        return np.random.default_rng(int(random_state))
+    try:
+        state = check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "random_state must be None, a whole number from 0 to 2^32 - 1 or a "
+            f"numpy.random.RandomState, got {random_state!r}"
+        ) from None
+    return np.random.default_rng(state.randint(np.iinfo(np.int32).max))
+
+
+def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """One of some strings."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return str(value)
+
+
+def resolve_strategy(strategy: Any) -> Strategy | OnSites:
+    """A strategy from its name or from an object of its kind."""
+    if isinstance(strategy, str):
+        if strategy not in STRATEGIES:
+            names = ", ".join(map(repr, STRATEGIES))
+            raise ValueError(f"strategy must be one of {names} or a Strategy, got {strategy!r}")
+        chosen: Strategy | OnSites = STRATEGIES[strategy]()
+        return chosen
+    missing = not (isinstance(strategy, OnSites) or hasattr(strategy, "search"))
+    if missing or isinstance(strategy, type):
+        raise TypeError(
+            f"strategy must be a name or an object such as ISVM(), not a class, got {strategy!r}"
+        )
+    found: Strategy | OnSites = strategy
+    return found
+
+
+def require_kernel(kernel: Any) -> None:
+    """A name or a function; which names there are is checked when it is resolved."""
+    if not (isinstance(kernel, str) or callable(kernel)):
+        raise ValueError(
+            f"kernel must be one of {', '.join(map(repr, KERNELS))} or a callable, got {kernel!r}"
+        )
+
+
+def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> kernels.Kernel:
+    """A kernel from scikit-learn's parameters, gamma being a number already."""
+    require_kernel(kernel)
+    if callable(kernel):
+        return kernels.Callable(kernel)
+    match require_choice("kernel", kernel, KERNELS):
+        case "linear":
+            return kernels.Linear()
+        case "rbf":
+            return kernels.RBF(gamma)
+        case "laplacian":
+            return kernels.Laplacian(gamma)
+        case "poly":
+            power = require_integer("degree", degree, least=0, most=1000)
+            return kernels.Poly(gamma, require_real("coef0", coef0), power)
+        case "sigmoid":
+            return kernels.Sigmoid(gamma, require_real("coef0", coef0))
+        case _:
+            return kernels.Precomputed()
+
+
+def resolve_gamma(gamma: Any, X: Any, weight: Floats, *, more: tuple[str, ...] = ()) -> float:
+    """The number behind gamma="scale" (1 / (columns * variance)), "auto" or a number.
+
+    The variance is weighted, so that weights stay equal to repeated rows. An error also names
+    `more` that the caller takes.
+    """
+    if isinstance(gamma, str):
+        if gamma not in ("scale", "auto"):
+            names = ", ".join(map(repr, (*more, "scale", "auto")))
+            raise ValueError(f"gamma must be one of {names} or a number, got {gamma!r}")
+        if gamma == "auto":
+            return 1.0 / int(X.shape[1])
+        variance = weighted_variance(X, weight)
+        return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
+    return require_real("gamma", gamma, least=0.0)
+
+
+def weighted_variance(X: Any, weight: Floats) -> float:
+    """Variance of all entries of X, rows counting by weight."""
+    total = float(weight.sum()) * int(X.shape[1])
+    if sparse.issparse(X):
+        X = _summed(X)
+        per_entry = np.repeat(weight, np.diff(X.indptr))
+        mean = float(per_entry @ X.data) / total
+        return float(per_entry @ np.square(X.data, dtype=np.float64)) / total - mean**2
+    blocks = [slice(a, a + _BLOCK_ROWS) for a in range(0, X.shape[0], _BLOCK_ROWS)]
+    mean = sum(float(weight[b] @ X[b].sum(axis=1, dtype=np.float64)) for b in blocks) / total
+    square = 0.0
+    for b in blocks:
+        centred = X[b] - mean
+        square += float(weight[b] @ np.einsum("ij,ij->i", centred, centred, dtype=np.float64))
+    return square / total
+
+
+def mean_square_distance(X: Any, weight: Floats) -> float:
+    """Mean squared distance of the rows to their mean, rows counting by weight."""
+    share = weight / weight.sum()
+    if sparse.issparse(X):
+        X = _summed(X)
+        mean = np.asarray(share @ X, dtype=np.float64).ravel()
+        per_entry = np.repeat(share, np.diff(X.indptr))
+        square = float(per_entry @ np.square(X.data - mean[X.indices]))
+        sometimes = np.bincount(X.indices, minlength=X.shape[1]) < X.shape[0]
+        absent = np.maximum(1.0 - np.bincount(X.indices, per_entry, X.shape[1]), 0.0)
+        square += float((absent * np.square(mean))[sometimes].sum())
+    else:
+        blocks = [slice(a, a + _BLOCK_ROWS) for a in range(0, X.shape[0], _BLOCK_ROWS)]
+        mean = sum((share[b] @ X[b] for b in blocks), start=np.zeros(X.shape[1]))
+        square = 0.0
+        for b in blocks:
+            centred = X[b] - mean
+            square += float(share[b] @ np.einsum("ij,ij->i", centred, centred))
+    rounding = X.shape[0] * float(np.finfo(np.float64).eps)  # of the mean
+    return square if square > rounding**2 * float(mean @ mean) else 0.0
+
+
+def _summed(X: Any) -> Any:
+    """Sparse rows in which no entry is the sum of several; the same ones if they are so already."""
+    if X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X
+
+
+def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> Floats:
+    """Weights as float64, one per row; ones if there are none. Not all zero, unless they may be."""
+    if sample_weight is None:
+        return np.ones(rows)
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(rows, sample_weight)
+    weight = columns.numbers("sample_weight", sample_weight)
+    if weight.shape != (rows,):
+        raise ValueError(
+            f"sample_weight must have shape ({rows},), a number for each row, got {weight.shape}"
+        )
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight contains NaN or infinity; remove those rows")
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if total > _LARGEST:
+        raise ValueError(
+            f"sample_weight adds up to {total:.3g}, too much for the digits of float64; divide the "
+            "weights by their largest"
+        )
+    if not may_vanish and not (weight > 0).any():
+        raise ValueError(
+            "sample_weight: Invalid input - all samples have zero or negative weights, so that "
+            "nothing is left to train on"
+        )
+    if (weight < 0).any():
+        raise ValueError("sample_weight must not be negative: use 0 to leave a row out")
+    if ((weight > 0) & (weight < np.finfo(np.float64).tiny)).any():
+        raise ValueError(
+            "sample_weight has values below 1e-307, which have no digits: use 0 or more"
+        )
+    return weight
+
+
+def check_kernel_matrix(K: Any) -> None:
+    """A precomputed kernel must be square and symmetric."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"X must be a square matrix of kernel values when kernel='precomputed', got "
+            f"shape {K.shape}; compute it between the training rows"
+        )
+    for a in range(0, len(K), 1024):
+        part = K[a : a + 1024]
+        scale = np.abs(part).max(initial=0.0)
+        if np.abs(part - K[:, a : a + 1024].T).max(initial=0.0) > 1e-6 * max(scale, 1e-300):
+            raise ValueError(
+                "X is not symmetric, but kernel='precomputed' needs a symmetric kernel matrix; "
+                "check the kernel, or pass (K + K.T) / 2"
+            )
+
+
+def check_labels(y: Any) -> None:
+    """Labels are of one kind and not continuous."""
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise ValueError(f"y: {error} Labels must be all text or all whole numbers.") from None
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Class weights are "balanced", none, or a dict of positive numbers."""
+    balanced = isinstance(class_weight, str) and class_weight == "balanced"
+    if not (class_weight is None or balanced or isinstance(class_weight, Mapping)):
+        raise ValueError(
+            "class_weight must be None, 'balanced' or a dict of a weight for each class, got "
+            f"{class_weight!r}"
+        )
+    if isinstance(class_weight, Mapping):
+        for label, weight in class_weight.items():
+            require_real(f"class_weight[{label!r}]", weight, above=0.0)
+
+
+def check_nu(nu: Any, totals: Floats, classes: Any) -> float:
+    """A nu that every pair of classes can meet, the weights of each class adding up to `totals`."""
+    asked = require_real("nu", nu, above=0.0, most=1.0)
+    fewest, most = int(np.argmin(totals)), int(np.argmax(totals))
+    largest = float(2 * totals[fewest] / (totals[fewest] + totals[most]))
+    if asked > largest * (1 + 1e-12):
+        raise ValueError(
+            f"the specified nu is infeasible: nu={nu!r}, but the largest possible nu for the "
+            f"weights of classes {classes[fewest]} and {classes[most]} is {largest!r}; lower nu, "
+            "or balance the classes with class_weight='balanced'"
+        )
+    return asked
+
+
+def check_sparse(X: Any) -> Any:
+    """Check the arrays of a sparse matrix, which SciPy trusts when it converts them.
+
+    Returns the matrix, or a copy without the entries that are stored behind its last row.
+    """
+    if 256 * X.shape[1] > 4 * parse_memory(None):
+        raise ValueError(
+            f"X has {X.shape[1]} columns, too many for the memory of this machine; drop those that "
+            "are empty, or map them to fewer with sklearn.feature_extraction.FeatureHasher"
+        )
+    if X.format == "coo":
+        inside = all(_within(c, size) for c, size in zip((X.row, X.col), X.shape, strict=True))
+        fits = len(X.row) == len(X.col) == len(X.data)
+    elif X.format in ("csr", "csc", "bsr"):
+        height, width = X.blocksize if X.format == "bsr" else (1, 1)
+        major, minor = X.shape[0] // height, X.shape[1] // width
+        if X.format == "csc":
+            major, minor = minor, major
+        ends = X.indptr
+        fits = ends.shape == (major + 1,) and ends.dtype.kind in "iu" and ends[0] == 0
+        fits = fits and bool((ends[1:] >= ends[:-1]).all())
+        fits = fits and ends[-1] <= len(X.indices) == len(X.data)
+        inside = fits and _within(X.indices[: ends[-1]], minor)
+    else:
+        return X
+    if not fits:
+        raise ValueError("X is sparse, and its arrays (indptr, indices, data) do not fit together")
+    if not inside:
+        raise ValueError("X is sparse, and one of its indices is not an integer within its shape")
+    if X.format != "coo" and len(X.data) > X.indptr[-1]:
+        X = X.copy()
+        X.prune()
+    return X
+
+
+def _within(index: Any, size: int) -> bool:
+    """Whether indices are integers from 0 to size - 1."""
+    if not len(index):
+        return True
+    return bool(index.dtype.kind in "iu" and index.min() >= 0 and index.max() < size)
+
+
+def check_powers(kernel: kernels.Kernel, X: Any) -> None:
+    """Refuse a polynomial kernel whose values are so large that scores are rounding errors.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR
+    """
+    if not isinstance(kernel, kernels.Poly) or X.shape[0] == 0:
+        return
+    square = float(as_rows(X).largest_square(1))
+    size = kernel.gamma * square + abs(kernel.coef0)
+    power = kernel.degree * np.log10(max(1.0, size))
+    if power > _LARGEST_POWER:
+        raise ValueError(
+            f"degree={kernel.degree}, gamma={kernel.gamma:g} and coef0={kernel.coef0:g} give "
+            f"kernel values of 1e{power:.0f}: lower degree or gamma, or scale X, for example with "
+            "sklearn.preprocessing.StandardScaler"
+        )
+
+
+def check_magnitude(X: Any) -> None:
+    """Numbers must leave room for their squares and products."""
+    values = X.data if sparse.issparse(X) else X
+    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    if largest > _LARGEST:
+        raise ValueError(
+            f"X contains values as large as {largest:.3g}, whose kernel values cannot be computed; "
+            "scale the features, for example with sklearn.preprocessing.StandardScaler"
+        )
+    if 0 < largest < _SMALLEST:
+        raise ValueError(
+            f"X contains no value larger than {largest:.3g}, and squares of such values vanish; "
+            "scale the features, for example with sklearn.preprocessing.StandardScaler"
+        )

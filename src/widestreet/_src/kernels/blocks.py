@@ -1,0 +1,147 @@
+"""Kernel values that come as blocks of a matrix: precomputed, or from a Python function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from widestreet._src.arrays import Floats, Ints, Real
+from widestreet._src.kernels.kernels import Callable, Precomputed
+from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.rows import KernelRows, Rows
+
+_BLOCK_VALUES = 1 << 18  # kernel values asked for at a time: a function makes copies of them
+_DIAG_BLOCK = 32
+
+
+@dataclass
+class BlockBackend:
+    """Evaluates a kernel that exists as blocks only.
+
+    Attributes
+    ----------
+    largest : float
+        The largest |K| of all scans so far.
+    """
+
+    kernel: Precomputed | Callable
+    left: Rows
+    right: Rows
+    cost: float = 64.0
+    fits_float32: bool = False  # values come in float64 and may be of any size
+    float32_error: None = None
+    native: None = None  # the core cannot compute values by itself
+    relative_error: None = None
+    largest: float = 0.0
+
+    def _block(self, I: Ints | slice, J: Ints | slice) -> Real:
+        """K[I, J]."""
+        if isinstance(self.left, KernelRows):
+            assert isinstance(self.right, KernelRows)
+            every = np.arange(self.left.shape[0])
+            found: Real = self.left.values[np.ix_(every[I], self.right.column[J])]
+        else:
+            assert isinstance(self.kernel, Callable)
+            found = _checked(self.kernel, self.left.data[I], self.right.data[J])
+        return found
+
+    def _chunks(self, I: Ints | None, width: int) -> list[tuple[slice, Ints | slice]]:
+        """Pieces of the left list with their place in it."""
+        count = self.left.shape[0] if I is None else len(I)
+        step = max(1, _BLOCK_VALUES // max(1, width))
+        places = [slice(a, min(a + step, count)) for a in range(0, count, step)]
+        return [(place, place if I is None else I[place]) for place in places]
+
+    def together(self, I: Ints | None, width: int) -> None:
+        """No order of the rows saves work."""
+
+    def add_scan(
+        self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
+    ) -> None:
+        """Add K[I, J] @ coef to `out`, row by row of both. Sets: out, largest."""
+        columns = slice(None) if J is None else J
+        terms = _terms_at_once(coef.shape[1])
+        for place, part in self._chunks(I, coef.shape[1]):
+            K = self._block(part, columns)
+            if K.size:
+                self.largest = max(self.largest, float(K.max()), -float(K.min()))
+            for a in range(0, K.shape[1], terms):
+                out[:, place] += coef[:, a : a + terms] @ K[:, a : a + terms].T
+
+    def score_error(self, terms: Floats, size: Floats, net: Floats) -> Floats:
+        """Bound the error of sums of `terms` values computed so far; the values count as exact.
+
+        Parameters
+        ----------
+        terms, size, net : ndarray
+            Number, sum of the sizes, and sum of the coefficients of each sum.
+        """
+        return np.asarray(_sum_error(terms) * self.largest * size)
+
+    def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats:
+        """Bound the error of a scan row by row, tighter than `score_error`."""
+        error = np.zeros(self.left.shape[0] if I is None else len(I))
+        for place, part in self._chunks(I, len(coef)):
+            error[place] = np.abs(self._block(part, J)) @ np.abs(coef)
+        return np.asarray(_sum_error(np.asarray(len(coef))) * error)
+
+    def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
+        """Write K[I, J] into the rows `out_rows` of `out`. Sets: out."""
+        columns = slice(None) if J is None else J
+        width = self.right.shape[0] if J is None else len(J)
+        for place, part in self._chunks(I, width):
+            target = place if out_rows is None else out_rows[place]
+            out[target, :width] = self._block(part, columns)
+
+    def diag(self, I: Ints | None) -> Floats:
+        """K(x, x) for the left rows I."""
+        index = np.arange(self.left.shape[0]) if I is None else I
+        if isinstance(self.left, KernelRows):
+            return self.left.values[index, self.left.column[index]].astype(np.float64)
+        assert isinstance(self.kernel, Callable)
+        out = np.empty(len(index))
+        for a in range(0, len(index), _DIAG_BLOCK):
+            rows = self.left.data[index[a : a + _DIAG_BLOCK]]
+            out[a : a + _DIAG_BLOCK] = np.diagonal(_checked(self.kernel, rows, rows))
+        return out
+
+
+def _terms_at_once(terms: int) -> int:
+    """Return how many terms of a sum are added up by BLAS, in whatever order.
+
+    Sums of about the root of their number, added up in turn, have the smallest bound.
+    """
+    return max(16, int(np.sqrt(terms)))
+
+
+def _sum_error(terms: Floats) -> Floats:
+    """Bound the error of such sums, relative to the sum of the sizes of their terms."""
+    at_once = np.maximum(16.0, np.sqrt(terms) + 1.0)
+    return np.asarray(
+        (np.minimum(at_once, terms) + terms / np.maximum(16.0, np.sqrt(terms) - 1.0) + 3) * UNIT
+    )
+
+
+def _checked(kernel: Callable, X: Any, S: Any) -> Floats:
+    """Values of a Python kernel, or an error that says what it returned instead."""
+    values = kernel.function(X, S)
+    if sparse.issparse(values):
+        values = values.toarray()
+    values = np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        raise TypeError(
+            f"kernel: the callable returned {values.dtype} values; it must return numbers"
+        )
+    values = values.astype(np.float64, copy=False)
+    expected = (X.shape[0], S.shape[0])
+    if values.shape != expected:
+        raise ValueError(
+            f"kernel: the callable returned shape {values.shape} for blocks of {expected[0]} and "
+            f"{expected[1]} rows; it must return a matrix of shape {expected}"
+        )
+    if not np.isfinite(values).all():
+        raise ValueError("kernel: the callable returned NaN or infinity")
+    return values

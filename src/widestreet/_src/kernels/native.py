@@ -1,0 +1,236 @@
+"""Kernel values by the native core, for the kernels it knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum
+
+import numpy as np
+
+from widestreet import _core
+from widestreet._src.arrays import Floats, Ints, Real
+from widestreet._src.kernels import rounding
+from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, NativeKernel, Poly, Sigmoid
+from widestreet._src.rows import CsrRows, Vectors
+
+# Above this gamma |x|^2 a distance computed from norms loses too many of its digits.
+_FAR = 1e3
+_FLOAT32_MAX = 1e30  # kernel values that may be added up and multiplied in float32
+_LEAST_GAMMA, _LARGEST_GAMMA = 1e-37, 1e37  # factors that float32 holds with all its digits
+
+
+_INVERTED_BELOW = 0.03  # density under which the core meets rows entry by entry
+_FEW_ROWS = 64  # that are not worth putting in order
+_NARROW = 512  # columns, likewise
+
+
+def _native_kernel(kernel: NativeKernel, far: bool) -> _core.Kernel:
+    """The kernel for the core."""
+    kind = _core.KernelKind
+    match kernel:
+        case Linear():
+            return _core.Kernel(kind.linear, 1.0, 0.0, 1)
+        case RBF(gamma) if far:
+            return _core.Kernel(kind.far_rbf, gamma, 0.0, 1)
+        case RBF(gamma):
+            return _core.Kernel(kind.rbf, gamma, 0.0, 1)
+        case Laplacian(gamma):
+            return _core.Kernel(kind.laplacian, gamma, 0.0, 1)
+        case Poly(gamma, coef0, degree):
+            return _core.Kernel(kind.poly, gamma, coef0, degree)
+        case Sigmoid(gamma, coef0):
+            return _core.Kernel(kind.sigmoid, gamma, coef0, 1)
+
+
+@dataclass(frozen=True)
+class NativeBackend:
+    """Evaluates one native kernel between two sets of rows."""
+
+    kernel: NativeKernel
+    left: Vectors
+    right: Vectors
+    threads: int
+
+    @cached_property
+    def _longest(self) -> float:
+        both = (self.left,) if self.left is self.right else (self.left, self.right)
+        return max(rows.largest_square(self.threads) for rows in both)
+
+    @cached_property
+    def _far(self) -> bool:
+        """Whether rows are so long that distances must be computed by differences."""
+        return isinstance(self.kernel, RBF) and self.kernel.gamma * self._longest > _FAR
+
+    @cached_property
+    def _native(self) -> _core.Kernel:
+        return _native_kernel(self.kernel, self._far)
+
+    @cached_property
+    def _rank(self) -> Ints | None:
+        """Where each left row stands when similar ones are together; None if that is no use."""
+        rows = self.left
+        if not rows.few_nonzeros or rows.density() < _INVERTED_BELOW or self._far:
+            return None
+        rank = np.empty(rows.shape[0], dtype=np.int64)
+        rank[_core.similar_together(rows.native, self.threads)] = np.arange(len(rank))
+        return rank
+
+    def together(self, I: Ints | None, width: int) -> Ints | None:
+        """An order of the left rows I that puts similar ones together, if that saves work.
+
+        The core meets rows with the same nonzeros together, and what they have in common once.
+        """
+        count = self.left.shape[0] if I is None else len(I)
+        if width < _NARROW or count < _FEW_ROWS or self._rank is None:
+            return None
+        return np.argsort(self._rank if I is None else self._rank[I], kind="stable")
+
+    @property
+    def native(self) -> tuple[_core.Kernel, _core.Rows]:
+        """The kernel and the left rows as the core knows them."""
+        return self._native, self.left.native
+
+    @property
+    def fits_float32(self) -> bool:
+        """Whether neither kernel values nor factors leave the range of float32."""
+        match self.kernel:
+            case Linear():
+                return self._longest < _FLOAT32_MAX
+            case Poly(gamma, coef0, degree):
+                largest = gamma * self._longest + abs(coef0)
+                return float(largest) < float(_FLOAT32_MAX ** (1.0 / max(1, degree)))
+            case RBF(gamma) | Laplacian(gamma):
+                return _LEAST_GAMMA < gamma < _LARGEST_GAMMA
+            case _:
+                return True
+
+    @property
+    def float32_error(self) -> float | None:
+        """Bound on the error of a float32 scan, in parts of sum |coef| K; None if there is none.
+
+        Rounded coefficients and sums of eight terms add 18 units to the error of the values.
+        """
+        if not isinstance(self.kernel, RBF) or self._far or not self.fits_float32:
+            return None
+        error = rounding.rbf_error(
+            self.kernel.gamma,
+            square=self._longest,
+            features=self.left.shape[1],
+            unit=rounding.UNIT_FLOAT32,
+            power=rounding.EXPONENTIAL_FLOAT32,
+        )
+        return error + 18 * rounding.UNIT_FLOAT32 if np.isfinite(error) else None
+
+    @cached_property
+    def _value_bound(self) -> rounding.ValueBound:
+        return rounding.value_error(
+            self.kernel,
+            far=self._far,
+            sparse=self.left.few_nonzeros or self.right.few_nonzeros,
+            square=self._longest,
+            features=self.left.shape[1],
+        )
+
+    def score_error(self, terms: Floats, size: Floats, net: Floats) -> Floats:
+        """Bound the error of float64 sums of `terms` values, whatever the row.
+
+        Parameters
+        ----------
+        terms, size, net : ndarray
+            Number, sum of the sizes, and exact sum of the coefficients of each sum.
+        """
+        bound = self._value_bound
+        sums = rounding.sum_error(terms)
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = size * (bound.absolute + (bound.relative + sums) * bound.largest)
+        return np.asarray(error + np.abs(net) * self._off_centre)
+
+    @property
+    def _off_centre(self) -> float:
+        """Change of a score by the centre of a linear kernel, for coefficients that sum to one."""
+        centre = getattr(self.left, "centre", None)
+        if centre is None or not isinstance(self.kernel, Linear):
+            return 0.0
+        return float(np.linalg.norm(centre) * np.sqrt(self._longest))
+
+    def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats | None:
+        """Bound the error of a float64 scan row by row, tighter than `score_error`.
+
+        None where no tighter bound is known without kernel values.
+        """
+        kernel, size, sums = self.kernel, np.abs(coef), float(rounding.sum_error(len(coef)))
+        if not isinstance(kernel, Linear | Poly | Sigmoid):
+            return None
+        d = self.left.shape[1]
+        norm, other = np.sqrt(self.left.squares(I)), np.sqrt(self.right.squares(J))
+        largest = rounding.power_sums(kernel, norm, other, size)
+        unit = rounding.UNIT
+        match kernel:
+            case Linear():
+                off_centre = abs(fsum(coef.tolist())) * self._off_centre
+                error = ((d + 4) * unit + sums) * largest + off_centre
+            case Poly():
+                error = (kernel.degree * (d + 6) * unit + sums) * largest
+            case Sigmoid():
+                error = (d + 6) * unit * largest + (8 * unit + sums) * size.sum()
+        return np.asarray(error)
+
+    @property
+    def relative_error(self) -> float | None:
+        """Error of a float64 value relative to itself; None where it is not bounded that way."""
+        return None if self._value_bound.absolute else self._value_bound.relative
+
+    def add_scan(
+        self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
+    ) -> None:
+        """Add K[I, J] @ coef to `out`, row by row of both. Sets: out."""
+        _core.scan(
+            self._native,
+            self.left.native,
+            I,
+            self.right.native,
+            J,
+            coef,
+            out,
+            double,
+            self.threads,
+        )
+
+    def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
+        """Write K[I, J] into the rows `out_rows` of `out`. Sets: out."""
+        _core.tile(
+            self._native,
+            self.left.native,
+            I,
+            self.right.native,
+            J,
+            out,
+            out_rows,
+            self.threads,
+        )
+
+    def diag(self, I: Ints | None) -> Floats:
+        """K(x, x) for the left rows I."""
+        count = self.left.shape[0] if I is None else len(I)
+        if isinstance(self.kernel, RBF | Laplacian):
+            return np.ones(count)
+        square = self.left.squares(I)
+        match self.kernel:
+            case Poly(gamma, coef0, degree):
+                return np.asarray((gamma * square + coef0) ** degree)
+            case Sigmoid(gamma, coef0):
+                return np.asarray(np.tanh(gamma * square + coef0))
+            case _:
+                return square
+
+    @cached_property
+    def cost(self) -> float:
+        """Rough cost of one kernel value, in units of one fused multiply-add."""
+        rows = self.right
+        if isinstance(self.left, CsrRows) and isinstance(rows, CsrRows):
+            nonzeros = float(rows.data.nnz) / max(1, rows.shape[0])
+            return 16.0 + nonzeros * (8.0 if self._far else 1.0)
+        if self._far:
+            return 16.0 + 2.0 * rows.shape[1]
+        return 16.0 + rows.shape[1] * (0.5 if self.left.few_nonzeros else 1.0)

@@ -1,0 +1,134 @@
+"""Bounds on the rounding errors of kernel values and of sums over them.
+
+A computed value k of a kernel K differs from the exact one by at most `relative` K + `absolute`.
+The bounds hold for every instruction set: they count the operations of core/panel.hpp and
+core/sink.hpp one after the other, in units u of rounding (2^-53 in float64, 2^-24 in float32).
+
+    X, d    largest norm of a row, number of features
+    z       what the core accumulates (core/kernel.hpp): d products and two start values
+    m       terms of a sum: eight at a time in each lane, then these partial sums in float64
+
+Features relative to a centre are off by one unit, scaled ones by two more; a sum of d products is
+off by (d + 1) u times the sum of their sizes, which is at most X^2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb, e, log, log2, sqrt
+
+import numpy as np
+
+from widestreet._src.arrays import Floats
+from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, NativeKernel, Poly, Sigmoid
+
+UNIT = 2.0**-53
+UNIT_FLOAT32 = 2.0**-24
+EXPONENTIAL = 4.5e-16  # relative error of 2^z in float64, stated in core/simd.hpp
+EXPONENTIAL_FLOAT32 = 2.3e-7
+_LINEAR_UP_TO = 0.1  # errors of an exponent for which 2^error - 1 <= 1.1 log(2) error
+_LARGEST_Z_OF_POWER = 1.0 / (e * log(2))  # max of z 2^-z
+_LARGEST_ROOT_OF_POWER = sqrt(0.5 / (e * log(2)))  # max of sqrt(z) 2^-z
+_SHORT_SUMS = 24  # units: eight terms of a partial sum, eight lanes, the sums of panels
+_TERMS_PER_UNIT = 16  # terms of a sum that cost one more unit: eight in each of two lanes
+
+
+@dataclass(frozen=True)
+class ValueBound:
+    """Bounds on the errors of computed kernel values, and on their sizes."""
+
+    relative: float
+    absolute: float
+    largest: float
+
+
+def value_error(
+    kernel: NativeKernel, *, far: bool, sparse: bool, square: float, features: int
+) -> ValueBound:
+    """Bound the error of a kernel value in float64.
+
+    Parameters
+    ----------
+    kernel : NativeKernel
+    far : bool
+        Whether an RBF kernel is computed from differences instead of norms.
+    sparse : bool
+        Whether the core visits the nonzeros of a row only: then sums of differences start from a
+        norm, and every step rounds relative to that norm.
+    square : float
+        The largest |x|^2.
+    features : int
+    """
+    d, u = features, UNIT
+    match kernel:
+        case Linear():
+            return ValueBound(0.0, (d + 4) * u * square, square)
+        case Poly(gamma, coef0, degree):
+            largest = _power(gamma * square + abs(coef0), degree)
+            return ValueBound(0.0, degree * (d + 6) * u * largest, largest)
+        case Sigmoid(gamma, coef0):
+            return ValueBound(0.0, ((d + 6) * (gamma * square + abs(coef0)) + 8) * u, 1.0)
+        case RBF(gamma) if not far:
+            relative = rbf_error(gamma, square=square, features=d, unit=u, power=EXPONENTIAL)
+            return ValueBound(min(1.0, relative), 0.0, 1.0)
+        case RBF(gamma):  # squares of differences, each off by 4 u X sqrt(gamma log2 e)
+            shift = 8.0 * sqrt(gamma * log2(e) * square) * _LARGEST_ROOT_OF_POWER
+            return _of_differences(shift, d, sparse)
+        case Laplacian(gamma):
+            return _of_differences(8.0 * gamma * log2(e) * sqrt(d * square), d, sparse)
+
+
+def _of_differences(shift: float, features: int, sparse: bool) -> ValueBound:
+    """Bound the error of 2^-z, where z is a sum of differences between features.
+
+    `shift` is the error of z by rounded features, in units.
+    """
+    shift *= (2 * features + 8) if sparse else 1
+    exponent = UNIT * (shift + (features + 8) * _LARGEST_Z_OF_POWER)
+    return ValueBound(0.0, min(1.0, 1.1 * log(2) * exponent + EXPONENTIAL), 1.0)
+
+
+def rbf_error(gamma: float, *, square: float, features: int, unit: float, power: float) -> float:
+    """Bound the relative error of exp(-gamma |x - s|^2) computed from norms and a product.
+
+    With S = (|x|^2 + |s|^2) gamma log2(e), the exponent is a sum of d products and two squares of
+    at most 2 S in all. Their values are off by 4 u each (rounded features and factors), adding
+    them up costs (d + 4) u: (2 d + 16) u S together. `power` is the error of the exponential.
+    Infinite where the exponent is off by too much for this count.
+    """
+    exponent = (2 * features + 16) * unit * 2.0 * square * gamma * log2(e)
+    return 1.1 * log(2) * exponent + power if exponent <= _LINEAR_UP_TO else float("inf")
+
+
+def sum_error(terms: Floats | int) -> Floats:
+    """Bound the error of adding up terms in float64, relative to the sum of their sizes."""
+    return (_SHORT_SUMS + np.asarray(terms) / _TERMS_PER_UNIT) * UNIT
+
+
+def power_sums(
+    kernel: Linear | Poly | Sigmoid, norm: Floats, other: Floats, size: Floats
+) -> Floats:
+    """Sum size_j times the largest |K| that rows of norms norm_i and other_j can have, over j.
+
+    For the sigmoid kernel, the largest argument of tanh instead of its value.
+    """
+    match kernel:
+        case Linear():
+            factor, start, degree = 1.0, 0.0, 1
+        case Poly(gamma, coef0, degree):
+            factor, start = gamma, abs(coef0)
+        case Sigmoid(gamma, coef0):
+            factor, start, degree = gamma, abs(coef0), 1
+    total = np.zeros(len(norm))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for k in range(degree + 1):
+            moment = float(size @ other**k) * _power(factor, k) * _power(start, degree - k)
+            total += comb(degree, k) * moment * norm**k
+    total[np.isnan(total)] = np.inf
+    return total
+
+
+def _power(base: float, exponent: int) -> float:
+    """Return a power, or infinity where it overflows."""
+    with np.errstate(over="ignore"):
+        return float(np.float64(base) ** exponent)

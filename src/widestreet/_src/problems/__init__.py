@@ -1,0 +1,1 @@
+"""The quadratic programmes of the five SVMs."""

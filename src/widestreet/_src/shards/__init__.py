@@ -1,0 +1,1 @@
+"""Rows in parts, each with the scores of its rows."""

@@ -1,0 +1,66 @@
+"""How many threads to use."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from numbers import Integral
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+from widestreet._src.environment import thread_limit
+
+
+def _available() -> int:
+    """Processors this process may run on, less any limit set for native threads."""
+    if hasattr(os, "sched_getaffinity"):
+        count = len(os.sched_getaffinity(0))
+    else:
+        count = os.cpu_count() or 1
+    return min(count, thread_limit() or count)
+
+
+_MOST_THREADS = 4096  # more cannot be meant
+
+
+def resolve_threads(n_jobs: int | None) -> int:
+    """Turn `n_jobs` into a number of threads.
+
+    None means every processor the process may use, negative numbers count back from there as in
+    joblib (-1 is all of them, -2 all but one). Worker processes of joblib set OMP_NUM_THREADS,
+    which is honoured, so nested parallelism does not oversubscribe the machine.
+    """
+    if n_jobs is None:
+        return _available()
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or a nonzero integer, got {n_jobs!r}")
+    if n_jobs < 0:
+        return max(1, _available() + 1 + int(n_jobs))
+    return min(int(n_jobs), _MOST_THREADS)
+
+
+@cache
+def _blas() -> list[Any]:
+    """The libraries of linear algebra in the process, looked for once."""
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+@contextmanager
+def limited_blas(threads: int) -> Iterator[None]:
+    """Let linear algebra use no more than this many threads for a while.
+
+    Its matrices are small here, and its threads wait for each other: on a busy machine several
+    would take longer than one.
+    """
+    before = [(library, library.get_num_threads()) for library in _blas()]
+    more = [(library, count) for library, count in before if count > threads]
+    for library, _ in more:
+        library.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        for library, count in more:
+            library.set_num_threads(count)

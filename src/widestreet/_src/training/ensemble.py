@@ -1,0 +1,346 @@
+"""One pair of classes of an ensemble: from rows to certified coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable as Function
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import inf, sqrt
+
+import numpy as np
+
+from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.certificate import Certificate, examine_margins, unexamined
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.multiplicative.engine import (
+    FixedRate,
+    MultiplicativeEngine,
+    Projection,
+    Trajectory,
+    indefinite,
+    solve_together,
+    unmoved,
+)
+from widestreet._src.engines.multiplicative.members import best_size
+from widestreet._src.engines.solution import Observer, Solution
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.products import Held, LowRank, Product, Streamed
+from widestreet._src.training.training import ANSWER_WITHIN, Trained, stopped_by
+
+_HELD = 0.5  # of the memory that the kernel matrix may take
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How an ensemble is trained.
+
+    Attributes
+    ----------
+    pace : Projection or FixedRate
+    aggregate : str
+        "ensemble", "last" or "parzen".
+    rank : int, float or None
+        Columns of the low-rank kernel, or the part of its trace that may be missing, or none.
+    intercept : bool
+        Whether 1 is added to all kernel values.
+    prune : float
+        What may be missing of the model, as a part of its length.
+    part : float
+        Of rho: the violation up to which a model is optimal.
+    memory : int
+        Bytes for kernel values.
+    keep : bool
+        Whether to keep all members.
+    folds : int
+        By which the size of an ensemble is chosen; less than two keep all members.
+    """
+
+    pace: Projection | FixedRate
+    aggregate: str
+    rank: int | float | None
+    intercept: bool
+    prune: float
+    part: float
+    memory: int
+    keep: bool
+    folds: int
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """The rows of two classes.
+
+    Attributes
+    ----------
+    sign : ndarray
+        +1 and -1.
+    prior : ndarray
+        Positive weights.
+    place : ndarray
+        Where the rows stand among all of them.
+    """
+
+    sign: Floats
+    prior: Floats
+    place: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What became of a pair.
+
+    Attributes
+    ----------
+    trained : Trained
+        Coefficients are weights times signs.
+    stages : ndarray of shape (stages, n)
+        The coefficients of the model after every step, if they were to be kept.
+    size : int
+        Members of the ensemble.
+    missing : float
+        How far the model may be from what it was before rows were left out, as a part of its
+        length |w|.
+    left : float
+        The part of the trace of the kernel that its low-rank version does not have.
+    """
+
+    trained: Trained
+    stages: Floats
+    size: int
+    missing: float
+    left: float
+
+
+def train_pair(
+    gram: Gram, pair: Pair, plan: Plan, budget: Budget, observe: Observer, rng: np.random.Generator
+) -> Result:
+    """Train the ensemble of a pair of classes, and certify it with the exact kernel."""
+    counted = gram.twin(budget.look_at_clock)
+    budget.keep_back(gram.seconds_per_value * float(len(pair.sign)) ** 2)
+    left, missing = 1.0, 0.0
+    try:
+        length = _length(counted, pair, plan)
+        product = _product(counted, pair, plan, rng)
+    except (OutOfBudget, KeyboardInterrupt) as stop:
+        path = unmoved(pair.prior, stopped_by(stop))
+        weight, square, size = path.first, inf, 1
+    else:
+        left = product.left if isinstance(product, LowRank) else 0.0
+        training = Training(pair, plan, product, length, budget, lambda: counted.kernel_values)
+        path = training.engine(observe).solve()
+        size = max(path.means)
+        if plan.aggregate == "ensemble" and path.status == "approximate":
+            size, status = training.best_size(path)
+            path = replace(path, status=status)
+        weight, square = _chosen(path, plan, size)
+        part = square - float(product.rest @ weight**2) if isinstance(product, LowRank) else square
+        weight, missing = _pruned(weight, part, float(length.max()), plan.prune)
+    trained = _certified(gram, pair, plan, budget, path, weight, square)
+    values = counted.kernel_values + trained.solution.kernel_values
+    trained = replace(trained, solution=replace(trained.solution, kernel_values=values))
+    stages = pair.sign * _stages(path, plan) if plan.keep else np.zeros((0, len(weight)))
+    return Result(trained, stages, size, missing, left)
+
+
+def _chosen(path: Trajectory, plan: Plan, size: int) -> tuple[Floats, float]:
+    """The weights that become the model, and a'Qa of them."""
+    if plan.aggregate == "ensemble":
+        return path.means[size]
+    which = "last" if plan.aggregate == "last" else "first"
+    return getattr(path, which), path.rho[which]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Engines over the rows of a pair: all of them, or without a part of them.
+
+    Attributes
+    ----------
+    pair : Pair
+    plan : Plan
+    product : Product
+    length : ndarray
+        The root of K(x, x) for each row.
+    budget : Budget
+    kernel_values : callable
+    """
+
+    pair: Pair
+    plan: Plan
+    product: Product
+    length: Floats
+    budget: Budget
+    kernel_values: Function[[], int]
+
+    def engine(self, observe: Observer, out: Bools | None = None) -> MultiplicativeEngine:
+        """What trains; not a single step for a Parzen window.
+
+        Parameters
+        ----------
+        observe : callable
+        out : ndarray of bool, optional
+            Rows that are left out, and judge the ensemble of the others.
+        """
+        plan, prior = self.plan, self.pair.prior
+        parzen = plan.aggregate == "parzen"
+        return MultiplicativeEngine(
+            _raised(self.product) if plan.intercept else self.product,
+            self.pair.sign,
+            prior if out is None else np.where(out, 0.0, prior),
+            Projection(start=0.0, least=1.0) if parzen else plan.pace,
+            length=self.length,
+            budget=self.budget if out is None else self.budget.anew(),
+            observer=observe,
+            kernel_values=self.kernel_values,
+            keep=plan.keep and out is None,
+            judged=None if out is None else np.where(out, prior, 0.0),
+        )
+
+    def best_size(self, path: Trajectory) -> tuple[int, str]:
+        """The size at which ensembles are best for rows that were left out, fold by fold.
+
+        All members if nobody can be left out, or if there is no time for it; and the status.
+        """
+        folds = [self.engine(lambda record: None, out) for out in self._folds(path.margin)]
+        found = solve_together(folds)
+        stopped = {one.status for one in found} & {"time_limit", "interrupted"}
+        if stopped or not found:
+            return max(path.means), min(stopped, default=path.status)
+        return best_size(sorted(path.means), [one.errors for one in found]), path.status
+
+    def _folds(self, margin: Floats) -> Iterator[Bools]:
+        """Parts of the rows, alike in how hard they are for the Parzen window, class by class.
+
+        They depend on the rows and not on their order.
+        """
+        sign = self.pair.sign
+        classes = [np.flatnonzero(sign == side) for side in (1.0, -1.0)]
+        count = min(self.plan.folds, *map(len, classes))
+        if count < 2:
+            return
+        number = np.zeros(len(sign), dtype=np.int64)
+        for rows in classes:
+            number[rows[np.argsort(margin[rows], kind="stable")]] = np.arange(len(rows)) % count
+        for fold in range(count):
+            yield number == fold
+
+
+def _length(gram: Gram, pair: Pair, plan: Plan) -> Floats:
+    """The root of K(x, x) for each row."""
+    diagonal = gram.diag(pair.place)
+    least = float(diagonal.min())
+    if least < 0:
+        raise indefinite(f"K(x, x) = {least:.3g}")
+    return np.sqrt(diagonal + plan.intercept)
+
+
+def streams(rows: int, plan: Plan) -> bool:
+    """Whether kernel values are computed anew for every step."""
+    return plan.rank is None and Held.memory(rows) > _HELD * plan.memory
+
+
+def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator) -> Product:
+    """How kernel values meet weights."""
+    n = len(pair.sign)
+    if plan.rank is None:
+        return Streamed(gram, pair.place) if streams(n, plan) else Held.of(gram, pair.place)
+    room = LowRank.most(n, plan.memory)
+    whole = isinstance(plan.rank, int)
+    asked = min(int(plan.rank), n) if whole else n
+    if room < 1 or (whole and room < asked):
+        raise ValueError(
+            f"rank={plan.rank!r}: {n:,} rows need {LowRank.memory(n, max(asked, 1)):,} bytes for "
+            f"it, but max_memory is {plan.memory:,}; lower rank or raise max_memory"
+        )
+    found = LowRank.of(gram, pair.place, min(asked, room), 0.0 if whole else plan.rank, rng)
+    if not whole and room < n and found.left > plan.rank:
+        raise ValueError(
+            f"rank={plan.rank!r}: the {room:,} columns that max_memory={plan.memory:,} allows miss "
+            f"{found.left:.3g} of the trace; raise rank or max_memory"
+        )
+    return found
+
+
+def _raised(product: Product) -> Product:
+    """The product with 1 + K."""
+    return lambda coef: product(coef) + coef.sum(axis=-1, keepdims=True)
+
+
+def _pruned(weight: Floats, square: float, longest: float, most: float) -> tuple[Floats, float]:
+    """Weights without the smallest, and how far that may move the model, in parts of its length.
+
+    What is left out has at most the length of its weights times that of the longest row.
+
+    Parameters
+    ----------
+    weight : ndarray
+    square : float
+        A lower bound on |w|^2.
+    longest : float
+        Length of the longest row.
+    most : float
+        How far the model may move.
+    """
+    if not 0 < square < inf:
+        return weight, 0.0
+    order = np.argsort(weight, kind="stable")
+    lost = np.cumsum(weight[order]) * longest / sqrt(square)
+    count = min(int(np.searchsorted(lost, most, side="right")), len(weight) - 1)
+    kept = weight.copy()
+    kept[order[:count]] = 0.0
+    return kept, float(lost[count - 1]) if count else 0.0
+
+
+def _certified(
+    gram: Gram,
+    pair: Pair,
+    plan: Plan,
+    budget: Budget,
+    path: Trajectory,
+    weight: Floats,
+    square: float,
+) -> Trained:
+    """The coefficients with their certificate: an empty one if there is no time for another."""
+    status = path.status
+    looked = gram.twin(budget.look_at_end)
+    cost = gram.seconds_per_value * float(np.count_nonzero(weight)) * len(weight)
+    certificate: Certificate | None = None
+    if not (status == "interrupted" and cost > ANSWER_WITHIN):
+        try:
+            certificate = examine_margins(
+                looked,
+                pair.sign,
+                weight,
+                pair.place,
+                offset=float(plan.intercept),
+                status=status,
+                part=plan.part,
+            )
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            status = stopped_by(stop)
+    if certificate is None:
+        certificate = unexamined(status, -0.5 * square, 0.0)
+    coef = pair.sign * weight
+    bias = np.array([float(coef.sum()) if plan.intercept else 0.0])
+    solution = Solution(
+        beta=coef[None],
+        bias=bias,
+        dual_objective=certificate.dual_objective,
+        status=status,
+        trace=path.trace,
+        pair_steps=max(1, path.steps),
+        kernel_values=looked.kernel_values,
+    )
+    return Trained(solution, bias, certificate)
+
+
+def _stages(path: Trajectory, plan: Plan) -> Floats:
+    """Weights of the model after every step."""
+    members = [weight for _, weight in path.members]
+    if plan.aggregate == "last":
+        return np.array([*members, path.last])
+    if plan.aggregate == "parzen" or not members:
+        return path.first[None]
+    eta = np.array([eta for eta, _ in path.members])
+    means: Floats = np.cumsum(eta[:, None] * np.array(members), axis=0) / np.cumsum(eta)[:, None]
+    return means

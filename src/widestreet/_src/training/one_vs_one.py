@@ -1,0 +1,518 @@
+"""Several classes, one against one: the problems of all pairs over the same rows, and their votes.
+
+What the pairs share:
+- rows, duplicates and the kernel are prepared once for all of them,
+- a pair begins with the rows that were support vectors in earlier pairs of its two classes,
+- one examination certifies all pairs: a row of class c needs the kernel values of the support
+  vectors of its own class once, however many of the pairs (c, j) they serve,
+- small pairs are solved whole, many in one native call, and others of moderate size side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import combinations
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.certificate import Examination, disagrees, examine, examine_all
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.solution import Observer, Solution, Trace
+from widestreet._src.engines.working_set import small as whole
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import Callable, Kernel
+from widestreet._src.reporting.observers import Observers
+from widestreet._src.rows import Rows
+from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.threads import limited_blas
+from widestreet._src.training.training import (
+    ANSWER_WITHIN,
+    Examiner,
+    Problem,
+    Settings,
+    Solver,
+    Trained,
+    continued,
+    least_memory,
+    solve_whole,
+    solved_whole,
+    stopped_by,
+    threads_for,
+    uncertified,
+    untouched,
+)
+
+_WORTH_SHARING = 1e8  # multiply-adds, of which few are taken, that another thread is woken for
+_SHARING_PAYS = 1e6  # multiply-adds for a pair from which on it is worth more calls of the core
+_EXPERIENCED = 1024  # rows of a class that a pair begins with, beside random ones
+_LEAST_SECONDS = 0.01  # for a pair, as long as there is time at all
+_TINY = 500  # rows of a pair up to which threads only wait for the interpreter
+_SMALL = 4000  # rows of a pair up to which pairs are trained side by side, a thread for each
+
+
+def pairs(classes: int) -> list[tuple[int, int]]:
+    """All pairs of classes in the order of scikit-learn: (0, 1), (0, 2), ..., (1, 2), ..."""
+    return list(combinations(range(classes), 2))
+
+
+@cache
+def both_of_pairs(classes: int) -> tuple[Ints, Ints]:
+    """The first and the second class of all pairs."""
+    first, second = np.triu_indices(classes, 1)
+    first.flags.writeable = second.flags.writeable = False  # they are everybody's
+    return first, second
+
+
+@dataclass(frozen=True, eq=False)
+class OneVsOne:
+    """The problems between all pairs of classes.
+
+    Attributes
+    ----------
+    members : list of ndarray
+        Where the rows of each class stand among all rows.
+    problems : list of Problem
+        In the order of `pairs`; the rows of the first class come first.
+    """
+
+    members: list[Ints]
+    problems: list[Problem]
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Which classes each problem is about."""
+        return pairs(len(self.members))
+
+    @cached_property
+    def number(self) -> dict[tuple[int, int], int]:
+        """Which problem is about two classes, in either order."""
+        found = {pair: p for p, pair in enumerate(self.pairs)}
+        return found | {(j, i): p for (i, j), p in found.items()}
+
+    def halves(self, pair: int, values: Floats) -> tuple[Floats, Floats]:
+        """Split something with a last axis over the rows of a pair by its two classes."""
+        first = len(self.members[self.pairs[pair][0]])
+        return values[..., :first], values[..., first:]
+
+    def by_class(self, coefs: Sequence[Floats]) -> list[Floats]:
+        """Coefficients of the pairs as one matrix per class, of shape (classes - 1, rows).
+
+        Line l of class c belongs to the pair of c and the l-th of the other classes, which is how
+        `dual_coef_` is laid out.
+        """
+        k = len(self.members)
+        found = [np.zeros((k - 1, len(rows))) for rows in self.members]
+        for p, (i, j) in enumerate(self.pairs):
+            found[i][j - 1], found[j][i] = self.halves(p, coefs[p])
+        return found
+
+    def scores(self, gram: Gram, coefs: Sequence[Floats], threads: int = 1) -> list[Floats]:
+        """Scores K c of the rows of every pair in float64.
+
+        Parameters
+        ----------
+        gram : Gram
+        coefs : sequence of ndarray
+            Coefficients of the rows of each pair.
+        threads : int
+            For pairs that are done side by side.
+        """
+        values = sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
+        if gram.native is None or values * gram.cost > _SHARING_PAYS * len(coefs):
+            return self._shared_scores(gram, self.by_class(coefs))
+        rows = [np.concatenate([self.members[i], self.members[j]]) for i, j in self.pairs]
+        end = np.cumsum([len(both) for both in rows])
+        score = gram.scan_parts(np.concatenate(rows), end, np.concatenate(coefs), threads)
+        return np.split(score, end[:-1])
+
+    def _shared_scores(self, gram: Gram, matrix: list[Floats]) -> list[Floats]:
+        """Sum the support vectors of each class over its own rows, and over those of each other."""
+        k = len(self.members)
+        sizes = [len(rows) for rows in self.members]
+        found = [np.zeros(sizes[i] + sizes[j]) for i, j in self.pairs]
+        for c, rows in enumerate(self.members):
+            support = matrix[c].any(axis=0)
+            own = gram.scan(rows, rows[support], matrix[c][:, support])
+            for line, other in enumerate(x for x in range(k) if x != c):
+                p = self.number[c, other]
+                mine = self.halves(p, found[p])[int(c > other)]
+                mine += own[line]
+                theirs = matrix[other][c if c < other else c - 1]
+                used = np.flatnonzero(theirs)
+                mine += gram.scan(rows, self.members[other][used], theirs[used])
+        return found
+
+
+def train_pairs(
+    kernel: Kernel, rows: Rows, machines: OneVsOne, settings: Settings, watch: Observers
+) -> list[Trained]:
+    """Solve and certify the problems of all pairs, in their order."""
+    sizes = [problem.dual.rows for problem in machines.problems]
+    largest = machines.problems[int(np.argmax(sizes))].dual
+    helpers = max(1, settings.max_memory // least_memory(largest, rows.shape[1]))
+    helpers = min(settings.threads, helpers)
+    side_by_side = _TINY < max(sizes) <= _SMALL and not watch.in_order
+    side_by_side = side_by_side and not isinstance(kernel, Callable)  # may not expect company
+    workers = min(helpers, len(sizes)) if side_by_side else 1
+    threads = 1 if workers > 1 else threads_for(max(sizes), settings)
+    with limited_blas(1):
+        fit = _Fit(kernel, rows, machines, settings, watch, threads, workers, helpers)
+        return fit.certified(fit.solve_all())
+
+
+class _Fit:
+    """The fit of all pairs."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        rows: Rows,
+        machines: OneVsOne,
+        settings: Settings,
+        watch: Observers,
+        threads: int,
+        workers: int,
+        helpers: int = 1,
+    ) -> None:
+        self.machines, self.watch = machines, watch
+        self.threads, self.workers, self.helpers = threads, workers, helpers
+        self.settings = replace(settings, max_memory=settings.max_memory // workers)
+        self.helper_settings = replace(settings, max_memory=settings.max_memory // helpers)
+        self.gram = Gram(kernel, rows, threads=threads)
+        self.budget = Budget(settings.max_time)  # of everything
+        self._budgets: list[Budget] = []  # of the pairs begun
+        self._begun = 0  # pairs
+        self._rows_left = sum(problem.dual.rows for problem in machines.problems)
+        self._served = [np.zeros(len(rows), dtype=np.int64) for rows in machines.members]
+        self._proof = 0.0  # seconds that examining the pairs solved so far will take
+        self._lock = Lock()
+
+    @cached_property
+    def _rngs(self) -> list[np.random.Generator]:
+        """One for each pair, made when the first of them is needed."""
+        return self.settings.rng.spawn(len(self.machines.problems))
+
+    # -- solving -----------------------------------------------------------------------------------
+
+    def solve_all(self) -> list[Solution]:
+        """Solve small pairs whole, many in a call, and the others by rounds."""
+        problems = self.machines.problems
+        found: dict[int, Solution] = {}
+        try:
+            for group, threads in self._groups():
+                found |= zip(group, self._solve_group(group, threads), strict=True)
+        except KeyboardInterrupt:  # just beside a call: nobody goes on
+            self._stop()
+        large = [p for p in range(len(problems)) if p not in found]
+        runner = LocalRunner(self.workers)
+        found |= zip(large, runner.map(self._solve, large, on_interrupt=self._stop), strict=True)
+        return [found[p] for p in range(len(problems))]
+
+    def _groups(self) -> Iterator[tuple[list[int], int]]:
+        """Small pairs to be solved in one call, which must not take long, and by how many threads.
+
+        Callbacks see one pair at a time.
+        """
+        limit = self.helpers * whole.CALL_COST
+        costs: dict[int, float] = {}  # by number of rows; infinite for large pairs
+        group: list[int] = []
+        cost = 0.0
+        for p, problem in enumerate(self.machines.problems):
+            rows = problem.dual.rows
+            if rows not in costs:
+                small = solved_whole(self.gram, problem.dual, self.helper_settings)
+                costs[rows] = whole.cost_of_many(self.gram, rows) if small else np.inf
+            more = costs[rows]
+            if more == np.inf:
+                continue
+            if group and (cost + more > limit or self.watch.in_order):
+                yield group, self._threads_worth(cost)
+                group, cost = [], 0.0
+            group.append(p)
+            cost += more
+        if group:
+            yield group, self._threads_worth(cost)
+
+    def _threads_worth(self, cost: float) -> int:
+        """Threads for pairs that cost so many multiply-adds at the most."""
+        return min(self.helpers, 1 + int(cost / _WORTH_SHARING))
+
+    def _solve_group(self, group: list[int], threads: int) -> list[Solution]:
+        """Solve pairs whole in one call; those that are not done then go on by rounds."""
+        problems = [self.machines.problems[p] for p in group]
+        budget = self._share(sum(problem.dual.rows for problem in problems), len(group))
+        if budget is None:
+            return [untouched(problem, self._why()) for problem in problems]
+        try:
+            solutions = solve_whole(
+                self.gram, problems, self.settings, budget, threads, numbers=group
+            )
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            if isinstance(stop, KeyboardInterrupt):
+                self._stop()
+            return [untouched(problem, stopped_by(stop)) for problem in problems]
+        return [self._finish(*one, budget) for one in zip(group, problems, solutions, strict=True)]
+
+    def _finish(self, p: int, problem: Problem, solution: Solution, budget: Budget) -> Solution:
+        """See to a pair that was solved whole."""
+        self._proof += self._cost_of_proof(solution.trace[0].n_sv, problem.dual.rows)
+        try:
+            if solution.status == "optimal":
+                self.watch.tell(solution.trace[-1])
+                return solution
+            with self.watch.problem(p) as observe:
+                solution = self._solver(p, observe, copy(budget)).finish(problem, solution)
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            solution = replace(solution, status=stopped_by(stop))
+        if solution.status == "interrupted":
+            self._stop()
+        return labelled(solution, p)
+
+    def _solver(self, p: int, observe: Observer, budget: Budget) -> Solver:
+        """What a pair is solved with."""
+        return Solver(
+            self.gram,
+            self.settings,
+            budget,
+            observe,
+            self.threads,
+            rng=lambda: self._rngs[p],
+            check=None,
+        )
+
+    def _solve(self, p: int) -> Solution:
+        """Solve a pair by rounds, beginning with rows that served its classes before."""
+        problem = self.machines.problems[p]
+        try:
+            budget = self._share(problem.dual.rows)
+            if budget is None:
+                return untouched(problem, self._why())
+            if self.workers == 1 and problem.start is None:  # else it would depend on who was first
+                problem = replace(problem, first=self._experienced(p))
+            with self.watch.problem(p) as observe:
+                solution = self._solver(p, observe, budget).by_rounds(problem, observe)
+            self._learn(p, solution)
+            if solution.status == "interrupted":
+                self._stop()
+            return labelled(solution, p)
+        except KeyboardInterrupt:  # just beside the engine
+            self._stop()
+            return untouched(problem, self._why())
+
+    def _why(self) -> str:
+        """Why there is no time for a pair."""
+        return "interrupted" if self.budget.stopped else "time_limit"
+
+    def _share(self, rows: int, pairs: int = 1) -> Budget | None:
+        """Time for pairs of so many rows: a part of what is left, less that for the proof.
+
+        None when there is none left.
+        """
+        with self._lock:
+            seconds = self.budget.max_time
+            if self.budget.stopped:
+                return None
+            if seconds is not None:
+                proof = self._proof * len(self.machines.problems) / max(1, self._begun)
+                proof = min(max(proof, 0.1 * seconds), 0.6 * seconds)
+                left = max(0.0, seconds - self.budget.elapsed - proof)
+                if left == 0:
+                    return None
+                share = min(1.0, self.workers * rows / max(rows, self._rows_left))
+                seconds = max(1e-9, min(left, max(_LEAST_SECONDS, left * share)))
+            self._rows_left -= rows
+            self._begun += pairs
+            self._budgets.append(Budget(seconds, self.settings.max_steps))
+            return self._budgets[-1]
+
+    def _stop(self) -> None:
+        """Let the pairs that are being solved end where they are, and those to come at once."""
+        with self._lock:
+            for budget in (self.budget, *self._budgets):
+                budget.stopped = True
+
+    def _experienced(self, p: int) -> Ints:
+        """Rows of a pair that were support vectors most often, as many of either class."""
+        found = []
+        for c in self.machines.pairs[p]:
+            often = np.argsort(-self._served[c], kind="stable")[:_EXPERIENCED]
+            found.append(often[self._served[c][often] > 0])
+        found[1] += len(self.machines.members[self.machines.pairs[p][0]])
+        return np.concatenate(found)
+
+    def _cost_of_proof(self, support: int, rows: int) -> float:
+        """Seconds that examining a pair will take."""
+        return 2.0 * self.gram.seconds_per_value * support * rows
+
+    def _learn(self, p: int, solution: Solution) -> None:
+        """Note who was a support vector, and what the proof will cost."""
+        i, j = self.machines.pairs[p]
+        first, second = self.machines.halves(p, solution.beta[0])
+        support = int(np.count_nonzero(solution.beta[0]))
+        cost = self._cost_of_proof(support, solution.beta.shape[1])
+        with self._lock:
+            self._proof += cost
+            self._served[i] += first != 0
+            self._served[j] += second != 0
+
+    # -- proving -----------------------------------------------------------------------------------
+
+    def certified(self, solutions: list[Solution]) -> list[Trained]:
+        """Examine all pairs at once; those that fail go on from where they are."""
+        tol, gap_tol = self.settings.tol, self.settings.gap_tol
+        if self.budget.stopped and all(s.status != "interrupted" for s in solutions):
+            # the interrupt came when all pairs were solved, and must not be lost
+            solutions = [*solutions[:-1], replace(solutions[-1], status="interrupted")]
+        if self.budget.stopped and self._proof > ANSWER_WITHIN:
+            return [uncertified(solution, tol, gap_tol) for solution in solutions]
+        self.budget.stopped = False  # what is still to come is short
+        try:
+            return self._examined(solutions)
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            if isinstance(stop, KeyboardInterrupt):
+                solutions = [replace(s, status="interrupted") for s in solutions]
+            return [uncertified(solution, tol, gap_tol) for solution in solutions]
+
+    def _examined(self, solutions: list[Solution]) -> list[Trained]:
+        tol, gap_tol, machines = self.settings.tol, self.settings.gap_tol, self.machines
+        gram = self.gram.twin(self.budget.look_at_end)
+        betas = [solution.beta for solution in solutions]
+        scores = machines.scores(gram, [beta[0] for beta in betas], self.helpers)
+        duals = [problem.dual for problem in machines.problems]
+        seen = examine_all(gram, duals, betas, scores)
+        solutions = self._settle(gram, solutions, seen)
+        found = [
+            Trained(solution, one.bias, one.certificate(solution.status, tol, gap_tol))
+            for solution, one in zip(solutions, seen, strict=True)
+        ]
+        unfinished = [p for p, one in enumerate(found) if _may_go_on(one)]
+        for k, p in enumerate(unfinished):
+            found[p] = self._again(p, found[p], len(unfinished) - k)
+            if found[p].certificate.status == "interrupted":
+                break
+        every = found[0].solution.kernel_values + gram.kernel_values
+        found[0] = replace(found[0], solution=replace(found[0].solution, kernel_values=every))
+        return found
+
+    def _settle(
+        self, gram: Gram, solutions: list[Solution], seen: list[Examination]
+    ) -> list[Solution]:
+        """Bound rounding by rows where that decides, and keep no pair that is worse than zero.
+
+        The scores of the largest pair are compared with a second computation. Sets: seen.
+        """
+        problems, tol, kept = self.machines.problems, self.settings.tol, list(solutions)
+        for p, (problem, one) in enumerate(zip(problems, seen, strict=True)):
+            dual, place, beta, score = problem.dual, problem.place, kept[p].beta, one.score
+            if one.violation <= tol < one.violation + one.rounding:
+                seen[p] = examine(gram, dual, beta, place, score, tol=tol)
+            elif not (dual.total.any() or one.dual >= 0 or one.meets(tol, self.settings.gap_tol)):
+                beta = np.zeros_like(beta)
+                seen[p] = examine(gram, dual, beta, place, np.zeros_like(score))
+                kept[p] = replace(kept[p], beta=beta, bias=seen[p].bias, dual_objective=0.0)
+        p = int(np.argmax([beta.size * np.count_nonzero(beta) for beta in (s.beta for s in kept)]))
+        coef, place = kept[p].beta.sum(axis=0), problems[p].place
+        rows = np.arange(len(coef)) if place is None else place
+        used = np.flatnonzero(coef)
+        if disagrees(gram, rows[used], coef[used], rows, seen[p].score, np.zeros(len(coef))):
+            seen[:] = [replace(one, rounding=np.inf) for one in seen]
+        return kept
+
+    def _again(self, p: int, trained: Trained, sharing: int) -> Trained:
+        """Go on with a pair under the eyes of an examiner, in a part of the time that is left."""
+        solution = trained.solution
+        seconds, steps = self.budget.max_time, self.settings.max_steps
+        if seconds is not None:
+            seconds = (seconds - self.budget.elapsed) / sharing
+            if seconds < _LEAST_SECONDS:
+                return trained
+        budget = Budget(seconds, steps if steps < 0 else max(0, steps - solution.pair_steps))
+        problem = self.machines.problems[p].starting_at(solution.beta)
+        examiner = Examiner(self.gram, problem, budget, self.settings)
+        solver = replace(self._solver(p, lambda record: None, budget), check=examiner.check)
+        more = labelled(solver.by_rounds(problem, solver.observe), p)
+        return examiner.certified(continued(solution, more))
+
+
+def _may_go_on(trained: Trained) -> bool:
+    """Whether the examination disagrees with the engine, or only time was wanting."""
+    unsettled = ("optimal", "time_limit", "stalled")
+    return trained.certificate.status != "optimal" and trained.solution.status in unsettled
+
+
+def labelled(solution: Solution, problem: int) -> Solution:
+    """A solution whose records say to which problem they belong."""
+    if all(record.problem == problem for record in solution.trace):
+        return solution
+    trace = Trace(replace(record, problem=problem) for record in solution.trace)
+    return replace(solution, trace=trace)
+
+
+# -- votes -----------------------------------------------------------------------------------------
+
+
+def sums_of_pairs(sums: Floats) -> Floats:
+    """Add up what the two classes of each pair contribute to a decision value.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (classes, lines, ...)
+        Sums of each line of `dual_coef_` over the support vectors of each class.
+    """
+    i, j = both_of_pairs(len(sums))
+    found: Floats = sums[i, j - 1] + sums[j, i]
+    return found
+
+
+def count_votes(won: Bools, classes: int) -> Ints:
+    """Votes of each row for each class.
+
+    Parameters
+    ----------
+    won : ndarray of shape (n, pairs)
+        Whether the first class of a pair has the vote.
+    classes : int
+    """
+    votes: Ints = _against_each(won, ~won, classes).sum(axis=2, dtype=np.int64)
+    return votes
+
+
+def _against_each(first: Any, second: Any, classes: int) -> Any:
+    """What the first and the second class of each pair get, as [row, class, other class]."""
+    i, j = both_of_pairs(classes)
+    table = np.zeros((len(first), classes, classes), dtype=first.dtype)
+    table[:, i, j], table[:, j, i] = first, second
+    return table
+
+
+def most_votes(decision: Floats, classes: int) -> Ints:
+    """The class with the most votes, the first of equals; zero is a vote for the second of a pair.
+
+    Parameters
+    ----------
+    decision : ndarray of shape (n, pairs)
+    classes : int
+    """
+    winner: Ints = count_votes(decision > 0, classes).argmax(axis=1)
+    return winner
+
+
+def one_vs_rest(decision: Floats, classes: int) -> Floats:
+    """One value per class: its votes, and within a third of a vote the sum of its decision values.
+
+    Zero is a vote for the first of a pair: with `most_votes`, this is what scikit-learn does.
+
+    Parameters
+    ----------
+    decision : ndarray of shape (n, pairs)
+    classes : int
+    """
+    trust = _against_each(decision, -decision, classes).sum(axis=2)
+    value: Floats = count_votes(decision >= 0, classes) + trust / (3 * (np.abs(trust) + 1))
+    return value

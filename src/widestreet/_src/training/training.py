@@ -1,0 +1,460 @@
+"""One fit: from rows and a dual to a certified solution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable as Function
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import isnan
+
+import numpy as np
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.certificate import (
+    Certificate,
+    Examination,
+    disagrees,
+    examine,
+    scores_that_matter,
+    unexamined,
+)
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.sampling.engine import SitesEngine
+from widestreet._src.engines.sampling.prsvm import OnSites
+from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.contract import MARGIN, Strategy
+from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
+from widestreet._src.engines.working_set import small as whole
+from widestreet._src.engines.working_set.engine import Check, WorkingSetEngine
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import Callable, Kernel
+from widestreet._src.problems.dual import Dual, select
+from widestreet._src.rows import Rows
+from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.shards.shard_set import Fleet
+from widestreet._src.threads import limited_blas
+
+SUCCESS = ("optimal", "approximate")  # statuses that are what was asked for
+_LEAST_TILE = 256  # rows of the smallest working set worth having
+_PANEL_BYTES = 1 << 26  # scratch of a scan
+_ROWS_PER_THREAD = 1000  # fewer are not worth waking another thread for
+NEAR, FAR = 0.01, 0.1  # relative gaps up to which a model is called close, and usable
+ANSWER_WITHIN = 0.15  # seconds a certificate may take after an interrupt
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """Everything about a fit that is not the problem itself."""
+
+    strategy: Strategy | OnSites
+    tol: float
+    gap_tol: float | None
+    max_steps: int
+    max_time: float | None
+    max_memory: int
+    threads: int
+    verbose: int
+    skip: bool
+    rng: np.random.Generator
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A solution with its biases and its certificate."""
+
+    solution: Solution
+    bias: Floats
+    certificate: Certificate
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A dual over some of the rows.
+
+    Attributes
+    ----------
+    dual : Dual
+    place : ndarray or None
+        Where row i of the dual stands among all rows; None means at i.
+    start : ndarray, optional
+        A feasible point to begin at.
+    first : ndarray, optional
+        Rows of the dual to begin with.
+    """
+
+    dual: Dual
+    place: Ints | None = None
+    start: Floats | None = None
+    first: Ints | None = None
+
+    def starting_at(self, beta: Floats) -> Problem:
+        """Begin near a point, with the rows that are strictly inside their box there."""
+        start = self.dual.nearest(beta)
+        inside = (start > self.dual.lower) & (start < self.dual.upper)
+        return replace(self, start=start, first=np.flatnonzero(inside.any(axis=0)))
+
+
+def threads_for(rows: int, settings: Settings) -> int:
+    """Threads worth using on a problem of so many rows."""
+    return min(settings.threads, 1 + rows // _ROWS_PER_THREAD)
+
+
+@dataclass(frozen=True, eq=False)
+class Solver:
+    """What a problem is solved with. `check` has the last word; None leaves it to the caller."""
+
+    gram: Gram
+    settings: Settings
+    budget: Budget
+    observe: Observer
+    threads: int
+    rng: Function[[], np.random.Generator]
+    check: Function[[Floats], Check] | None
+
+    def solve(self, problem: Problem) -> Solution:
+        """Solve a problem: whole if it is small, by rounds if it is large."""
+        if not solved_whole(self.gram, problem.dual, self.settings):
+            return self.by_rounds(problem, self.observe)
+        try:
+            [solution] = solve_whole(self.gram, [problem], self.settings, self.budget, self.threads)
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            return untouched(problem, stopped_by(stop))
+        return self.finish(problem, solution)
+
+    def finish(self, problem: Problem, solution: Solution) -> Solution:
+        """See to a problem that was solved whole: it goes on by rounds if there is more to do."""
+        if solution.status == "interrupted":
+            return solution
+        try:
+            self.observe(solution.trace[-1])
+            done = solution.status == "optimal"
+            self.budget.spend(solution.pair_steps, finished=done)
+            if done and self.check is not None:
+                done = self.check(solution.beta).next_violation is None
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            return replace(solution, status=stopped_by(stop))
+        if done:
+            return solution
+        problem = replace(problem, start=solution.beta)
+        more = self.by_rounds(problem, lambda record: self.observe(after(solution, record)))
+        return continued(solution, more)
+
+    def by_rounds(self, problem: Problem, observe: Observer) -> Solution:
+        """Run the working-set engine, after weighted samples if the strategy is to draw any."""
+        settings, dual = self.settings, problem.dual
+        if isinstance(settings.strategy, OnSites):
+            return self._by_samples(problem, settings.strategy, observe)
+        gram = self.gram.twin(self.budget.look_at_clock)
+        return WorkingSetEngine(
+            Fleet.of(gram, dual, problem.place, threads=self.threads),
+            settings.strategy,
+            tol=settings.tol,
+            check=self.check,
+            budget=self.budget,
+            capacity=working_set_capacity(settings.max_memory, dual, gram.left.shape[1]),
+            observer=observe,
+            rng=self.rng(),
+            threads=self.threads,
+            skip=settings.skip,
+            start=problem.start,
+            first=problem.first,
+        ).solve()
+
+    def _by_samples(self, problem: Problem, plan: OnSites, observe: Observer) -> Solution:
+        """Solve samples of the rows on sites; the working-set engine goes on from there."""
+        dual, columns = problem.dual, self.gram.left.shape[1]
+        room = self.settings.max_memory // least_memory(dual, columns)
+        workers = 1 if isinstance(self.gram.kernel, Callable) else min(self.threads, plan.sites)
+        workers = max(1, min(workers, room))
+        settings = replace(
+            self.settings,
+            strategy=Auto(),
+            tol=MARGIN * self.settings.tol,  # rows that violate by more are counted
+            max_memory=self.settings.max_memory // workers,
+        )
+        threads = max(1, self.threads // workers)
+        place = np.arange(dual.rows) if problem.place is None else problem.place
+
+        def solve(
+            rows: Ints, start: Floats | None, budget: Budget, rng: np.random.Generator
+        ) -> Solution:
+            sample = Problem(select(dual, rows), place[rows])
+            if start is not None:
+                sample = sample.starting_at(start)
+            solver = Solver(
+                self.gram, settings, budget, lambda record: None, threads, lambda: rng, None
+            )
+            return solver.solve(sample)
+
+        gram = self.gram.twin(self.budget.look_at_clock)
+        engine = SitesEngine(
+            Fleet.of(gram, dual, problem.place, threads=self.threads),
+            plan,
+            solve,
+            tol=self.settings.tol,
+            check=self.check,
+            budget=self.budget,
+            observer=observe,
+            rng=self.rng(),
+            runner=LocalRunner(workers),
+            start=problem.start,
+        )
+        found = engine.solve()
+        if not engine.unfinished or not plan.until_certified:
+            return found
+        rest = replace(self, settings=replace(self.settings, strategy=Auto()))
+        more = rest.by_rounds(
+            problem.starting_at(found.beta), lambda record: observe(after(found, record))
+        )
+        if not more.trace:  # stopped before it knew anything better
+            more = replace(more, beta=found.beta, bias=found.bias)
+            more = replace(more, dual_objective=found.dual_objective)
+        return continued(found, more)
+
+
+def solved_whole(gram: Gram, dual: Dual, settings: Settings) -> bool:
+    """Whether a problem is small enough to be solved whole."""
+    capacity = working_set_capacity(settings.max_memory, dual, gram.left.shape[1])
+    return whole.suits(gram, dual.rows, settings.strategy, capacity)
+
+
+def solve_whole(
+    gram: Gram,
+    problems: Sequence[Problem],
+    settings: Settings,
+    budget: Budget,
+    threads: int,
+    numbers: Sequence[int] = (0,),
+) -> list[Solution]:
+    """Solve small problems in one call; what becomes of them is for `Solver.finish` to say.
+
+    `numbers` are what they are called in their records.
+    """
+    budget.look_at_clock()
+    return whole.solve(
+        gram,
+        [problem.dual for problem in problems],
+        [problem.place for problem in problems],
+        [problem.start for problem in problems],
+        tol=settings.tol,
+        budget=budget,
+        threads=threads,
+        numbers=numbers,
+    )
+
+
+def stopped_by(stop: OutOfBudget | KeyboardInterrupt) -> str:
+    """The status of a solution that was not finished."""
+    return stop.status if isinstance(stop, OutOfBudget) else "interrupted"
+
+
+def untouched(problem: Problem, status: str) -> Solution:
+    """Where a problem begins, for one that there is no time for."""
+    dual = problem.dual
+    beta = dual.feasible_point() if problem.start is None else problem.start
+    return Solution(
+        beta=beta,
+        bias=np.zeros(dual.groups),
+        dual_objective=-np.inf if beta.any() else 0.0,  # which bounds it from below
+        status=status,
+        trace=Trace(),
+        pair_steps=0,
+        kernel_values=0,
+    )
+
+
+def after(solution: Solution, record: TraceRecord) -> TraceRecord:
+    """A record of what came after a solution, with the accounts of both."""
+    return replace(
+        record,
+        round=record.round + len(solution.trace),
+        pair_steps=record.pair_steps + solution.pair_steps,
+        kernel_values=record.kernel_values + solution.kernel_values,
+    )
+
+
+def continued(solution: Solution, more: Solution) -> Solution:
+    """A solution reached from another one, with the accounts of both."""
+    return replace(
+        more,
+        trace=Trace([*solution.trace, *(after(solution, record) for record in more.trace)]),
+        pair_steps=solution.pair_steps + more.pair_steps,
+        kernel_values=solution.kernel_values + more.kernel_values,
+    )
+
+
+def train(
+    kernel: Kernel, rows: Rows, problem: Problem, settings: Settings, observe: Observer
+) -> Trained:
+    """Solve one problem and certify the result."""
+    threads = threads_for(problem.dual.rows, settings)
+    budget = Budget(settings.max_time, settings.max_steps)
+    gram = Gram(kernel, rows, threads=threads)
+    examiner = Examiner(gram, problem, budget, settings)
+    rng = settings.rng
+    solver = Solver(gram, settings, budget, observe, threads, lambda: rng, examiner.check)
+    with limited_blas(1):
+        return examiner.certified(solver.solve(problem))
+
+
+class Examiner:
+    """Examines points of one problem for the engine; remembers the last one and the best one."""
+
+    def __init__(self, gram: Gram, problem: Problem, budget: Budget, settings: Settings) -> None:
+        self.gram, self.problem = gram.twin(budget.look_at_end), problem
+        self.tol, self.gap_tol = settings.tol, settings.gap_tol
+        self._last: tuple[Floats, Examination] | None = None
+        self._best: tuple[Floats, Examination] | None = None
+
+    def examine(self, beta: Floats) -> Examination:
+        """Examine a point over all rows. Sets: last, best."""
+        if self._last is None or not np.array_equal(beta, self._last[0]):
+            self._last = beta.copy(), self._examined(beta)
+        found = self._last[1]
+        if self._best is None or found.dual > self._best[1].dual:
+            self._best = self._last
+        return found
+
+    def _examined(self, beta: Floats) -> Examination:
+        gram, dual, place = self.gram, self.problem.dual, self.problem.place
+        score, exact, error = scores_that_matter(gram, dual, beta, place)
+        found = examine(gram, dual, beta, place, score, exact, self.tol)
+        coef = beta.sum(axis=0)
+        rows, support = np.arange(dual.rows) if place is None else place, np.flatnonzero(coef)
+        if disagrees(gram, rows[support], coef[support], rows, score, error):
+            found = replace(found, rounding=np.inf)
+        return found
+
+    def check(self, beta: Floats) -> Check:
+        """Return what the engine asks for."""
+        found = self.examine(beta)
+        aim = found.next_violation(self.tol, self.gap_tol)
+        return Check(found.violation, found.score, found.exact, aim)
+
+    def certified(self, solution: Solution) -> Trained:
+        """Return the solution with its certificate: an empty one if there is no time for another.
+
+        A point whose dual objective is below that of zero, or of a point examined before, is
+        replaced by the better one.
+        """
+        support = int(solution.beta.any(axis=0).sum())
+        cost = 3.0 * self.gram.seconds_per_value * support * self.problem.dual.rows
+        if solution.status == "interrupted" and cost > ANSWER_WITHIN:
+            return uncertified(solution, self.tol, self.gap_tol)
+        try:
+            found = self.examine(solution.beta)
+            if not found.meets(self.tol, self.gap_tol):
+                solution, found = self._best_of(solution, found)
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            if isinstance(stop, KeyboardInterrupt):
+                solution = replace(solution, status="interrupted")
+            return uncertified(solution, self.tol, self.gap_tol)
+        every = solution.kernel_values + self.gram.kernel_values
+        certificate = found.certificate(solution.status, self.tol, self.gap_tol)
+        return Trained(replace(solution, kernel_values=every), found.bias, certificate)
+
+    def _best_of(self, solution: Solution, found: Examination) -> tuple[Solution, Examination]:
+        """Replace a solution by the best point that was examined, zero included."""
+        if not self.problem.dual.total.any() and not found.dual >= 0:
+            self.examine(np.zeros_like(solution.beta))
+        assert self._best is not None
+        beta, best = self._best
+        if not best.dual > found.dual:
+            return solution, found
+        found_again = replace(solution, beta=beta, bias=best.bias, dual_objective=best.dual)
+        return found_again, best
+
+
+def uncertified(solution: Solution, tol: float, gap_tol: float | None) -> Trained:
+    """Return a solution that was not examined for lack of time, whatever the engine says."""
+    status = "time_limit" if solution.status == "optimal" else solution.status
+    certificate = unexamined(status, solution.dual_objective, tol, gap_tol)
+    return Trained(solution, solution.bias, certificate)
+
+
+def _fixed_memory(dual: Dual, columns: int) -> int:
+    """Bytes of what has one entry per row, and of the scratch of a scan."""
+    return dual.rows * 200 * dual.layers + min(_PANEL_BYTES, 8 * dual.rows * columns) + (1 << 20)
+
+
+def least_memory(dual: Dual, columns: int) -> int:
+    """Bytes without which a problem cannot be solved."""
+    return _fixed_memory(dual, columns) + 16 * min(_LEAST_TILE, dual.rows) ** 2
+
+
+def working_set_capacity(max_memory: int, dual: Dual, columns: int) -> int:
+    """Rows of the working set whose tile, with everything else, fits into `max_memory` bytes.
+
+    Half of what is left is for the tile in float64, half for the copy while it grows and for
+    blocks of pair steps.
+    """
+    least = least_memory(dual, columns)
+    if max_memory < least:
+        raise ValueError(
+            f"max_memory={max_memory:,} bytes is too small: {dual.rows:,} rows of {columns:,} "
+            f"columns need at least {least:,} bytes; raise max_memory (or cache_size), or leave "
+            "both at None"
+        )
+    return int(np.sqrt((max_memory - _fixed_memory(dual, columns)) / 16))
+
+
+def worst(certificates: Sequence[Certificate]) -> Certificate:
+    """The one that proves least: of those that are not optimal if there are any."""
+    return max(certificates, key=lambda c: (c.status not in SUCCESS, c.kkt_violation))
+
+
+def advice(certificates: Sequence[Certificate]) -> str | None:
+    """Return what a user who got these certificates should know and do; None if all is well."""
+    certificate = worst(certificates)
+    if certificate.status in SUCCESS:
+        return None
+    failed = sum(c.status not in SUCCESS for c in certificates)
+    where = f" in {failed} of {len(certificates)} pairs of classes" if len(certificates) > 1 else ""
+    stopped = f"training stopped with status {certificate.status!r}{where}"
+    cure = _cure(certificate)
+    if certificate.n_rows == 0:
+        return (
+            f"{stopped} and no time was left to certify the model (dual objective "
+            f"{certificate.dual_objective:.6g}): nothing is known about its quality. To get a "
+            f"certificate, {cure}."
+        )
+    gap = f"duality gap {certificate.gap:.3g} (relative {certificate.relative_gap:.3g})"
+    if isnan(certificate.gap):
+        gap = "no duality gap for a kernel that may be indefinite"
+    return (
+        f"{stopped}: violation {certificate.kkt_violation:.3g} (tol={certificate.tol:g}), {gap}. "
+        f"{_grade(certificate)} To get nearer to the optimum, {cure}."
+    )
+
+
+def _cure(certificate: Certificate) -> str:
+    """Return what to do about a fit that is not optimal."""
+    if certificate.inconsistent:
+        return (
+            "set the environment variable WIDESTREET_ISA=portable, and please report this: kernel "
+            "values of the native core disagree with those of NumPy"
+        )
+    if certificate.limited_by_rounding or certificate.lost_in_rounding:
+        return (
+            f"scale or centre the features, lower C or accept a larger tol: float64 knows the "
+            f"violation only to within {certificate.rounding:.2g}"
+        )
+    return {
+        "time_limit": "raise max_time",
+        "iteration_limit": "raise max_iter or set it to -1",
+        "interrupted": "let it run to the end",
+    }.get(certificate.status, "scale the features, lower C, or accept a larger tol or gap_tol")
+
+
+def _grade(certificate: Certificate) -> str:
+    """Return how good a model is as far as its gap tells."""
+    gap = certificate.relative_gap
+    if isnan(gap):
+        return "How far the model is from the optimum is not known."
+    if certificate.limited_by_rounding and gap <= NEAR:
+        return "The model is as exact as float64 allows."
+    if gap <= NEAR:
+        return f"The model is close to the optimum: its objective is within {gap:.2%}."
+    if gap <= FAR:
+        return f"The model is usable: its objective is within {gap:.1%} of the optimum."
+    return "The model is far from the optimum: do not rely on it."

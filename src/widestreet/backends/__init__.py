@@ -1,1 +1,0 @@
-"""Where kernel values are computed. Everything above sees only the Gram."""

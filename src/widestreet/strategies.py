@@ -1,0 +1,29 @@
+"""How the working-set engine picks rows."""
+
+from widestreet._src.engines.sampling.prsvm import PRSVM, RSVM, OnSites
+from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.contract import (
+    Proposal,
+    Search,
+    Situation,
+    Stateless,
+    Strategy,
+)
+from widestreet._src.engines.selection.isvm import ISVM
+from widestreet._src.engines.selection.randsvm import RandSVM
+from widestreet._src.engines.selection.smo import SMO
+
+__all__ = [
+    "ISVM",
+    "PRSVM",
+    "RSVM",
+    "SMO",
+    "Auto",
+    "OnSites",
+    "Proposal",
+    "RandSVM",
+    "Search",
+    "Situation",
+    "Stateless",
+    "Strategy",
+]
