@@ -9,7 +9,7 @@ import numpy as np
 from widestreet._src.certificate import Examination, examine
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear
-from widestreet._src.problems.dual import c_svc, eps_svr
+from widestreet._src.problems.formulations import c_svc, eps_svr
 from widestreet._src.rows import as_rows
 from widestreet._src.training.one_vs_one import OneVsOne, pairs
 from widestreet._src.training.training import Problem

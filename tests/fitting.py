@@ -21,6 +21,7 @@ from widestreet._src.engines.working_set.engine import Check, WorkingSetEngine
 from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems import dual as duals
+from widestreet._src.problems import formulations
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.runner import Runner
 from widestreet._src.shards.shard_set import Fleet
@@ -75,11 +76,11 @@ def build_dual(
     """widestreet's dual of one of the five models, from the parameters any of them takes."""
     w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     make: dict[str, Callable[[], duals.Dual]] = {
-        "c_svc": lambda: duals.c_svc(y, C * w),
-        "eps_svr": lambda: duals.eps_svr(y, C * w, epsilon),
-        "nu_svc": lambda: duals.nu_svc(y, nu, w),
-        "nu_svr": lambda: duals.nu_svr(y, C, nu, w),
-        "one_class": lambda: duals.one_class(len(y), nu, w),
+        "c_svc": lambda: formulations.c_svc(y, C * w),
+        "eps_svr": lambda: formulations.eps_svr(y, C * w, epsilon),
+        "nu_svc": lambda: formulations.nu_svc(y, nu, w),
+        "nu_svr": lambda: formulations.nu_svr(y, C, nu, w),
+        "one_class": lambda: formulations.one_class(len(y), nu, w),
     }
     return make[model]()
 

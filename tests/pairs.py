@@ -14,7 +14,7 @@ from reference import kernels as reference
 from widestreet._src.estimators.callbacks import RoundReporter
 from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.problems.dual import c_svc, nu_svc
+from widestreet._src.problems.formulations import c_svc, nu_svc
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import KernelRows, as_rows
 from widestreet._src.training.one_vs_one import OneVsOne, pairs, train_pairs

@@ -16,7 +16,7 @@ from reference.duals import MODELS
 from widestreet._src.certificate import examine, scores_that_matter, screening
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly, Sigmoid
-from widestreet._src.problems.dual import c_svc, eps_svr
+from widestreet._src.problems.formulations import c_svc, eps_svr
 from widestreet._src.rows import as_rows
 from widestreet.datasets import checkerboard, friedman, twonorm
 

@@ -15,6 +15,7 @@ from reference import duals as reference
 from reference import kkt
 from reference.duals import MODELS
 from widestreet._src.problems import dual as duals
+from widestreet._src.problems import formulations
 
 C, EPSILON, NU = 3.0, 0.1, 0.4
 
@@ -24,11 +25,11 @@ every_model = pytest.mark.parametrize("model", MODELS)
 def build(model: str, y, weight, *, C: float = C, nu: float = NU) -> duals.Dual:
     """The package's dual for the parameters that reference.duals.build takes."""
     return {
-        "c_svc": lambda: duals.c_svc(y, C * weight),
-        "eps_svr": lambda: duals.eps_svr(y, C * weight, EPSILON),
-        "nu_svc": lambda: duals.nu_svc(y, nu, weight),
-        "nu_svr": lambda: duals.nu_svr(y, C, nu, weight),
-        "one_class": lambda: duals.one_class(len(y), nu, weight),
+        "c_svc": lambda: formulations.c_svc(y, C * weight),
+        "eps_svr": lambda: formulations.eps_svr(y, C * weight, EPSILON),
+        "nu_svc": lambda: formulations.nu_svc(y, nu, weight),
+        "nu_svr": lambda: formulations.nu_svr(y, C, nu, weight),
+        "one_class": lambda: formulations.one_class(len(y), nu, weight),
     }[model]()
 
 
@@ -84,7 +85,7 @@ def test_a_dual_owns_its_arrays(model, rng):
 
 
 def test_integer_labels():
-    dual = duals.c_svc(np.array([1, -1, 1]), 2)
+    dual = formulations.c_svc(np.array([1, -1, 1]), 2)
     assert dual.target.dtype == dual.upper.dtype == np.float64
     assert dual.upper.tolist() == [[2.0, 0.0, 2.0]]
     assert dual.lower.tolist() == [[0.0, -2.0, 0.0]]
@@ -123,8 +124,8 @@ def test_zero_where_zero_is_feasible(rng):
 def test_a_sum_that_does_not_fit(scale):
     """Whatever the scale of the boxes."""
     with pytest.raises(ValueError, match="does not fit"):
-        duals.one_class(10, 1.5, scale).feasible_point()
-    assert duals.one_class(10, 1.0, scale).feasible_point().sum() == pytest.approx(
+        formulations.one_class(10, 1.5, scale).feasible_point()
+    assert formulations.one_class(10, 1.0, scale).feasible_point().sum() == pytest.approx(
         10 * scale, rel=TOL.feasibility
     )
 
@@ -177,12 +178,12 @@ def test_the_nearest_point_of_a_scaled_one_keeps_its_bounds():
     """A warm start with twice the C: what was at its bound may move on, what was zero stays so."""
     y = np.array([1.0, 1.0, -1.0, -1.0])
     beta = np.array([[1.0, 0.0, -1.0, 0.0]])
-    assert np.array_equal(duals.c_svc(y, 2.0).nearest(2 * beta), 2 * beta)
-    assert np.array_equal(duals.c_svc(y, 0.5).nearest(beta), 0.5 * beta)
+    assert np.array_equal(formulations.c_svc(y, 2.0).nearest(2 * beta), 2 * beta)
+    assert np.array_equal(formulations.c_svc(y, 0.5).nearest(beta), 0.5 * beta)
 
 
 def test_in_the_nearest_point_zeros_stay_zero_where_the_others_can_move():
-    dual = duals.c_svc(np.array([1.0, 1.0, 1.0, -1.0, -1.0]), 4.0)
+    dual = formulations.c_svc(np.array([1.0, 1.0, 1.0, -1.0, -1.0]), 4.0)
     found = dual.nearest(np.array([[2.0, 0.0, 1.0, -1.0, 0.0]]))
     assert (found == 0).tolist() == [[False, True, False, False, True]]
     only = dual.nearest(np.array([[4.0, 0.0, 0.0, 0.0, 0.0]]))  # nobody else is there to give way
@@ -250,10 +251,10 @@ def largest_named(error: Exception) -> float:
 def test_a_nu_too_large_for_the_labels(positive, negative, largest):
     y = np.repeat([1.0, -1.0], [positive, negative])
     with pytest.raises(ValueError, match="nu=") as caught:
-        duals.nu_svc(y, largest * 1.01)
+        formulations.nu_svc(y, largest * 1.01)
     assert largest_named(caught.value) == pytest.approx(largest, rel=TOL.printed)
     for nu in (largest, largest_named(caught.value)):  # who takes the advice succeeds
-        assert duals.nu_svc(y, nu).feasible_point().shape == (1, positive + negative)
+        assert formulations.nu_svc(y, nu).feasible_point().shape == (1, positive + negative)
 
 
 @given(
@@ -265,5 +266,5 @@ def test_the_largest_nu_is_feasible_whatever_its_rounding(weight, seed):
     y = rng.choice([-1.0, 1.0], len(weight))
     y[:2] = [-1.0, 1.0]
     nu = 2 * min(weight[y > 0].sum(), weight[y < 0].sum()) / weight.sum()
-    dual = duals.nu_svc(y, nu, weight)
+    dual = formulations.nu_svc(y, nu, weight)
     assert kkt.feasibility(in_reference(dual), dual.feasible_point()) <= TOL.feasibility

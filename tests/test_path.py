@@ -14,6 +14,7 @@ from reference import kernels, kkt
 from widestreet._src.engines.homotopy import homotopy as walk
 from widestreet._src.engines.homotopy.parametric_optimum import Ends, NoSolution, Path, closed
 from widestreet._src.problems import dual as duals
+from widestreet._src.problems import formulations
 
 pytestmark = pytest.mark.numeric
 
@@ -43,11 +44,11 @@ class World:
 
     def dual(self, weight: np.ndarray) -> duals.Dual:
         make: dict[str, Callable[[], duals.Dual]] = {
-            "c_svc": lambda: duals.c_svc(self.y, self.C * weight),
-            "eps_svr": lambda: duals.eps_svr(self.value, self.C * weight, self.epsilon),
-            "nu_svr": lambda: duals.nu_svr(self.value, self.C, self.nu, weight),
-            "one_class": lambda: duals.one_class(self.n, self.nu, weight),
-            "nu_svc": lambda: duals.nu_svc(self.y, self.nu, weight),
+            "c_svc": lambda: formulations.c_svc(self.y, self.C * weight),
+            "eps_svr": lambda: formulations.eps_svr(self.value, self.C * weight, self.epsilon),
+            "nu_svr": lambda: formulations.nu_svr(self.value, self.C, self.nu, weight),
+            "one_class": lambda: formulations.one_class(self.n, self.nu, weight),
+            "nu_svc": lambda: formulations.nu_svc(self.y, self.nu, weight),
         }
         return make[self.model]()
 

@@ -28,7 +28,7 @@ from widestreet._src.kernels.kernels import (
     Sigmoid,
 )
 from widestreet._src.kernels.native import NativeBackend
-from widestreet._src.problems.dual import c_svc, one_class
+from widestreet._src.problems.formulations import c_svc, one_class
 from widestreet._src.rows import KernelRows, as_rows
 from widestreet.datasets import checkerboard
 from widestreet.online import OnlineSVC

@@ -7,7 +7,8 @@ from typing import Any
 from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.dual_classifier import DualClassifier
-from widestreet._src.problems.dual import Dual, nu_svc
+from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.formulations import nu_svc
 
 
 class NuSVC(DualClassifier):

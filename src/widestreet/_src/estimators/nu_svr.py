@@ -10,7 +10,8 @@ import numpy as np
 from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.regressor import Regressor
-from widestreet._src.problems.dual import Dual, nu_svr
+from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.formulations import nu_svr
 
 
 class NuSVR(Regressor):

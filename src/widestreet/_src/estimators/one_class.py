@@ -11,7 +11,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.base import KernelMachine
 from widestreet._src.estimators.callbacks import RoundReporter, with_callbacks
-from widestreet._src.problems.dual import one_class
+from widestreet._src.problems.formulations import one_class
 
 _ON_THE_EDGE = 1e-12  # of the offset: decision values that are rounding
 

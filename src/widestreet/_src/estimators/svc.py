@@ -7,7 +7,8 @@ from typing import Any
 from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.dual_classifier import DualClassifier
-from widestreet._src.problems.dual import Dual, c_svc, split
+from widestreet._src.problems.dual import Dual, split
+from widestreet._src.problems.formulations import c_svc
 
 
 class SVC(DualClassifier):

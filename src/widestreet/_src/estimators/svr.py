@@ -8,7 +8,8 @@ from typing import Any
 from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.regressor import Regressor
-from widestreet._src.problems.dual import Dual, eps_svr
+from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.formulations import eps_svr
 
 
 class SVR(Regressor):

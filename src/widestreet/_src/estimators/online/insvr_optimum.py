@@ -19,7 +19,8 @@ from widestreet._src.engines.insvr.stages import Counts, Insvr, Scaling
 from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.path_optimum import Exact
 from widestreet._src.estimators.online.row_store import Store
-from widestreet._src.problems.dual import Dual, nu_svr
+from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.formulations import nu_svr
 from widestreet._src.training.training import Settings
 
 _AT_BOUND = 1e-12  # of C: the path engine puts on a bound what belongs there

@@ -15,7 +15,8 @@ from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.online.classifier import OnlineClassifier
 from widestreet._src.estimators.online.machine import level_of_caller
 from widestreet._src.estimators.online.optimum import MakeDual
-from widestreet._src.problems.dual import Dual, nu_svc
+from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.formulations import nu_svc
 
 
 class OnlineNuSVC(OnlineClassifier, NuSVC):

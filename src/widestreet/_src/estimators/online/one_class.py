@@ -13,7 +13,8 @@ from widestreet._src.estimators.one_class import OneClassSVM
 from widestreet._src.estimators.online.machine import OnlineMachine
 from widestreet._src.estimators.online.optimum import MakeDual
 from widestreet._src.estimators.online.single import publish_single, single_left_out
-from widestreet._src.problems.dual import Dual, one_class
+from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.formulations import one_class
 
 
 class OnlineOneClassSVM(OnlineMachine, OneClassSVM):

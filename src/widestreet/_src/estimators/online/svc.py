@@ -12,7 +12,8 @@ from widestreet._src.estimators import validation
 from widestreet._src.estimators.online.classifier import OnlineClassifier
 from widestreet._src.estimators.online.optimum import MakeDual
 from widestreet._src.estimators.svc import SVC
-from widestreet._src.problems.dual import Dual, c_svc
+from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.formulations import c_svc
 
 
 class OnlineSVC(OnlineClassifier, SVC):

@@ -9,7 +9,8 @@ from widestreet._src.arrays import Floats
 from widestreet._src.estimators.online.optimum import MakeDual
 from widestreet._src.estimators.online.regressor import OnlineRegressor
 from widestreet._src.estimators.svr import SVR
-from widestreet._src.problems.dual import Dual, eps_svr
+from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.formulations import eps_svr
 
 
 class OnlineSVR(OnlineRegressor, SVR):

@@ -1,0 +1,286 @@
+"""The five support vector machines, each as a map from targets and weights to a dual.
+
+A formulation is a frozen set of parameters. It says how wide the box of a row is (`box`), which
+dual belongs to targets and boxes (`dual`), and what the biases of the groups mean (`read`). Batch
+training, online training, regularisation paths and experiments all use the same object, and
+`dataclasses.replace` gives the same SVM with another parameter.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from widestreet._src.arrays import Floats
+from widestreet._src.problems.dual import Dual
+
+Loss = Literal["linear", "squared"]
+Scaling = Literal["libsvm", "schoelkopf"]
+
+_NU_ROUNDING = 1e-12  # relative excess of nu over the largest feasible value that is rounding
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the biases of the groups say.
+
+    Attributes
+    ----------
+    intercept : float
+        Bias of the decision function, before it is divided by `margin`.
+    margin : float or None
+        Scale of the decision values: they are divided by it. None if it is zero to within the
+        tolerance.
+    attributes : mapping
+        Further fitted attributes of this SVM.
+    """
+
+    intercept: float
+    margin: float | None = 1.0
+    attributes: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def divisor(self) -> float:
+        """What coefficients and intercept are divided by: 1 where there is no margin."""
+        return 1.0 if self.margin is None else self.margin
+
+
+class Formulation(ABC):
+    """Which SVM this is.
+
+    Attributes
+    ----------
+    groups : int
+        Equality constraints of the dual.
+    coefficients_sum_to_zero : bool
+        Then a translation of the rows changes all scores of a linear kernel by one constant.
+    """
+
+    groups: ClassVar[int] = 1
+    coefficients_sum_to_zero: ClassVar[bool] = True
+
+    @property
+    def scale(self) -> float:
+        """What coefficients are proportional to; for warm starts."""
+        return 1.0
+
+    def box(self, weight: Floats) -> Floats:
+        """Return the width of the box of rows with these weights."""
+        return weight
+
+    @abstractmethod
+    def dual(self, target: Floats, box: Floats) -> Dual:
+        """Return the dual of rows with these targets (labels are +-1) and boxes."""
+
+    @abstractmethod
+    def read(self, bias: Floats, tol: float) -> Reading:
+        """Return what the biases of the groups say; margins up to `tol` are zero."""
+
+
+@dataclass(frozen=True)
+class CSVC(Formulation):
+    """C-support vector classification.
+
+    Minimises 1/2 |w|^2 + sum_i C weight_i loss(1 - y_i f(x_i)), where loss(z) is max(0, z) or, if
+    squared, max(0, z)^2.
+    """
+
+    C: float = 1.0
+    loss: Loss = "linear"
+
+    @property
+    def scale(self) -> float:
+        return self.C
+
+    def box(self, weight: Floats) -> Floats:
+        return self.C * weight
+
+    def dual(self, target: Floats, box: Floats) -> Dual:
+        return c_svc(target, box)
+
+    def read(self, bias: Floats, tol: float) -> Reading:
+        return Reading(float(bias[0]))
+
+
+@dataclass(frozen=True)
+class NuSVC(Formulation):
+    """Nu-support vector classification: at most a part `nu` of the rows are margin errors."""
+
+    nu: float = 0.5
+
+    groups: ClassVar[int] = 2
+
+    def dual(self, target: Floats, box: Floats) -> Dual:
+        return nu_svc(target, self.nu, box)
+
+    def read(self, bias: Floats, tol: float) -> Reading:
+        plus, minus = map(float, bias)
+        rho = (minus - plus) / 2  # may be negative for indefinite kernels
+        return Reading((plus + minus) / 2, rho if abs(rho) > tol else None)
+
+    def is_feasible(self, first: float, second: float) -> bool:
+        """Return whether two classes of these total weights allow this nu."""
+        return self.nu <= largest_nu(first, second) * (1 + _NU_ROUNDING)
+
+    def feasible(self, target: Floats, box: Floats) -> NuSVC:
+        """Return the formulation with the nearest nu that these labels and boxes allow."""
+        positive, every = float(box[target > 0].sum()), float(box.sum())
+        return replace(self, nu=min(self.nu, largest_nu(positive, every - positive)))
+
+
+@dataclass(frozen=True)
+class EpsilonSVR(Formulation):
+    """Epsilon-support vector regression.
+
+    Minimises 1/2 |w|^2 + sum_i C weight_i loss(|y_i - f(x_i)| - epsilon), with the losses of
+    `CSVC`.
+    """
+
+    C: float = 1.0
+    epsilon: float = 0.1
+    loss: Loss = "linear"
+
+    @property
+    def scale(self) -> float:
+        return self.C
+
+    def box(self, weight: Floats) -> Floats:
+        return self.C * weight
+
+    def dual(self, target: Floats, box: Floats) -> Dual:
+        return eps_svr(target, box, self.epsilon)
+
+    def read(self, bias: Floats, tol: float) -> Reading:
+        return Reading(float(bias[0]))
+
+
+@dataclass(frozen=True)
+class NuSVR(Formulation):
+    """Nu-support vector regression: at most a part `nu` of the rows lie outside the tube.
+
+    With scaling "libsvm" C is the penalty of a row of weight one; with "schoelkopf" it is divided
+    by the sum of the weights.
+    """
+
+    C: float = 1.0
+    nu: float = 0.5
+    scaling: Scaling = "libsvm"
+
+    groups: ClassVar[int] = 2
+
+    @property
+    def scale(self) -> float:
+        return self.C
+
+    def box(self, weight: Floats) -> Floats:
+        C = self.C / float(weight.sum()) if self.scaling == "schoelkopf" else self.C
+        return C * weight
+
+    def dual(self, target: Floats, box: Floats) -> Dual:
+        return nu_svr(target, 1.0, self.nu, box)
+
+    def read(self, bias: Floats, tol: float) -> Reading:
+        plus, minus = map(float, bias)
+        return Reading((plus + minus) / 2, attributes={"epsilon_": (plus - minus) / 2})
+
+
+@dataclass(frozen=True)
+class OneClass(Formulation):
+    """One-class SVM: at most a part `nu` of the rows lie outside the region."""
+
+    nu: float = 0.5
+
+    coefficients_sum_to_zero: ClassVar[bool] = False
+
+    def dual(self, target: Floats, box: Floats) -> Dual:
+        return one_class(len(box), self.nu, box)
+
+    def read(self, bias: Floats, tol: float) -> Reading:
+        return Reading(float(bias[0]), attributes={"offset_": -np.asarray(bias)})
+
+
+def largest_nu(first: float, second: float) -> float:
+    """Return the largest nu that two classes of these total weights allow."""
+    return 2.0 * min(first, second) / (first + second)
+
+
+# -- duals -----------------------------------------------------------------------------------------
+
+
+def _signed_box(sign: Floats, C: Floats) -> tuple[Floats, Floats]:
+    """Box [0, C] for positive signs, [-C, 0] for negative ones."""
+    return np.where(sign > 0, 0.0, -C)[None], np.where(sign > 0, C, 0.0)[None]
+
+
+def c_svc(y: Floats, C: Floats | float) -> Dual:
+    """C-SVC: labels y = +-1, box C per row. Decision value: score + b."""
+    y = np.asarray(y, dtype=np.float64)
+    lower, upper = _signed_box(y, np.broadcast_to(np.asarray(C, dtype=np.float64), y.shape))
+    return Dual(y[None].copy(), lower, upper, np.zeros((1, len(y)), np.uint8), np.zeros(1))
+
+
+def nu_svc(y: Floats, nu: float, weight: Floats | float = 1.0) -> Dual:
+    """nu-SVC in LIBSVM's scaling: labels y = +-1, box equal to the weight.
+
+    The biases of the two groups give rho = (b_minus - b_plus) / 2 and b = (b_plus + b_minus) / 2;
+    decision value (score + b) / rho.
+    """
+    y = np.asarray(y, dtype=np.float64)
+    weight = np.broadcast_to(np.asarray(weight, dtype=np.float64), y.shape)
+    half = nu * weight.sum() / 2
+    smaller = min(weight[y > 0].sum(), weight[y < 0].sum())
+    if half > (1 + 1e-12) * smaller:
+        raise ValueError(
+            f"nu={nu!r} is infeasible: the largest possible nu for these labels and weights is "
+            f"{float(2 * smaller / weight.sum())!r}"
+        )
+    half = min(half, smaller)
+    lower, upper = _signed_box(y, weight)
+    group = (y < 0).astype(np.uint8)[None]
+    return Dual(np.zeros((1, len(y))), lower, upper, group, np.array([half, -half]))
+
+
+def _tube(plus: Floats, minus: Floats, C: Floats | float) -> tuple[Floats, Floats, Floats]:
+    """Targets and boxes of the two layers of a regression."""
+    target = np.stack([plus, minus])
+    lower, upper = np.zeros_like(target), np.zeros_like(target)
+    upper[0] = C
+    lower[1] = -np.asarray(C, dtype=np.float64)
+    return target, lower, upper
+
+
+def eps_svr(y: Floats, C: Floats | float, epsilon: float) -> Dual:
+    """epsilon-SVR: layer 0 pulls the score up to y - epsilon, layer 1 down to y + epsilon."""
+    y = np.asarray(y, dtype=np.float64)
+    target, lower, upper = _tube(y - epsilon, y + epsilon, C)
+    return Dual(target, lower, upper, np.zeros(target.shape, np.uint8), np.zeros(1))
+
+
+def nu_svr(y: Floats, C: float, nu: float, weight: Floats | float = 1.0) -> Dual:
+    """nu-SVR in LIBSVM's scaling.
+
+    The biases of the two groups give epsilon = (b_plus - b_minus) / 2, b = (b_plus + b_minus) / 2.
+    """
+    y = np.asarray(y, dtype=np.float64)
+    weight = np.broadcast_to(np.asarray(weight, dtype=np.float64), y.shape)
+    target, lower, upper = _tube(y, y, C * weight)
+    group = np.repeat(np.array([[0], [1]], np.uint8), len(y), axis=1)
+    half = C * nu * weight.sum() / 2
+    return Dual(target, lower, upper, group, np.array([half, -half]))
+
+
+def one_class(n: int, nu: float, weight: Floats | float = 1.0) -> Dual:
+    """One-class SVM in LIBSVM's scaling: decision value score + b, rho = -b."""
+    weight = np.broadcast_to(np.asarray(weight, dtype=np.float64), (n,))
+    zero = np.zeros((1, n))
+    return Dual(
+        zero,
+        zero.copy(),
+        weight[None].copy(),
+        np.zeros((1, n), np.uint8),
+        np.array([nu * weight.sum()]),
+    )
