@@ -10,8 +10,9 @@ from widestreet._src.certificate import Examination, examine
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear
 from widestreet._src.problems.formulations import c_svc, eps_svr
+from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import as_rows
-from widestreet._src.training.one_vs_one import OneVsOne, pairs
+from widestreet._src.training.one_vs_one import OneVsOne
 from widestreet._src.training.training import Problem
 
 from .solver import Solution
@@ -47,7 +48,7 @@ def _pairs(task: Task, gram: Gram, y: Any, solution: Solution) -> list[Examinati
     """Every pair of classes is a problem of its own."""
     members = [np.flatnonzero(y == c) for c in solution.classes]
     problems, coefs = [], []
-    for i, j in pairs(len(members)):
+    for i, j in PairLayout(len(members)).pairs:
         sign = np.repeat([1.0, -1.0], [len(members[i]), len(members[j])])
         problems.append(Problem(c_svc(sign, task.C)))
         coefs.append(

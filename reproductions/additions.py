@@ -110,7 +110,7 @@ class Trial:
         old, options = slice(self.size), self.problem.options()
         model = OnlineNuSVR(**options, C=self.problem.C, scaling="schoelkopf", n_jobs=threads)
         model.fit(self.X[old], self.y[old])
-        path = model._problems[None].path
+        path = model._state.optima[None].path
         alpha = self.size * np.abs(path.layered(path.beta))  # both sides, in the paper's scale
         if shared:
             alpha = spread(alpha, self.problem.C)
@@ -205,7 +205,7 @@ def added(trial: Trial, one: Measurement) -> Record:
     warm = NuSVR(**options, n_jobs=one.threads, random_state=0, warm_start=True)
     spare = np.r_[0:size, size + 1] if len(trial.y) > size + 1 else np.r_[0:size, 0]
     warm.fit(trial.X[spare], trial.y[spare])
-    path = model._problems[None].path.counts
+    path = model._state.optima[None].path.counts
     before = path.steps
     work: dict[str, Callable[[], Any]] = {
         "insvr": lambda: machine.add(trial.column(), trial.K[size, size], y[size]),

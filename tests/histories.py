@@ -164,7 +164,7 @@ class History:
             self.check_optimality(reference)
             self.check_values()
         else:
-            assert not machine._problems
+            assert not machine._state.optima
             for question in (machine.verify, lambda: machine.predict(self.probe)):
                 with pytest.raises(NotFittedError, match="no rows"):
                     question()
@@ -214,19 +214,25 @@ class History:
         """By the machine's own certificate, and by the reference on a dense kernel matrix."""
         machine, bound = self.machine, TOL.online * max(1.0, np.abs(self.y).max())
         found = self.problems()
-        assert set(machine._problems) == {key for key, _, _ in found}
+        assert set(machine._state.optima) == {key for key, _, _ in found}
         if not found:
             return
         assert as_exact_as_float64(machine.verify())
         assert max(one.kkt_violation for one in machine.certificates_) <= bound
         for key, rows, nu in found:
-            exact, weight, y = machine._problems[key], self.weight[rows], self.targets(key, rows)
-            added = machine._store.weight[exact.members]  # in the order in which the machine does
+            exact, weight, y = (
+                machine._state.optima[key],
+                self.weight[rows],
+                self.targets(key, rows),
+            )
+            added = machine._state.store.weight[
+                exact.members
+            ]  # in the order in which the machine does
             options = {
                 "C": self.price(added), "epsilon": getattr(machine, "epsilon", 0.0), "nu": nu,
             }  # fmt: skip
             dual = build_dual(self.model, y, weight=weight, **options)
-            place = {int(machine._store.ids[m]): at for at, m in enumerate(exact.members)}
+            place = {int(machine._state.store.ids[m]): at for at, m in enumerate(exact.members)}
             at = [place[self.rows[r].id] for r in rows]
             beta = exact.beta
             K = self.matrix(self.X[rows], self.X[rows])
@@ -275,5 +281,5 @@ class History:
         plain = make(**KERNELS[self.kernel], **options, tol=TOL.twins, n_jobs=1, random_state=0)
         given = () if self.model == "one_class" else (self.targets(key, rows),)
         with cut_short():  # a large C: the rounding of scores may exceed so small a tol
-            warnings.filterwarnings("ignore", "no street wider", UserWarning)
+            warnings.filterwarnings("ignore", "the margin is zero", UserWarning)
             return plain.fit(self.X[rows], *given, sample_weight=self.weight[rows])

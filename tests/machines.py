@@ -13,7 +13,7 @@ from fitting import decision
 from problems import toy_svc, toy_svr
 
 # Whether a street is wider than tol can be a matter of rounding, of labels by chance for instance.
-any_street = pytest.mark.filterwarnings("ignore:no street wider")
+any_street = pytest.mark.filterwarnings("ignore:the margin is zero")
 CLASSIFIERS = ("svc", "nu_svc", "svc" + OF_THREE, "nu_svc" + OF_THREE)
 C, GAMMA, NU = 10.0, 0.5, 0.3
 TIGHT = {"gamma": GAMMA, "tol": TOL.twins, "n_jobs": 1, "random_state": 0}

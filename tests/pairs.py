@@ -15,9 +15,10 @@ from widestreet._src.estimators.callbacks import RoundReporter
 from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.formulations import c_svc, nu_svc
+from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import KernelRows, as_rows
-from widestreet._src.training.one_vs_one import OneVsOne, pairs, train_pairs
+from widestreet._src.training.one_vs_one import OneVsOne, train_pairs
 from widestreet._src.training.training import Problem, Trained
 from widestreet.strategies import Auto
 
@@ -84,7 +85,7 @@ def machines_of(y: np.ndarray, model: str = "c_svc") -> OneVsOne:
     """The problems between all pairs of classes."""
     members = [np.flatnonzero(y == c) for c in range(y.max() + 1)]
     problems = []
-    for i, j in pairs(len(members)):
+    for i, j in PairLayout(len(members)).pairs:
         sign = np.repeat([1.0, -1.0], [len(members[i]), len(members[j])])
         dual = c_svc(sign, C) if model == "c_svc" else nu_svc(sign, NU)
         problems.append(Problem(dual, np.concatenate([members[i], members[j]])))
@@ -97,7 +98,7 @@ def train(
     """Train all pairs as an estimator with these options would."""
     estimator = machine(**options)
     settings, machines = estimator._settings(), machines_of(y, model)
-    names = [str(pair) for pair in machines.pairs]
+    names = [str(pair) for pair in machines.layout.pairs]
     with Observers(0, settings.tol, RoundReporter(estimator, X, y), names) as watch:
         rows = as_rows(X, centred=True)
         return machines, train_pairs(kernels.RBF(GAMMA), rows, machines, settings, watch)

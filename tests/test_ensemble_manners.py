@@ -298,7 +298,7 @@ def test_a_model_nobody_had_time_to_examine_states_its_own_objective(aggregate, 
         if len(seen) == 6:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("widestreet._src.reporting.observers.RoundReporter.__call__", stop)
+    monkeypatch.setattr("widestreet._src.estimators.callbacks.RoundReporter.__call__", stop)
     model = ensemble(aggregate=aggregate, on_interrupt="keep", prune=0.0)
     with pytest.warns(ConvergenceWarning, match=r"interrupted.*no time was left to certify"):
         model.fit(X, y)

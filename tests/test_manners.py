@@ -27,7 +27,7 @@ from machines import assert_same_function, data, machine
 from problems import kernel_matrix, reference_qp, toy_svc, toy_svr
 from reference import duals, kernels, kkt
 from widestreet._src.engines.working_set.tile import WorkingSet
-from widestreet._src.estimators.base import KernelMachine
+from widestreet._src.estimators.batch import BatchFit
 from widestreet._src.training import training
 from widestreet.datasets import friedman, twonorm
 from widestreet.strategies import Auto
@@ -242,13 +242,13 @@ CHILD = """
 
 @pytest.mark.parametrize("mode", ["raise", "keep"])
 def test_an_interrupt_after_training_does_not_lose_the_model(kind, mode, monkeypatch):
-    adopt = KernelMachine._adopt
+    adopt = BatchFit._adopt
 
     def late(self, *arguments, **more):
         os.kill(os.getpid(), signal.SIGINT)
         adopt(self, *arguments, **more)
 
-    monkeypatch.setattr(KernelMachine, "_adopt", late)
+    monkeypatch.setattr(BatchFit, "_adopt", late)
     model, given = machine(kind, on_interrupt=mode), data(kind)
     if mode == "keep":
         model.fit(*given)

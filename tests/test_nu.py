@@ -16,8 +16,8 @@ import widestreet as ws
 from conftest import OF_THREE, TOL
 from fitting import coefficients, decision
 from machines import NU, C, assert_same_function, data, machine
-from widestreet._src.estimators import dual_classifier
-from widestreet._src.estimators.base import KernelMachine
+from widestreet._src.estimators.batch import BatchFit
+from widestreet._src.training import classification
 
 pytestmark = pytest.mark.numeric
 
@@ -38,9 +38,9 @@ def idle(monkeypatch):
     @contextmanager
     def block():
         with monkeypatch.context() as patch:
-            patch.setattr(KernelMachine, "_prepare", refuse)
-            patch.setattr(dual_classifier, "train", refuse)
-            patch.setattr(dual_classifier, "train_pairs", refuse)
+            patch.setattr(BatchFit, "_prepare", refuse)
+            patch.setattr(classification, "train", refuse)
+            patch.setattr(classification, "train_pairs", refuse)
             yield
 
     return block
@@ -108,7 +108,7 @@ def test_the_message_names_the_classes():
 @pytest.mark.parametrize("nu", [1, 1.0, np.float32(0.25), np.float64(1e-3), np.int64(1)])
 @pytest.mark.parametrize("kind", NU_KINDS)
 def test_values_that_are_accepted(kind, nu):
-    no_street = pytest.warns(UserWarning, match="no street wider than tol=0.001")
+    no_street = pytest.warns(UserWarning, match="the margin is zero to within tol=0.001")
     with no_street if kind.startswith("nu_svc") and nu < 0.01 else nullcontext():
         model = machine(kind, nu=nu, tol=1e-3).fit(*data(kind))
     assert model.certificate_.status == "optimal"
@@ -191,7 +191,9 @@ def test_scaling_of_a_nu_regression():
 def test_a_street_that_tol_cannot_see_is_not_measured_by(classes, rng):
     """Labels by chance and a small nu: the classes overlap everywhere, and there is a warning."""
     X, y = rng.normal(size=(90, 2)), np.arange(90) % classes
-    with pytest.warns(UserWarning, match=r"no street wider than tol=0.001 .*0 against 1.*raise nu"):
+    with pytest.warns(
+        UserWarning, match=r"the margin is zero to within tol=0.001 .*0 against 1.*raise nu"
+    ):
         model = ws.NuSVC(nu=0.05, tol=Fraction(1, 1000), n_jobs=1, random_state=0).fit(X, y)
     assert np.abs(model.dual_coef_).max() <= 1
     assert np.isfinite(model.decision_function(X)).all()

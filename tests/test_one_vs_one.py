@@ -14,14 +14,9 @@ from conftest import TOL
 from pairs import FORMS, GAMMA, SMALL, clouds, gram_in_form, in_form, machine, ovo, rbf
 from widestreet._src.estimators import classifier
 from widestreet._src.kernels import blocks
+from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.training import one_vs_one
-from widestreet._src.training.one_vs_one import (
-    OneVsOne,
-    count_votes,
-    most_votes,
-    one_vs_rest,
-    pairs,
-)
+from widestreet._src.training.one_vs_one import OneVsOne
 from widestreet._src.training.training import Solver
 
 # -- the layout --------------------------------------------------------------------------------
@@ -35,7 +30,7 @@ def side_by_side(monkeypatch):
 
 @pytest.mark.parametrize("k", range(2, 8))
 def test_pairs(k):
-    assert pairs(k) == [(i, j) for i in range(k) for j in range(i + 1, k)]
+    assert PairLayout(k).pairs == [(i, j) for i in range(k) for j in range(i + 1, k)]
 
 
 def random_machines(k: int, rng) -> tuple[np.ndarray, OneVsOne, list[np.ndarray]]:
@@ -45,7 +40,7 @@ def random_machines(k: int, rng) -> tuple[np.ndarray, OneVsOne, list[np.ndarray]
     members = np.split(rng.permutation(len(X))[: sizes.sum()], np.cumsum(sizes)[:-1])
     machines = OneVsOne(members, [])
     coefs = []
-    for i, j in pairs(k):
+    for i, j in PairLayout(k).pairs:
         coef = rng.normal(size=sizes[i] + sizes[j])
         coefs.append(np.where(rng.random(len(coef)) < 0.4, coef, 0.0))
     coefs[-1][:] = 0.0
@@ -61,14 +56,14 @@ def test_by_class_is_the_layout_of_dual_coef(k, rng):
         others = [x for x in range(k) if x != c]
         assert found[c].shape == (k - 1, len(machines.members[c]))
         for line, other in enumerate(others):
-            p = pairs(k).index((min(c, other), max(c, other)))
+            p = PairLayout(k).pairs.index((min(c, other), max(c, other)))
             first = len(machines.members[min(c, other)])
             half = coefs[p][:first] if c < other else coefs[p][first:]
             assert np.array_equal(found[c][line], half)
 
 
 def assert_scores(machines, found, coefs, K) -> None:
-    for p, (i, j) in enumerate(machines.pairs):
+    for p, (i, j) in enumerate(machines.layout.pairs):
         rows = np.concatenate([machines.members[i], machines.members[j]])
         expected = K[np.ix_(rows, rows)] @ coefs[p]
         slack = TOL.scan_float64 * (1 + np.abs(coefs[p]).sum())
@@ -99,7 +94,7 @@ def test_scores_of_all_pairs(k, form, rng, monkeypatch):
     across = sum(
         np.count_nonzero(coefs[p][: len(machines.members[i])]) * len(machines.members[j])
         + np.count_nonzero(coefs[p][len(machines.members[i]) :]) * len(machines.members[i])
-        for p, (i, j) in enumerate(pairs(k))
+        for p, (i, j) in enumerate(PairLayout(k).pairs)
     )
     assert gram.kernel_values == sum(own) + across
 
@@ -166,7 +161,7 @@ decisions = st.integers(3, 6).flatmap(
 def test_one_vs_rest_is_that_of_scikit_learn(drawn):
     k, decision = drawn
     expected = _ovr_decision_function(decision < 0, -decision, k)
-    found = one_vs_rest(decision, k)
+    found = PairLayout(k).one_vs_rest(decision)
     np.testing.assert_allclose(found, expected, rtol=TOL.exact, atol=TOL.exact)
 
 
@@ -174,20 +169,20 @@ def test_one_vs_rest_is_that_of_scikit_learn(drawn):
 def test_most_votes_is_a_count_of_votes(drawn):
     """As LIBSVM counts: zero is a vote for the second class, the first of equals wins."""
     k, decision = drawn
-    for row, winner in zip(decision, most_votes(decision, k), strict=True):
+    for row, winner in zip(decision, PairLayout(k).most_votes(decision), strict=True):
         votes = [0] * k
-        for p, (i, j) in enumerate(pairs(k)):
+        for p, (i, j) in enumerate(PairLayout(k).pairs):
             votes[i if row[p] > 0 else j] += 1
         assert winner == votes.index(max(votes))
-    counted = count_votes(decision > 0, k)
+    counted = PairLayout(k).votes(decision > 0)
     assert (counted.sum(axis=1) == k * (k - 1) // 2).all()
 
 
 def test_a_circle_of_votes():
     """Rock, paper, scissors: one vote each; only the size of the decision values can tell."""
     decision = np.array([[1.0, -1.0, 3.0]])  # 0 beats 1, 2 beats 0, 1 beats 2 by far
-    assert most_votes(decision, 3).tolist() == [0]
-    assert one_vs_rest(decision, 3).argmax(axis=1).tolist() == [1]
+    assert PairLayout(3).most_votes(decision).tolist() == [0]
+    assert PairLayout(3).one_vs_rest(decision).argmax(axis=1).tolist() == [1]
 
 
 @pytest.mark.parametrize("break_ties", [False, True])
@@ -199,7 +194,11 @@ def test_predicting_in_pieces_is_predicting_at_once(break_ties, monkeypatch):
     monkeypatch.setattr(classifier, "_BLOCK_VALUES", 60)
     assert np.array_equal(model.predict(X), whole)
     values = ovo(model, X)
-    expected = one_vs_rest(values, 4).argmax(axis=1) if break_ties else most_votes(values, 4)
+    expected = (
+        PairLayout(4).one_vs_rest(values).argmax(axis=1)
+        if break_ties
+        else PairLayout(4).most_votes(values)
+    )
     assert np.array_equal(whole, expected)
     if break_ties:
         with pytest.raises(ValueError, match="break_ties must be False"):
@@ -226,7 +225,7 @@ def test_every_pair_is_the_machine_of_its_two_classes(name, kernel, n_jobs):
     model = machine(name, **options).fit(X, y)
     decision = ovo(model, X)
     assert len(model.certificates_) == len(model.intercept_) == len(model.n_iter_) == 6
-    for p, (i, j) in enumerate(pairs(4)):
+    for p, (i, j) in enumerate(PairLayout(4).pairs):
         alone = binary(model, X, y, i, j)
         apart = np.abs(decision[:, p] - alone.decision_function(X)).max()
         assert apart <= TOL.decision
@@ -246,7 +245,7 @@ def test_weights_reach_every_pair(name, rng):
     model = machine(name, class_weight=class_weight, **options).fit(X, y, weight)
     assert model.class_weight_.tolist() == [0.5, 1.0, 2.0]
     decision, whole = ovo(model, X), model.class_weight_[y] * weight
-    for p, (i, j) in enumerate(pairs(3)):
+    for p, (i, j) in enumerate(PairLayout(3).pairs):
         alone = binary(machine(name, **options), X, y, i, j, whole)
         assert np.abs(decision[:, p] - alone.decision_function(X)).max() <= TOL.decision
 
@@ -320,7 +319,7 @@ def test_many_small_classes(n_jobs, rng):
     assert len(model.certificates_) == 435
     assert all(c.status == "optimal" and c.n_rows == 8 for c in model.certificates_)
     assert model.score(X, y) > 0.95
-    p = pairs(30).index((7, 21))
+    p = PairLayout(30).pairs.index((7, 21))
     alone = binary(machine(gamma=0.1), X, y, 7, 21)
     tight = machine(gamma=0.1, n_jobs=n_jobs).fit(X, y)
     assert np.abs(ovo(tight, X)[:, p] - alone.decision_function(X)).max() <= TOL.decision
@@ -332,7 +331,7 @@ def test_equal_rows_in_one_class_are_merged_and_across_classes_are_not(rng):
     other = (y[again] + (np.arange(60) % 2)) % 3  # every other one with another label
     Z, z = np.vstack([X, X[again]]), np.append(y, other)
     model = machine().fit(Z, z)
-    for p, (i, j) in enumerate(pairs(3)):
+    for p, (i, j) in enumerate(PairLayout(3).pairs):
         both = (z == i) | (z == j)
         alone = machine(kernel="precomputed")  # which merges nothing
         alone.fit(rbf(Z[both], Z[both]), np.where(z[both] == i, 1, 0))
@@ -385,7 +384,7 @@ def test_pairs_in_order_begin_with_rows_that_served_before(monkeypatch):
     X, y = clouds(4)
     machine(n_jobs=1).fit(X, y)
     served = [np.zeros((y == c).sum(), dtype=int) for c in range(4)]
-    for (problem, solution), (i, j) in zip(begun, pairs(4), strict=True):
+    for (problem, solution), (i, j) in zip(begun, PairLayout(4).pairs, strict=True):
         first = problem.first
         halves = first[first < len(served[i])], first[first >= len(served[i])] - len(served[i])
         for c, rows in zip((i, j), halves, strict=True):

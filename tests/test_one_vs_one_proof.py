@@ -15,9 +15,9 @@ from widestreet._src.certificate import Certificate, examine
 from widestreet._src.engines.budget import Budget
 from widestreet._src.kernels import kernels as package
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import as_rows
 from widestreet._src.training import one_vs_one, training
-from widestreet._src.training.one_vs_one import pairs
 from widestreet._src.training.training import Problem, Solver
 
 pytestmark = pytest.mark.numeric
@@ -63,7 +63,7 @@ def test_the_certificate_is_the_worst_of_all(monkeypatch):
         few = Budget(None, 3) if problem.dual.rows == sizes[4] else self.budget
         return solve(replace(self, budget=few), problem, observe)
 
-    sizes = [((y == i) | (y == j)).sum() for i, j in pairs(4)]
+    sizes = [((y == i) | (y == j)).sum() for i, j in PairLayout(4).pairs]
     assert sizes.count(sizes[4]) == 1
     monkeypatch.setattr(Solver, "by_rounds", limited)
     with pytest.warns(ConvergenceWarning, match=r"iteration_limit.* in 1 of 6 pairs of classes"):

@@ -16,7 +16,7 @@ from machines import GAMMA, data
 from online_machines import N, add, assert_same, begun, fit, machine, mixed
 from widestreet._src.engines.homotopy.parametric_optimum import NoSolution, Path
 from widestreet._src.estimators.online.machine import OnlineMachine
-from widestreet._src.estimators.online.path_optimum import Exact
+from widestreet._src.estimators.online.path_optimum import PathOptimum
 from widestreet.online import load
 
 
@@ -40,7 +40,7 @@ class Broken(Exception):  # noqa: N818
 def break_path(monkeypatch, what: type[BaseException], after: int) -> None:
     """Let the path engine fail after some steps."""
     steps = []
-    follow, solved = Path.follow, Exact._solved
+    follow, solved = Path.follow, PathOptimum._solved
 
     def stumble(self, *args, **options):
         steps.append(self)
@@ -55,7 +55,7 @@ def break_path(monkeypatch, what: type[BaseException], after: int) -> None:
         return solved(self, *args)
 
     monkeypatch.setattr(Path, "follow", stumble)
-    monkeypatch.setattr(Exact, "_solved", fail)
+    monkeypatch.setattr(PathOptimum, "_solved", fail)
 
 
 CALLS = {
@@ -107,7 +107,7 @@ def test_a_call_that_fails_at_the_very_end_changes_nothing(kind, rows, call, sto
     before, state = decision(model, X), set(vars(model))
     other = copy.deepcopy(model)
     with monkeypatch.context() as patch:
-        patch.setattr(OnlineMachine, "_adopt_rows", failing(MemoryError()))
+        patch.setattr(OnlineMachine, "_publish", failing(MemoryError()))
         with pytest.raises(MemoryError):
             CALLS[call](other, kind, X, y)
     assert other.ids_.tolist() == list(range(30))
@@ -140,7 +140,7 @@ def test_a_change_that_fails_is_not_in_the_journal(tmp_path, monkeypatch):
     X, y = mixed("svr")
     model = add(machine("svr"), "svr", X[:30], y[:30], journal=tmp_path / "rows.journal")
     with monkeypatch.context() as patch:
-        patch.setattr(OnlineMachine, "_adopt_rows", failing(MemoryError()))
+        patch.setattr(OnlineMachine, "_publish", failing(MemoryError()))
         with pytest.raises(MemoryError):
             model.forget(3, journal=tmp_path / "rows.journal")
     model.end_journal()

@@ -22,7 +22,7 @@ def test_after_every_call_the_machine_is_what_a_refit_would_be(model, seed):
     """
     history = History(model, list(KERNELS)[seed % 3], seed)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "no street wider", UserWarning)
+        warnings.filterwarnings("ignore", "the margin is zero", UserWarning)
         for step in range(STEPS):
             history.step()
             history.check(reference=step == STEPS - 1)

@@ -14,7 +14,7 @@ from conftest import OF_THREE, TOL
 from fitting import decision
 from machines import CONVEX, GAMMA, data
 from reference import kernels
-from widestreet._src.estimators import regularization
+from widestreet._src.estimators import regularization_result as regularization
 
 C, EPSILON = 10.0, 0.1
 PATHS = {
@@ -50,7 +50,7 @@ def refit(name: str, value: float, X, y, weight=None, **options):
     make, parameter, _, fixed = PATHS[name]
     given = {"gamma": GAMMA, "n_jobs": 1, "tol": TOL.twins} | fixed | options | {parameter: value}
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "no street wider", UserWarning)
+        warnings.filterwarnings("ignore", "the margin is zero", UserWarning)
         return make(**given).fit(X, y, weight)
 
 
@@ -61,7 +61,7 @@ def values_along(found) -> np.ndarray:
     return np.unique(np.r_[points[[0, -1]], some, (some[1:] + some[:-1]) / 2])
 
 
-@pytest.mark.filterwarnings("ignore:no street wider")
+@pytest.mark.filterwarnings("ignore:the margin is zero")
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_everywhere_on_the_path_is_the_model_of_a_fit(name, kernel):
     X, y = rows(name)

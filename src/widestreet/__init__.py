@@ -9,17 +9,27 @@
 """
 
 from widestreet import datasets, online, plots, strategies
-from widestreet._src.estimators import SVC, SVR, EnsembleSVC, NuSVC, NuSVR, OneClassSVM
-from widestreet._src.estimators.paths import leave_one_out, regularization_path
+from widestreet._src.certificate import Certificate
+from widestreet._src.engines.solution import Trace
+from widestreet._src.estimators.ensemble import EnsembleSVC
+from widestreet._src.estimators.leave_one_out import leave_one_out
+from widestreet._src.estimators.nu_svc import NuSVC
+from widestreet._src.estimators.nu_svr import NuSVR
+from widestreet._src.estimators.one_class import OneClassSVM
+from widestreet._src.estimators.regularization_path import regularization_path
+from widestreet._src.estimators.svc import SVC
+from widestreet._src.estimators.svr import SVR
 
 __version__ = "0.1.0"
 __all__ = [
     "SVC",
     "SVR",
+    "Certificate",
     "EnsembleSVC",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "Trace",
     "__version__",
     "datasets",
     "leave_one_out",

@@ -64,7 +64,7 @@ class Kills:
         acknowledged = max([self.arrived, *(int(line) for line in said.split(b"\n")[:-1])])
         machine = self._load()
         machine.end_journal()
-        self.arrived = machine._store.arrived
+        self.arrived = machine._state.store.arrived
         if not acknowledged <= self.arrived <= acknowledged + 1:
             raise Failure(f"{acknowledged} rows were acknowledged, {self.arrived} are there")
         if machine.verify().status != "optimal":
@@ -77,9 +77,9 @@ class Kills:
         try:
             machine = self._load()
             while True:
-                at = machine._store.arrived % _ROWS
+                at = machine._state.store.arrived % _ROWS
                 machine.partial_fit(self.X[at : at + 1], self.y[at : at + 1], journal=self.journal)
-                os.write(write, b"%d\n" % machine._store.arrived)
+                os.write(write, b"%d\n" % machine._state.store.arrived)
                 if at % 7 == 0:
                     machine.save(self.model)
         finally:

@@ -57,6 +57,13 @@ class Budget:
             budget.max_steps, budget._steps, budget._begun = steps, 0, self._begun
         return found
 
+    def part(self, share: float, *, max_steps: int = -1) -> Budget:
+        """Return the budget of a part of the work: a share of the time that is left, own steps."""
+        seconds = self.max_time
+        if seconds is not None:
+            seconds = max(0.0, seconds - self.elapsed) * share
+        return Budget(seconds, max_steps, stopped=self.stopped)
+
     def anew(self) -> Budget:
         """The same limits, with all steps to be taken again."""
         return replace(self, _steps=0)

@@ -19,9 +19,7 @@ try:
 except ImportError:  # scikit-learn < 1.9
     _Mixin, _managed = object, None
 
-__all__ = ["FRAMES", "CallbackSupport", "RoundReporter", "with_callbacks"]
-
-FRAMES = 0 if _managed is None else 1  # that the decorator adds; a warning's stacklevel needs them
+__all__ = ["CallbackSupport", "RoundReporter", "with_callbacks"]
 
 _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 

@@ -1,41 +1,26 @@
-"""What all classifiers share: classes and pairs in, votes out."""
+"""The predict side of classifiers: pairs of classes in, votes out."""
 
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Iterator
 from inspect import Parameter, signature
-from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 
-from widestreet._src.arrays import Floats, Ints
-from widestreet._src.estimators import validation
-from widestreet._src.estimators.base import KernelMachine, Prepared
-from widestreet._src.estimators.callbacks import FRAMES, RoundReporter, with_callbacks
-from widestreet._src.interrupts import undisturbed
-from widestreet._src.reporting.observers import Observers
-from widestreet._src.training.one_vs_one import (
-    both_of_pairs,
-    most_votes,
-    one_vs_rest,
-    pairs,
-    sums_of_pairs,
-)
-from widestreet._src.training.training import SUCCESS, Settings, Trained
+from widestreet._src.arrays import Floats
+from widestreet._src.estimators.model import KernelModel
+from widestreet._src.estimators.stacklevel import level_of_caller
 
-_BLOCK_VALUES = 1 << 24  # numbers that a block of decision values may take
-_BLOCK_ROWS = 32  # rows at least
-_NAMED = 5  # pairs named in a warning
+_BLOCK_VALUES = 1 << 24  # numbers in the decision values of a block of rows, and in its scores
+_BLOCK_ROWS = 32  # rows of the smallest block
+_NAMED_PAIRS = 5  # pairs of classes that a warning names
 
 
-class Classifier(ClassifierMixin, KernelMachine):
-    """Base of the classifiers. The subclasses train the problems between two classes."""
+class Classifier(ClassifierMixin, KernelModel):
+    """Base of the classifiers: decision values of pairs of classes, and their votes."""
 
     class_weight: Any
     decision_function_shape: str
@@ -68,152 +53,24 @@ class Classifier(ClassifierMixin, KernelMachine):
         found: Self = super().set_params(**params)
         return found
 
-    @abstractmethod
-    def _boxes(self, weight: Floats, totals: Floats, classes: Any) -> tuple[Floats, float]:
-        """The box of each row, and what coefficients are proportional to.
-
-        Parameters
-        ----------
-        weight : ndarray
-            Of each row, that of its class included.
-        totals : ndarray
-            The sum of these for each class.
-        classes : ndarray
-            What the classes are called.
-        """
-
-    @abstractmethod
-    def _train(
-        self, prepared: Prepared, code: Ints, scale: float, settings: Settings, watch: Observers
-    ) -> tuple[Floats, list[Trained], dict[str, Any]]:
-        """Train the problems of all pairs of classes.
-
-        Parameters
-        ----------
-        prepared : Prepared
-        code : ndarray
-            The class of each row.
-        scale : float
-            What coefficients are proportional to.
-        settings : Settings
-        watch : Observers
-
-        Returns
-        -------
-        lines : ndarray of shape (n_classes - 1, n)
-            Lines of `dual_coef_`, before they are divided by the width of the street. Of two
-            classes the second is the positive one, of more the first of each pair.
-        trained : list of Trained
-        more : dict
-            Further attributes of the model.
-        """
-
-    @abstractmethod
     def _breaks_ties(self) -> bool:
-        """Whether equal numbers of votes are decided by decision values."""
+        """Return whether equal numbers of votes are decided by decision values."""
+        return False
 
-    @abstractmethod
-    def _read(self, bias: Floats) -> tuple[float, float | None]:
-        """The bias, and half the width of the street; None if there is none to be seen."""
-
-    def _measured(self, bias: Floats) -> tuple[float, float]:
-        """The bias, and what everything is divided by: nothing, where there is no street."""
-        middle, width = self._read(bias)
-        return middle, 1.0 if width is None else width
-
-    def _mind_the_gap(self, names: list[str], trained: list[Trained]) -> None:
-        """Warn of pairs without a street."""
-        closed = [
-            name
-            for name, one in zip(names, trained, strict=True)
-            if one.certificate.status in SUCCESS and self._read(one.bias)[1] is None
-        ]
-        self._warn_of_closed(closed, 4 + FRAMES)
-
-    def _warn_of_closed(self, closed: list[str], stacklevel: int) -> None:
-        """Warn of pairs without a street, if there are any."""
-        if closed:
-            more = " and more" if len(closed) > _NAMED else ""
+    def _warn_of_zero_margin(self, pairs: list[str]) -> None:
+        """Warn of pairs of classes without a margin, if there are any."""
+        if pairs:
+            more = " and more" if len(pairs) > _NAMED_PAIRS else ""
             warnings.warn(
-                f"no street wider than tol={float(self.tol):g} was found for "
-                f"{', '.join(closed[:_NAMED])}{more}: decision values are not divided by its "
-                "width; raise nu, lower tol, or multiply sample_weight",
+                f"the margin is zero to within tol={float(self.tol):g} for "
+                f"{', '.join(pairs[:_NAMED_PAIRS])}{more}: decision values are not divided by it; "
+                "raise nu, lower tol, or multiply sample_weight",
                 UserWarning,
-                stacklevel=stacklevel,
+                stacklevel=level_of_caller(),
             )
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on rows X with labels y.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Or the square kernel matrix, for kernel="precomputed".
-        y : array-like of shape (n_samples,)
-            Labels of two or more classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            A weight of two is the same as a repeated row, a weight of zero the same as a missing
-            one.
-
-        Returns
-        -------
-        estimator
-            The fitted estimator itself.
-        """
-        given = X, y, sample_weight
-        settings = self._settings()
-        validation.require_choice(
-            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
-        )
-        validation.check_class_weight(self.class_weight)
-        (X, y), seen = self._validated(X, y)
-        validation.check_labels(y)
-        weight = validation.check_weight(sample_weight, X.shape[0])
-        classes, code = _encode(y, weight)
-        class_weight = np.ones(len(classes))
-        if self.class_weight is not None:
-            here = weight > 0
-            class_weight = compute_class_weight(
-                self.class_weight, classes=classes, y=y[here], sample_weight=weight[here]
-            )
-        weighted = class_weight[code] * weight
-        totals = np.bincount(code, weighted, minlength=len(classes)).astype(np.float64)
-        box, scale = self._boxes(weighted, totals, classes)
-        prepared = self._prepare(X, seen, code, weight, box, settings.threads)
-        k = len(classes)
-        names = [f"{one} against {other}" for one, other in combinations(classes.tolist(), 2)]
-        report = RoundReporter(self, *given, problems=len(names))
-        with Observers(settings.verbose, settings.tol, report, names) as watch:
-            lines, trained, more = self._train(prepared, code, scale, settings, watch)
-        with undisturbed(swallow=self.on_interrupt == "keep"):  # there is a model: it is not lost
-            read = [self._measured(one.bias) for one in trained]
-            rho = np.array([width for _, width in read])
-            coef = lines / _by_class(rho, k)[:, code]
-            support = np.flatnonzero(coef.any(axis=0))
-            support = support[np.argsort(code[support], kind="stable")]
-            there = np.bincount(code, prepared.box > 0, minlength=k).astype(np.int64).tolist()
-            self._adopt(
-                prepared,
-                coef,
-                support,
-                trained,
-                scale,
-                [there[i] + there[j] for i, j in pairs(k)],
-                _rho=rho,
-                classes_=classes,
-                class_weight_=class_weight,
-                n_support_=np.bincount(code[support], minlength=k).astype(np.int32),
-                intercept_=np.array([bias for bias, _ in read]) / rho,
-                n_iter_=np.array([one.solution.pair_steps for one in trained], dtype=np.int64),
-                **more,
-            )
-        self._mind_the_gap(names, trained)
-        self._finish(report)
-        return self
 
     def decision_function(self, X: Any) -> Floats:
-        """How far each row is on which side.
+        """Return how far each row is on which side of the decision boundary.
 
         Parameters
         ----------
@@ -222,22 +79,19 @@ class Classifier(ClassifierMixin, KernelMachine):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes) or (n_samples, n_pairs)
-            Two classes: positive for the second one; of machines with a soft margin, the signed
-            distance to the middle of the street in units of half its width. More, with
+            Two classes: positive for the second one; for machines with a soft margin, the signed
+            distance to the decision boundary in units of the margin. More classes, with
             decision_function_shape="ovr": a value per class, the largest for the class with the
             most votes. With "ovo": a value for each pair of classes (0, 1), (0, 2), ..., positive
             for the first.
         """
         X = self._query(X)
-        k = len(self.classes_)
-        if k == 2:
-            return self._decide(X)[:, 0]
-        by_class = self.decision_function_shape == "ovr"
-        values = np.empty((X.shape[0], k if by_class else len(self.intercept_)))
-        for rows in self._blocks(X):
-            decision = self._decide(X[rows])
-            values[rows] = one_vs_rest(decision, k) if by_class else decision
-        return values
+        layout = self._layout
+        by_class = layout.classes > 2 and self.decision_function_shape == "ovr"
+        values = np.empty((X.shape[0], layout.classes if by_class else len(layout.pairs)))
+        for rows, decision in self._decisions(X):
+            values[rows] = layout.one_vs_rest(decision) if by_class else decision
+        return values[:, 0] if layout.classes == 2 else values
 
     def predict(self, X: Any) -> Any:
         """Return the class of each row: the one with the most votes among all pairs.
@@ -253,16 +107,15 @@ class Classifier(ClassifierMixin, KernelMachine):
         self._check_fitted()
         by_value = self._breaks_ties()
         X = self._query(X)
-        k = len(self.classes_)
+        layout = self._layout
         winner = np.empty(X.shape[0], dtype=np.int64)
-        for rows in self._blocks(X):
-            decision = self._decide(X[rows])
-            if k == 2:
+        for rows, decision in self._decisions(X):
+            if layout.classes == 2:
                 winner[rows] = decision[:, 0] >= 0
             elif by_value:
-                winner[rows] = one_vs_rest(decision, k).argmax(axis=1)
+                winner[rows] = layout.one_vs_rest(decision).argmax(axis=1)
             else:
-                winner[rows] = most_votes(decision, k)
+                winner[rows] = layout.most_votes(decision)
         return self.classes_[winner]
 
     @property
@@ -272,32 +125,14 @@ class Classifier(ClassifierMixin, KernelMachine):
 
     predict_log_proba = predict_proba
 
-    def _blocks(self, X: Any) -> Iterator[slice]:
-        """Parts of the rows whose decision values, and the sums they come from, may be held."""
+    def _decisions(self, X: Any) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of validated rows with their decision values, of shape (rows, pairs)."""
+        score, n = self._scorer(X), X.shape[0]
         step = max(_BLOCK_ROWS, _BLOCK_VALUES // (8 * len(self.intercept_)))
-        for a in range(0, X.shape[0], step):
-            yield slice(a, min(a + step, X.shape[0]))
-
-    def _decide(self, X: Any) -> Floats:
-        """Decision values of validated rows for each pair, of shape (n, pairs)."""
-        if len(self.classes_) == 2:
-            two: Floats = self._scores(X)[0].T + self.intercept_
-            return two
-        parts = self._scores(X, np.cumsum(self.n_support_[:-1]))
-        decision: Floats = sums_of_pairs(np.array(parts)).T + self.intercept_
-        return decision
-
-    def _linear_coef(self) -> Any:
-        if len(self.classes_) == 2 or self._centre is not None:
-            return super()._linear_coef()
-        ends = np.cumsum(self.n_support_)
-        parts = [slice(end - size, end) for end, size in zip(ends, self.n_support_, strict=True)]
-        coef, vectors = self.dual_coef_, self.support_vectors_
-        found = [
-            coef[[j - 1], parts[i]] @ vectors[parts[i]] + coef[[i], parts[j]] @ vectors[parts[j]]
-            for i, j in pairs(len(parts))
-        ]
-        return sparse.vstack(found).tocsr() if sparse.issparse(coef) else np.concatenate(found)
+        for a in range(0, n, step):
+            b = min(a + step, n)
+            rows = None if b - a == n else np.arange(a, b)
+            yield slice(a, b), score(rows).T + self.intercept_
 
 
 def _no_probabilities(name: str) -> str:
@@ -314,25 +149,3 @@ def _accepts(cls: type, name: str) -> bool:
     """Tell whether the constructor of a class takes a parameter."""
     known = signature(cls).parameters
     return name in known or any(p.kind is Parameter.VAR_KEYWORD for p in known.values())
-
-
-def _by_class(values: Floats, k: int) -> Floats:
-    """A value per pair of classes where `dual_coef_` has that pair: by line and class."""
-    i, j = both_of_pairs(k)
-    found = np.ones((k - 1, k))
-    found[j - 1, i] = found[i, j] = values
-    return found
-
-
-def _encode(y: Any, weight: Floats) -> tuple[Any, Ints]:
-    """The classes that have a row of positive weight, and the number of each row's class."""
-    classes, code = np.unique(y, return_inverse=True)
-    present = np.flatnonzero(np.bincount(code, weight > 0))
-    if len(present) < 2:
-        raise ValueError(
-            "y: Invalid input - all samples with positive weights belong to the same class: got "
-            f"1 class, {classes[present][0]}, but a classifier needs rows of at least two"
-        )
-    number = np.zeros(len(classes), dtype=np.int64)  # rows of absent classes count for nothing
-    number[present] = np.arange(len(present))
-    return classes[present], number[code]

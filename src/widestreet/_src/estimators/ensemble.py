@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.budget import Budget, parse_memory
+from widestreet._src.engines.budget import parse_memory
 from widestreet._src.engines.multiplicative.engine import FixedRate, Projection
-from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.base import Prepared
-from widestreet._src.estimators.callbacks import FRAMES
-from widestreet._src.estimators.classifier import Classifier
-from widestreet._src.kernels.gram import Gram
+from widestreet._src.estimators.batch import Prepared
+from widestreet._src.estimators.batch_classifier import BatchClassifier
+from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.kernels.kernels import Callable, Precomputed
+from widestreet._src.problems.formulations import Formulation, HardMargin
+from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
-from widestreet._src.threads import limited_blas, resolve_threads
-from widestreet._src.training.ensemble import Pair, Plan, Result, streams, train_pair
-from widestreet._src.training.one_vs_one import labelled, one_vs_rest, pairs
-from widestreet._src.training.training import Settings, Trained, threads_for
+from widestreet._src.threads import resolve_threads
+from widestreet._src.training.ensemble import Plan, streams, train_ensembles
+from widestreet._src.training.training import Resources, Trained
 
 _GROWTH = 1.1  # of e after a step that was taken; larger ones waste more steps than they save
 _MANY = 10_000  # rows, with which it matters
 _TOGETHER = 1 << 24  # decision values of stages that are computed at a time
 
 
-class EnsembleSVC(Classifier):
+class EnsembleSVC(BatchClassifier):
     """Ensemble of partially trained hard-margin machines: no C to tune.
 
     Multiplicative updates lead from a Parzen window classifier, in which all rows have equal
@@ -157,8 +156,6 @@ class EnsembleSVC(Classifier):
     trace_left_: Floats
     _stages: _Stages | None
 
-    _coefficients_sum_to_zero = False
-
     def __init__(
         self,
         *,
@@ -210,24 +207,27 @@ class EnsembleSVC(Classifier):
 
     # -- training --------------------------------------------------------------------------------
 
-    def _settings(self) -> Settings:
+    def _settings(self) -> Resources:
+        validation.require_choice(
+            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
+        )
+        validation.check_class_weight(self.class_weight)
         validation.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
         max_time = self.max_time
         if max_time is not None:
             max_time = validation.require_real("max_time", max_time, above=0.0)
-        self._plan()
-        return Settings(
-            strategy=Auto(),
-            tol=0.0,  # it does not end by a violation
-            gap_tol=None,
+        return Resources(
             max_steps=validation.require_limit("max_iter", self.max_iter),
             max_time=max_time,
             max_memory=parse_memory(self.max_memory),
             threads=resolve_threads(self.n_jobs),
             verbose=validation.require_level("verbose", self.verbose),
-            skip=True,
             rng=validation.resolve_rng(self.random_state),
         )
+
+    def _formulation(self) -> HardMargin:
+        self._plan()  # refuses bad parameters before it looks at data
+        return HardMargin()
 
     def _plan(self) -> Plan:
         """The parameters that no other machine has, checked."""
@@ -280,39 +280,25 @@ class EnsembleSVC(Classifier):
             return 1.0 / square if square > 0 else 1.0
         return validation.resolve_gamma(self.gamma, X, weight, more=("paper",))
 
-    def _boxes(self, weight: Floats, totals: Floats, classes: Any) -> tuple[Floats, float]:
-        return weight, 1.0
-
     def _train(
-        self, prepared: Prepared, code: Ints, scale: float, settings: Settings, watch: Observers
+        self,
+        prepared: Prepared,
+        code: Ints,
+        formulation: Formulation,
+        settings: Resources,
+        observers: Observers,
     ) -> tuple[Floats, list[Trained], dict[str, Any]]:
-        kernel = prepared.kernel
+        kernel, merged = prepared.kernel, prepared.merged
         if not kernel.positive and not isinstance(kernel, Precomputed | Callable):
             raise ValueError(
                 f"kernel={self.kernel!r} need not be positive semidefinite, and then there is no "
                 "margin to maximise: use 'rbf', 'linear', 'poly' with coef0 >= 0 or 'laplacian'"
             )
-        plan, kept = self._plan(), prepared.merged.kept
-        own, k = code[kept], int(np.max(code)) + 1
-        members = [np.flatnonzero(own == c) for c in range(k)]
+        plan, own = self._plan(), code[merged.kept]
+        layout = PairLayout(int(np.max(code)) + 1)
+        members = [np.flatnonzero(own == c) for c in range(layout.classes)]
         _warn_of_slow_steps(sum(sorted(len(rows) for rows in members)[-2:]), plan)
-        lines = np.zeros((k - 1, len(code)))
-        found: list[Result] = []
-        shares = _Shares(settings, len(pairs(k)))
-        for p, (i, j) in enumerate(pairs(k)):
-            rows = np.concatenate([members[i], members[j]])
-            sign = np.repeat([1.0, -1.0], [len(members[i]), len(members[j])])
-            sign = -sign if k == 2 else sign  # of two classes the second is the positive one
-            pair = Pair(sign, prepared.merged.box[rows], kept[rows])
-            threads = threads_for(len(rows), settings)
-            gram = Gram(kernel, prepared.rows, threads=threads)
-            with limited_blas(1), watch.problem(p) as observe:
-                one = train_pair(gram, pair, plan, shares.next(), observe, settings.rng)
-            found.append(one)
-            shares.stop = one.trained.solution.status == "interrupted"
-            coef = one.trained.solution.beta[0]
-            lines[j - 1, kept[members[i]]] = coef[: len(members[i])]
-            lines[i, kept[members[j]]] = coef[len(members[i]) :]
+        found = train_ensembles(kernel, prepared.rows, merged, own, plan, settings, observers)
         more: dict[str, Any] = {
             "n_members_": np.array([one.size for one in found]),
             "pruning_bound_": np.array([one.missing for one in found]),
@@ -321,18 +307,13 @@ class EnsembleSVC(Classifier):
         }
         if plan.keep:
             precomputed = isinstance(kernel, Precomputed)
-            vectors = np.empty((0, 0)) if precomputed else prepared.rows.data[kept]
-            rows_of = [np.concatenate([members[i], members[j]]) for i, j in pairs(k)]
+            vectors = np.empty((0, 0)) if precomputed else prepared.rows.data[merged.kept]
+            rows_of = [np.concatenate([members[i], members[j]]) for i, j in layout.pairs]
             stages = [one.stages for one in found]
-            more["_stages"] = _Stages(vectors, kept, rows_of, stages, plan.intercept)
-        trained = [
-            replace(one.trained, solution=labelled(one.trained.solution, p))
-            for p, one in enumerate(found)
-        ]
-        return lines, trained, more
-
-    def _read(self, bias: Floats) -> tuple[float, float | None]:
-        return float(bias[0]), 1.0
+            more["_stages"] = _Stages(vectors, merged.kept, rows_of, stages, plan.intercept)
+        coefs = [one.trained.solution.beta[0] for one in found]
+        kept = [merged.kept[rows] for rows in members]
+        return layout.scatter(coefs, kept, len(code)), [one.trained for one in found], more
 
     def _breaks_ties(self) -> bool:
         return True
@@ -359,7 +340,7 @@ class EnsembleSVC(Classifier):
         if kept is None:
             raise ValueError("there are no stages to show: fit with keep_stages=True")
         gram = self._gram(X, kept.vectors, kept.column)
-        k, count = len(self.classes_), max(len(coef) for coef in kept.coefs)
+        layout, count = self._layout, max(len(coef) for coef in kept.coefs)
         step = max(1, _TOGETHER // max(1, X.shape[0] * len(kept.coefs)))
         for a in range(0, count, step):
             decision = np.empty((min(step, count - a), X.shape[0], len(kept.coefs)))
@@ -369,11 +350,11 @@ class EnsembleSVC(Classifier):
                 if kept.raised:
                     decision[:, :, p] += here.sum(axis=1)[:, None]
             for values in decision:
-                if k == 2:
+                if layout.classes == 2:
                     yield values[:, 0]
                 else:
                     by_class = self.decision_function_shape == "ovr"
-                    yield one_vs_rest(values, k) if by_class else values
+                    yield layout.one_vs_rest(values) if by_class else values
 
 
 def _warn_of_slow_steps(rows: int, plan: Plan) -> None:
@@ -384,7 +365,7 @@ def _warn_of_slow_steps(rows: int, plan: Plan) -> None:
             f"{plan.memory:,}, so that every step computes it anew; a low rank (rank=500, say) "
             "approximates it once and is far faster, or raise max_memory",
             UserWarning,
-            stacklevel=4 + FRAMES,
+            stacklevel=level_of_caller(),
         )
 
 
@@ -410,24 +391,3 @@ class _Stages:
     rows: list[Ints]
     coefs: list[Floats]
     raised: bool
-
-
-class _Shares:
-    """The time and the steps of every pair: equal parts of the time that is left.
-
-    Attributes
-    ----------
-    stop : bool
-        Whether the next ones are not to begin.
-    """
-
-    def __init__(self, settings: Settings, count: int) -> None:
-        self.settings, self.left, self.stop = settings, count, False
-        self._whole = Budget(settings.max_time)
-
-    def next(self) -> Budget:
-        """The budget of the next pair."""
-        most = self.settings.max_time
-        share = None if most is None else max(0.0, most - self._whole.elapsed) / self.left
-        self.left -= 1
-        return Budget(share, self.settings.max_steps, stopped=self.stop)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.dual_classifier import DualClassifier
-from widestreet._src.problems.dual import Dual
-from widestreet._src.problems.formulations import nu_svc
+from widestreet._src.estimators.batch_classifier import BatchClassifier
+from widestreet._src.problems import formulations
 
 
-class NuSVC(DualClassifier):
+class NuSVC(BatchClassifier):
     """Nu-support vector classification, exact and certified.
 
     As :class:`widestreet.SVC`, but with a parameter that bounds numbers of rows instead of a price:
@@ -168,15 +166,5 @@ default="rbf"
         self.on_interrupt = on_interrupt
         self.warm_start = warm_start
 
-    def _boxes(self, weight: Floats, totals: Floats, classes: Any) -> tuple[Floats, float]:
-        validation.check_nu(self.nu, totals, classes)
-        return weight, 1.0  # boxes do not depend on nu
-
-    def _dual(self, sign: Floats, box: Floats) -> Dual:
-        return nu_svc(sign, float(self.nu), box)
-
-    def _read(self, bias: Floats) -> tuple[float, float | None]:
-        plus, minus = map(float, bias)
-        rho = (minus - plus) / 2
-        # Zero, as far as tol can tell, is no street; it may be negative for indefinite kernels.
-        return (plus + minus) / 2, rho if abs(rho) > self.tol else None
+    def _formulation(self) -> formulations.NuSVC:
+        return formulations.NuSVC(nu=validation.require_real("nu", self.nu, above=0.0, most=1.0))

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.regressor import Regressor
-from widestreet._src.problems.dual import Dual
-from widestreet._src.problems.formulations import nu_svr
+from widestreet._src.estimators.batch_regressor import BatchRegressor
+from widestreet._src.problems import formulations
 
 
-class NuSVR(Regressor):
+class NuSVR(BatchRegressor):
     """Nu-support vector regression, exact and certified.
 
     As :class:`widestreet.SVR`, but the tube finds its own width: at most a part `nu` of the rows
@@ -157,10 +152,8 @@ default="rbf"
         self.on_interrupt = on_interrupt
         self.warm_start = warm_start
 
-    def _dual(self, C: float) -> Callable[[Floats, Floats], Dual]:
-        nu = validation.require_real("nu", self.nu, above=0.0, most=1.0)
-        return lambda y, box: nu_svr(y, C, nu, box / C)
-
-    def _read(self, bias: Floats) -> dict[str, Any]:
-        plus, minus = map(float, bias)
-        return {"intercept_": np.array([(plus + minus) / 2]), "epsilon_": (plus - minus) / 2}
+    def _formulation(self) -> formulations.NuSVR:
+        return formulations.NuSVR(
+            C=validation.require_real("C", self.C, above=0.0),
+            nu=validation.require_real("nu", self.nu, above=0.0, most=1.0),
+        )

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import OutlierMixin
 
-from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.base import KernelMachine
-from widestreet._src.estimators.callbacks import RoundReporter, with_callbacks
-from widestreet._src.problems.formulations import one_class
+from widestreet._src.estimators.batch import BatchFit
+from widestreet._src.estimators.callbacks import with_callbacks
+from widestreet._src.estimators.outlier_detector import OutlierDetector
+from widestreet._src.problems.formulations import OneClass
 
-_ON_THE_EDGE = 1e-12  # of the offset: decision values that are rounding
 
-
-class OneClassSVM(OutlierMixin, KernelMachine):
+class OneClassSVM(BatchFit, OutlierDetector):
     """The region where most rows lie, exact and certified.
 
     Rows outside it are outliers: at most a part `nu` of the training rows (by weight), while at
@@ -109,10 +106,6 @@ default="rbf"
     array([ 1, -1])
     """
 
-    offset_: Floats
-
-    _coefficients_sum_to_zero = False
-
     def __init__(
         self,
         *,
@@ -156,6 +149,9 @@ default="rbf"
         self.on_interrupt = on_interrupt
         self.warm_start = warm_start
 
+    def _formulation(self) -> OneClass:
+        return OneClass(nu=validation.require_real("nu", self.nu, above=0.0, most=1.0))
+
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Find the region of rows X.
@@ -176,65 +172,7 @@ default="rbf"
             The fitted estimator itself.
         """
         given = X, y, sample_weight
-        settings = self._settings()
-        nu = validation.require_real("nu", self.nu, above=0.0, most=1.0)
+        settings, formulation = self._settings(), self._formulation()
         X, seen = self._validated(X)
-        weight = validation.check_weight(sample_weight, X.shape[0])
-        prepared = self._prepare(X, seen, np.zeros(X.shape[0]), weight, weight, settings.threads)
-        dual = one_class(len(prepared.merged.kept), nu, prepared.merged.box)
-        report = RoundReporter(self, *given)
-        self._fit_single(
-            prepared,
-            dual,
-            settings,
-            1.0,  # boxes do not depend on nu
-            report,
-            lambda bias: {"intercept_": bias.copy(), "offset_": -bias},
-        )
-        self._finish(report)
+        self._fit_one_problem(given, X, seen, np.zeros(X.shape[0]), settings, formulation)
         return self
-
-    def decision_function(self, X: Any) -> Floats:
-        """How far each row is inside the region; negative outside.
-
-        Values that differ from zero by rounding only are zero: support vectors on the edge are
-        inside.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        decision: Floats = self._scores(self._query(X))[0][0] + self.intercept_
-        decision[np.abs(decision) <= _ON_THE_EDGE * abs(float(self.offset_[0]))] = 0.0
-        return decision
-
-    def score_samples(self, X: Any) -> Floats:
-        """Return the decision values before `offset_` is subtracted.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        score: Floats = self.decision_function(X) + self.offset_
-        return score
-
-    def predict(self, X: Any) -> Ints:
-        """Return 1 for rows inside the region and -1 for outliers.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return np.where(self.decision_function(X) >= 0, 1, -1)

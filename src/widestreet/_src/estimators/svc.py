@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.dual_classifier import DualClassifier
-from widestreet._src.problems.dual import Dual, split
-from widestreet._src.problems.formulations import c_svc
+from widestreet._src.estimators.batch_classifier import BatchClassifier
+from widestreet._src.problems.formulations import CSVC
 
 
-class SVC(DualClassifier):
+class SVC(BatchClassifier):
     """C-support vector classification, exact and certified.
 
     Minimises 1/2 |w|^2 + C sum_i weight_i max(0, 1 - y_i (w.phi(x_i) + b)) through its dual, until
@@ -168,16 +166,5 @@ default="rbf"
         self.on_interrupt = on_interrupt
         self.warm_start = warm_start
 
-    def _boxes(self, weight: Floats, totals: Floats, classes: Any) -> tuple[Floats, float]:
-        C = validation.require_real("C", self.C, above=0.0)
-        return C * weight, C
-
-    def _dual(self, sign: Floats, box: Floats) -> Dual:
-        return c_svc(sign, box)
-
-    def _duals(self, sign: Floats, box: Floats, sizes: list[int]) -> list[Dual]:
-        every = c_svc(sign, box)
-        return split(every, sizes, [every.total] * len(sizes))
-
-    def _read(self, bias: Floats) -> tuple[float, float | None]:
-        return float(bias[0]), 1.0
+    def _formulation(self) -> CSVC:
+        return CSVC(C=validation.require_real("C", self.C, above=0.0))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.regressor import Regressor
-from widestreet._src.problems.dual import Dual
-from widestreet._src.problems.formulations import eps_svr
+from widestreet._src.estimators.batch_regressor import BatchRegressor
+from widestreet._src.problems.formulations import EpsilonSVR
 
 
-class SVR(Regressor):
+class SVR(BatchRegressor):
     """Epsilon-support vector regression, exact and certified.
 
     Minimises 1/2 |w|^2 + C sum_i weight_i max(0, |y_i - w.phi(x_i) - b| - epsilon) through its
@@ -151,9 +148,8 @@ default="rbf"
         self.on_interrupt = on_interrupt
         self.warm_start = warm_start
 
-    def _dual(self, C: float) -> Callable[[Floats, Floats], Dual]:
-        epsilon = validation.require_real("epsilon", self.epsilon, least=0.0)
-        return lambda y, box: eps_svr(y, box, epsilon)
-
-    def _read(self, bias: Floats) -> dict[str, Any]:
-        return {"intercept_": bias.copy()}
+    def _formulation(self) -> EpsilonSVR:
+        return EpsilonSVR(
+            C=validation.require_real("C", self.C, above=0.0),
+            epsilon=validation.require_real("epsilon", self.epsilon, least=0.0),
+        )

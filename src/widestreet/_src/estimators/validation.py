@@ -28,6 +28,7 @@ from widestreet._src.kernels import kernels
 from widestreet._src.rows import as_rows
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
+_GAMMA_KERNELS = ("rbf", "poly", "sigmoid", "laplacian")
 STRATEGIES: Mapping[str, type] = {
     "auto": Auto,
     "smo": SMO,
@@ -153,6 +154,11 @@ def require_kernel(kernel: Any) -> None:
         raise ValueError(
             f"kernel must be one of {', '.join(map(repr, KERNELS))} or a callable, got {kernel!r}"
         )
+
+
+def uses_gamma(kernel: Any) -> bool:
+    """Return whether a kernel of this name has a parameter gamma."""
+    return isinstance(kernel, str) and kernel in _GAMMA_KERNELS
 
 
 def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> kernels.Kernel:
@@ -313,18 +319,11 @@ def check_class_weight(class_weight: Any) -> None:
             require_real(f"class_weight[{label!r}]", weight, above=0.0)
 
 
-def check_nu(nu: Any, totals: Floats, classes: Any) -> float:
-    """A nu that every pair of classes can meet, the weights of each class adding up to `totals`."""
-    asked = require_real("nu", nu, above=0.0, most=1.0)
-    fewest, most = int(np.argmin(totals)), int(np.argmax(totals))
-    largest = float(2 * totals[fewest] / (totals[fewest] + totals[most]))
-    if asked > largest * (1 + 1e-12):
-        raise ValueError(
-            f"the specified nu is infeasible: nu={nu!r}, but the largest possible nu for the "
-            f"weights of classes {classes[fewest]} and {classes[most]} is {largest!r}; lower nu, "
-            "or balance the classes with class_weight='balanced'"
-        )
-    return asked
+def breaks_ties(break_ties: bool, shape: str) -> bool:
+    """Return whether ties are broken; decision_function_shape="ovo" has no values to do it by."""
+    if break_ties and shape == "ovo":
+        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+    return break_ties
 
 
 def check_sparse(X: Any) -> Any:

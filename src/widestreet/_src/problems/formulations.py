@@ -9,14 +9,14 @@ training, online training, regularisation paths and experiments all use the same
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from widestreet._src.arrays import Floats
-from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.dual import Dual, split
 
 Loss = Literal["linear", "squared"]
 Scaling = Literal["libsvm", "schoelkopf"]
@@ -49,18 +49,16 @@ class Reading:
         return 1.0 if self.margin is None else self.margin
 
 
+@dataclass(frozen=True)
 class Formulation(ABC):
-    """Which SVM this is.
+    """Which SVM this is: how rows are weighted, and what its biases mean.
 
     Attributes
     ----------
-    groups : int
-        Equality constraints of the dual.
     coefficients_sum_to_zero : bool
         Then a translation of the rows changes all scores of a linear kernel by one constant.
     """
 
-    groups: ClassVar[int] = 1
     coefficients_sum_to_zero: ClassVar[bool] = True
 
     @property
@@ -68,13 +66,12 @@ class Formulation(ABC):
         """What coefficients are proportional to; for warm starts."""
         return 1.0
 
+    def check(self, totals: Floats, classes: Sequence[object]) -> None:  # noqa: B027 - most need none
+        """Refuse parameters that classes of these total weights do not allow."""
+
     def box(self, weight: Floats) -> Floats:
         """Return the width of the box of rows with these weights."""
         return weight
-
-    @abstractmethod
-    def dual(self, target: Floats, box: Floats) -> Dual:
-        """Return the dual of rows with these targets (labels are +-1) and boxes."""
 
     @abstractmethod
     def read(self, bias: Floats, tol: float) -> Reading:
@@ -82,7 +79,44 @@ class Formulation(ABC):
 
 
 @dataclass(frozen=True)
-class CSVC(Formulation):
+class DualFormulation(Formulation):
+    """An SVM that is the optimum of a `Dual`.
+
+    Attributes
+    ----------
+    groups : int
+        Equality constraints of the dual.
+    """
+
+    groups: ClassVar[int] = 1
+
+    @abstractmethod
+    def dual(self, target: Floats, box: Floats) -> Dual:
+        """Return the dual of rows with these targets (labels are +-1) and boxes."""
+
+    def feasible(self, target: Floats, box: Floats) -> DualFormulation:
+        """Return the formulation with the nearest parameters that these rows allow."""
+        return self
+
+    def duals(self, target: Floats, box: Floats, sizes: Sequence[int]) -> list[Dual]:
+        """Return the duals of consecutive blocks of rows."""
+        ends = np.cumsum(sizes)[:-1]
+        targets, boxes = np.split(target, ends), np.split(box, ends)
+        return [self.dual(*block) for block in zip(targets, boxes, strict=True)]
+
+
+@dataclass(frozen=True)
+class HardMargin(Formulation):
+    """The widest margin without an offset; the weights of the rows sum to one (`EnsembleSVC`)."""
+
+    coefficients_sum_to_zero: ClassVar[bool] = False
+
+    def read(self, bias: Floats, tol: float) -> Reading:
+        return Reading(float(bias[0]))
+
+
+@dataclass(frozen=True)
+class CSVC(DualFormulation):
     """C-support vector classification.
 
     Minimises 1/2 |w|^2 + sum_i C weight_i loss(1 - y_i f(x_i)), where loss(z) is max(0, z) or, if
@@ -102,17 +136,31 @@ class CSVC(Formulation):
     def dual(self, target: Floats, box: Floats) -> Dual:
         return c_svc(target, box)
 
+    def duals(self, target: Floats, box: Floats, sizes: Sequence[int]) -> list[Dual]:
+        every = self.dual(target, box)  # one array for many small problems
+        return split(every, sizes, [every.total] * len(sizes))
+
     def read(self, bias: Floats, tol: float) -> Reading:
         return Reading(float(bias[0]))
 
 
 @dataclass(frozen=True)
-class NuSVC(Formulation):
+class NuSVC(DualFormulation):
     """Nu-support vector classification: at most a part `nu` of the rows are margin errors."""
 
     nu: float = 0.5
 
     groups: ClassVar[int] = 2
+
+    def check(self, totals: Floats, classes: Sequence[object]) -> None:
+        fewest, most = int(np.argmin(totals)), int(np.argmax(totals))
+        if not self.is_feasible(totals[fewest], totals[most]):
+            raise ValueError(
+                f"the specified nu is infeasible: nu={self.nu!r}, but the largest possible nu for "
+                f"the weights of classes {classes[fewest]} and {classes[most]} is "
+                f"{largest_nu(totals[fewest], totals[most])!r}; lower nu, or balance the classes "
+                "with class_weight='balanced'"
+            )
 
     def dual(self, target: Floats, box: Floats) -> Dual:
         return nu_svc(target, self.nu, box)
@@ -127,13 +175,14 @@ class NuSVC(Formulation):
         return self.nu <= largest_nu(first, second) * (1 + _NU_ROUNDING)
 
     def feasible(self, target: Floats, box: Floats) -> NuSVC:
-        """Return the formulation with the nearest nu that these labels and boxes allow."""
         positive, every = float(box[target > 0].sum()), float(box.sum())
-        return replace(self, nu=min(self.nu, largest_nu(positive, every - positive)))
+        if self.is_feasible(positive, every - positive):
+            return self  # what exceeds by rounding is cut by the dual
+        return replace(self, nu=largest_nu(positive, every - positive))
 
 
 @dataclass(frozen=True)
-class EpsilonSVR(Formulation):
+class EpsilonSVR(DualFormulation):
     """Epsilon-support vector regression.
 
     Minimises 1/2 |w|^2 + sum_i C weight_i loss(|y_i - f(x_i)| - epsilon), with the losses of
@@ -159,7 +208,7 @@ class EpsilonSVR(Formulation):
 
 
 @dataclass(frozen=True)
-class NuSVR(Formulation):
+class NuSVR(DualFormulation):
     """Nu-support vector regression: at most a part `nu` of the rows lie outside the tube.
 
     With scaling "libsvm" C is the penalty of a row of weight one; with "schoelkopf" it is divided
@@ -189,7 +238,7 @@ class NuSVR(Formulation):
 
 
 @dataclass(frozen=True)
-class OneClass(Formulation):
+class OneClass(DualFormulation):
     """One-class SVM: at most a part `nu` of the rows lie outside the region."""
 
     nu: float = 0.5
@@ -205,7 +254,7 @@ class OneClass(Formulation):
 
 def largest_nu(first: float, second: float) -> float:
     """Return the largest nu that two classes of these total weights allow."""
-    return 2.0 * min(first, second) / (first + second)
+    return float(2.0 * min(first, second) / (first + second))
 
 
 # -- duals -----------------------------------------------------------------------------------------

@@ -24,8 +24,20 @@ from widestreet._src.engines.multiplicative.engine import (
 from widestreet._src.engines.multiplicative.members import best_size
 from widestreet._src.engines.solution import Observer, Solution
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.products import Held, LowRank, Product, Streamed
-from widestreet._src.training.training import ANSWER_WITHIN, Trained, stopped_by
+from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.reporting.observers import Observers
+from widestreet._src.rows import Merged, Rows
+from widestreet._src.threads import limited_blas
+from widestreet._src.training.one_vs_one import labelled
+from widestreet._src.training.training import (
+    ANSWER_WITHIN,
+    Resources,
+    Trained,
+    stopped_by,
+    threads_for,
+)
 
 _HELD = 0.5  # of the memory that the kernel matrix may take
 
@@ -109,6 +121,49 @@ class Result:
     size: int
     missing: float
     left: float
+
+
+def train_ensembles(
+    kernel: Kernel,
+    rows: Rows,
+    merged: Merged,
+    code: Ints,
+    plan: Plan,
+    resources: Resources,
+    observers: Observers,
+) -> list[Result]:
+    """Train the ensembles of all pairs of classes, each in an equal part of the time left.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    rows : Rows
+        All rows.
+    merged : Merged
+        Which of them have a variable, and their weights.
+    code : ndarray
+        The class of each variable, from 0.
+    plan : Plan
+    resources : Resources
+    observers : Observers
+    """
+    layout = PairLayout(int(np.max(code)) + 1)
+    members = [np.flatnonzero(code == c) for c in range(layout.classes)]
+    every, found = Budget(resources.max_time), list[Result]()
+    largest = sum(sorted(len(part) for part in members)[-2:])
+    gram = Gram(kernel, rows, threads=threads_for(largest, resources))
+    with limited_blas(1):
+        for p, (i, j) in enumerate(layout.pairs):
+            both = np.concatenate([members[i], members[j]])
+            sign = np.where(code[both] == i, layout.sign_of_first, -layout.sign_of_first)
+            pair = Pair(sign, merged.box[both], merged.kept[both])
+            budget = every.part(1 / (len(layout.pairs) - p), max_steps=resources.max_steps)
+            with observers.problem(p) as observe:
+                one = train_pair(gram, pair, plan, budget, observe, resources.rng)
+            every.stopped = one.trained.solution.status == "interrupted"
+            solution = labelled(one.trained.solution, p)
+            found.append(replace(one, trained=replace(one.trained, solution=solution)))
+    return found
 
 
 def train_pair(

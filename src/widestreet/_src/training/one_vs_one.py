@@ -13,20 +13,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from itertools import combinations
+from functools import cached_property
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
-from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Examination, disagrees, examine, examine_all
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.solution import Observer, Solution, Trace
 from widestreet._src.engines.working_set import small as whole
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable, Kernel
+from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Rows
 from widestreet._src.shards.runner import LocalRunner
@@ -56,19 +55,6 @@ _TINY = 500  # rows of a pair up to which threads only wait for the interpreter
 _SMALL = 4000  # rows of a pair up to which pairs are trained side by side, a thread for each
 
 
-def pairs(classes: int) -> list[tuple[int, int]]:
-    """All pairs of classes in the order of scikit-learn: (0, 1), (0, 2), ..., (1, 2), ..."""
-    return list(combinations(range(classes), 2))
-
-
-@cache
-def both_of_pairs(classes: int) -> tuple[Ints, Ints]:
-    """The first and the second class of all pairs."""
-    first, second = np.triu_indices(classes, 1)
-    first.flags.writeable = second.flags.writeable = False  # they are everybody's
-    return first, second
-
-
 @dataclass(frozen=True, eq=False)
 class OneVsOne:
     """The problems between all pairs of classes.
@@ -85,19 +71,13 @@ class OneVsOne:
     problems: list[Problem]
 
     @cached_property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Which classes each problem is about."""
-        return pairs(len(self.members))
-
-    @cached_property
-    def number(self) -> dict[tuple[int, int], int]:
-        """Which problem is about two classes, in either order."""
-        found = {pair: p for p, pair in enumerate(self.pairs)}
-        return found | {(j, i): p for (i, j), p in found.items()}
+    def layout(self) -> PairLayout:
+        """The pairs of the classes."""
+        return PairLayout(len(self.members))
 
     def halves(self, pair: int, values: Floats) -> tuple[Floats, Floats]:
         """Split something with a last axis over the rows of a pair by its two classes."""
-        first = len(self.members[self.pairs[pair][0]])
+        first = len(self.members[self.layout.pairs[pair][0]])
         return values[..., :first], values[..., first:]
 
     def by_class(self, coefs: Sequence[Floats]) -> list[Floats]:
@@ -106,11 +86,9 @@ class OneVsOne:
         Line l of class c belongs to the pair of c and the l-th of the other classes, which is how
         `dual_coef_` is laid out.
         """
-        k = len(self.members)
-        found = [np.zeros((k - 1, len(rows))) for rows in self.members]
-        for p, (i, j) in enumerate(self.pairs):
-            found[i][j - 1], found[j][i] = self.halves(p, coefs[p])
-        return found
+        ends = np.cumsum([len(rows) for rows in self.members])
+        here = np.split(np.arange(ends[-1]), ends[:-1])
+        return np.split(self.layout.scatter(coefs, here, int(ends[-1])), ends[:-1], axis=1)
 
     def scores(self, gram: Gram, coefs: Sequence[Floats], threads: int = 1) -> list[Floats]:
         """Scores K c of the rows of every pair in float64.
@@ -126,7 +104,7 @@ class OneVsOne:
         values = sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
         if gram.native is None or values * gram.cost > _SHARING_PAYS * len(coefs):
             return self._shared_scores(gram, self.by_class(coefs))
-        rows = [np.concatenate([self.members[i], self.members[j]]) for i, j in self.pairs]
+        rows = [np.concatenate([self.members[i], self.members[j]]) for i, j in self.layout.pairs]
         end = np.cumsum([len(both) for both in rows])
         score = gram.scan_parts(np.concatenate(rows), end, np.concatenate(coefs), threads)
         return np.split(score, end[:-1])
@@ -135,15 +113,15 @@ class OneVsOne:
         """Sum the support vectors of each class over its own rows, and over those of each other."""
         k = len(self.members)
         sizes = [len(rows) for rows in self.members]
-        found = [np.zeros(sizes[i] + sizes[j]) for i, j in self.pairs]
+        found = [np.zeros(sizes[i] + sizes[j]) for i, j in self.layout.pairs]
         for c, rows in enumerate(self.members):
             support = matrix[c].any(axis=0)
             own = gram.scan(rows, rows[support], matrix[c][:, support])
             for line, other in enumerate(x for x in range(k) if x != c):
-                p = self.number[c, other]
+                p = self.layout.number[c, other]
                 mine = self.halves(p, found[p])[int(c > other)]
                 mine += own[line]
-                theirs = matrix[other][c if c < other else c - 1]
+                theirs = matrix[other][self.layout.line(other, c)]
                 used = np.flatnonzero(theirs)
                 mine += gram.scan(rows, self.members[other][used], theirs[used])
         return found
@@ -340,10 +318,10 @@ class _Fit:
     def _experienced(self, p: int) -> Ints:
         """Rows of a pair that were support vectors most often, as many of either class."""
         found = []
-        for c in self.machines.pairs[p]:
+        for c in self.machines.layout.pairs[p]:
             often = np.argsort(-self._served[c], kind="stable")[:_EXPERIENCED]
             found.append(often[self._served[c][often] > 0])
-        found[1] += len(self.machines.members[self.machines.pairs[p][0]])
+        found[1] += len(self.machines.members[self.machines.layout.pairs[p][0]])
         return np.concatenate(found)
 
     def _cost_of_proof(self, support: int, rows: int) -> float:
@@ -352,7 +330,7 @@ class _Fit:
 
     def _learn(self, p: int, solution: Solution) -> None:
         """Note who was a support vector, and what the proof will cost."""
-        i, j = self.machines.pairs[p]
+        i, j = self.machines.layout.pairs[p]
         first, second = self.machines.halves(p, solution.beta[0])
         support = int(np.count_nonzero(solution.beta[0]))
         cost = self._cost_of_proof(support, solution.beta.shape[1])
@@ -452,67 +430,3 @@ def labelled(solution: Solution, problem: int) -> Solution:
         return solution
     trace = Trace(replace(record, problem=problem) for record in solution.trace)
     return replace(solution, trace=trace)
-
-
-# -- votes -----------------------------------------------------------------------------------------
-
-
-def sums_of_pairs(sums: Floats) -> Floats:
-    """Add up what the two classes of each pair contribute to a decision value.
-
-    Parameters
-    ----------
-    sums : ndarray of shape (classes, lines, ...)
-        Sums of each line of `dual_coef_` over the support vectors of each class.
-    """
-    i, j = both_of_pairs(len(sums))
-    found: Floats = sums[i, j - 1] + sums[j, i]
-    return found
-
-
-def count_votes(won: Bools, classes: int) -> Ints:
-    """Votes of each row for each class.
-
-    Parameters
-    ----------
-    won : ndarray of shape (n, pairs)
-        Whether the first class of a pair has the vote.
-    classes : int
-    """
-    votes: Ints = _against_each(won, ~won, classes).sum(axis=2, dtype=np.int64)
-    return votes
-
-
-def _against_each(first: Any, second: Any, classes: int) -> Any:
-    """What the first and the second class of each pair get, as [row, class, other class]."""
-    i, j = both_of_pairs(classes)
-    table = np.zeros((len(first), classes, classes), dtype=first.dtype)
-    table[:, i, j], table[:, j, i] = first, second
-    return table
-
-
-def most_votes(decision: Floats, classes: int) -> Ints:
-    """The class with the most votes, the first of equals; zero is a vote for the second of a pair.
-
-    Parameters
-    ----------
-    decision : ndarray of shape (n, pairs)
-    classes : int
-    """
-    winner: Ints = count_votes(decision > 0, classes).argmax(axis=1)
-    return winner
-
-
-def one_vs_rest(decision: Floats, classes: int) -> Floats:
-    """One value per class: its votes, and within a third of a vote the sum of its decision values.
-
-    Zero is a vote for the first of a pair: with `most_votes`, this is what scikit-learn does.
-
-    Parameters
-    ----------
-    decision : ndarray of shape (n, pairs)
-    classes : int
-    """
-    trust = _against_each(decision, -decision, classes).sum(axis=2)
-    value: Floats = count_votes(decision >= 0, classes) + trust / (3 * (np.abs(trust) + 1))
-    return value

@@ -42,20 +42,35 @@ NEAR, FAR = 0.01, 0.1  # relative gaps up to which a model is called close, and 
 ANSWER_WITHIN = 0.15  # seconds a certificate may take after an interrupt
 
 
-@dataclass(frozen=True, eq=False)
-class Settings:
-    """Everything about a fit that is not the problem itself."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Resources:
+    """What a fit may use."""
 
-    strategy: Strategy | OnSites
-    tol: float
-    gap_tol: float | None
     max_steps: int
     max_time: float | None
     max_memory: int
     threads: int
     verbose: int
-    skip: bool
     rng: np.random.Generator
+
+    @property
+    def final_violation(self) -> float:
+        """The violation at which a fit ends; zero if it does not end by one."""
+        return 0.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Settings(Resources):
+    """Everything about a fit to an optimum that is not the problem itself."""
+
+    strategy: Strategy | OnSites
+    tol: float
+    gap_tol: float | None
+    skip: bool
+
+    @property
+    def final_violation(self) -> float:
+        return self.tol
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +109,9 @@ class Problem:
         return replace(self, start=start, first=np.flatnonzero(inside.any(axis=0)))
 
 
-def threads_for(rows: int, settings: Settings) -> int:
+def threads_for(rows: int, resources: Resources) -> int:
     """Threads worth using on a problem of so many rows."""
-    return min(settings.threads, 1 + rows // _ROWS_PER_THREAD)
+    return min(resources.threads, 1 + rows // _ROWS_PER_THREAD)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,46 +8,32 @@ rows that go: a row of weight two is two samples, one of weight zero is none.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.homotopy.parametric_optimum import closed
-from widestreet._src.engines.insvr.stages import Counts, Insvr, Scaling
+from widestreet._src.engines.insvr.stages import Counts, Insvr
 from widestreet._src.estimators.online.optimum import Optimum
-from widestreet._src.estimators.online.path_optimum import Exact
-from widestreet._src.estimators.online.row_store import Store
-from widestreet._src.problems.dual import Dual
-from widestreet._src.problems.formulations import nu_svr
+from widestreet._src.estimators.online.path_optimum import PathOptimum
+from widestreet._src.estimators.online.problem import OnlineProblem
+from widestreet._src.estimators.online.row_store import RowStore
+from widestreet._src.problems.formulations import NuSVR
 from widestreet._src.training.training import Settings
 
 _AT_BOUND = 1e-12  # of C: the path engine puts on a bound what belongs there
 
 
-@dataclass(frozen=True)
-class NuSvr:
-    """Makes duals of nu-SVR."""
-
-    C: float
-    nu: float
-    scaling: Scaling
-
-    def __call__(self, y: Floats, weight: Floats) -> Dual:
-        """The dual of rows with these targets and weights."""
-        C = self.C / float(weight.sum()) if self.scaling == "schoelkopf" else self.C
-        return nu_svr(y, C, self.nu, weight)
-
-
-class Faithful(Optimum):
+class InsvrOptimum(Optimum):
     """The optimum of nu-SVR over rows whose weights are whole numbers, by INSVR.
 
     Parameters
     ----------
     store, members, settings
         As for `Optimum`.
-    make : NuSvr
+    problem : OnlineProblem
+        Its formulation is a `NuSVR`.
     beta : ndarray, optional
         The optimum, if it is known.
 
@@ -57,28 +43,31 @@ class Faithful(Optimum):
         What INSVR met since it began, and what in the last change.
     """
 
-    make: NuSvr
-
     def __init__(
         self,
-        store: Store,
+        store: RowStore,
         members: Ints,
-        make: NuSvr,
+        problem: OnlineProblem,
         settings: Settings,
         beta: Floats | None = None,
     ) -> None:
-        super().__init__(store, members, make, settings)
+        super().__init__(store, members, problem, settings)
         self.counts, self.last = Counts(), Counts()
         self._check_room(members)
-        self._load(Exact(store, members, make, settings, beta))
+        self._load(PathOptimum(store, members, problem, settings, beta))
 
-    def _load(self, start: Exact) -> None:
+    @property
+    def _formulation(self) -> NuSVR:
+        assert isinstance(self.problem.formulation, NuSVR)
+        return self.problem.formulation
+
+    def _load(self, start: PathOptimum) -> None:
         """Begin from an optimum that the path engine has found. Sets: insvr, rows."""
-        make, upper = self.make, start.dual.upper[0]
-        self._insvr = Insvr(make.C, make.nu, make.scaling)
+        wanted, upper = self._formulation, start.make_dual().upper[0]
+        self._insvr = Insvr(wanted.C, wanted.nu, wanted.scaling)
         self._rows = np.repeat(np.arange(len(self.members)), self._repeats(self.members))
         at = self.members[self._rows]
-        alpha = make.C * np.abs(start.beta[:, self._rows]) / upper[self._rows]
+        alpha = wanted.C * np.abs(start.beta[:, self._rows]) / upper[self._rows]
         try:
             self._insvr.load(self.store.block(at, at), self.store.target[at], alpha, _AT_BOUND)
         except (ValueError, np.linalg.LinAlgError) as error:
@@ -102,7 +91,7 @@ class Faithful(Optimum):
     @property
     def beta(self) -> Floats:
         """Variables, by layer and row: what is at a bound is exactly there."""
-        dual, count = self.dual, np.bincount(self._rows, minlength=len(self.members))
+        dual, count = self.make_dual(), np.bincount(self._rows, minlength=len(self.members))
         upper, lower = (
             np.bincount(self._rows, part, len(count)) / np.maximum(count, 1)
             for part in self._insvr.alpha / self._insvr.C
@@ -111,20 +100,20 @@ class Faithful(Optimum):
 
     @property
     def bias(self) -> Floats:
-        """Of each side of the tube."""
+        """Bias of each side of the tube."""
         bias, tube = self._insvr.bias, self._insvr.tube
         return np.array([bias + tube, bias - tube])
 
     @property
     def score(self) -> Floats:
-        """Of each row."""
+        """Score of each row."""
         coef = self.coef
         support = np.flatnonzero(coef)
         return self.store.scan(self.members, self.members[support], coef[support])
 
     @property
     def steps(self) -> int:
-        """Of all three stages."""
+        """Steps of all three stages."""
         return self.counts.ia + self.counts.raia + self.counts.sra
 
     # -- changes -----------------------------------------------------------------------------------
@@ -151,8 +140,8 @@ class Faithful(Optimum):
         """Begin anew if the parameters are other ones. Sets: insvr, last."""
         self.last = Counts()
         now = self._insvr
-        if self.make != NuSvr(now.C, now.nu, now.scaling):
-            self._load(Exact(self.store, self.members, self.make, self.settings))
+        if self._formulation != NuSVR(now.C, now.nu, now.scaling):
+            self._load(PathOptimum(self.store, self.members, self.problem, self.settings))
 
     def drop(self, gone: Ints) -> None:
         """Remove rows that are no samples, by their place in the store. Sets: members, rows."""
@@ -165,5 +154,5 @@ class Faithful(Optimum):
 
     def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
         """Each row with its score and the biases at the optimum without it, by the path engine."""
-        here = Exact(self.store, self.members, self.make, self.settings, self.beta)
+        here = PathOptimum(self.store, self.members, self.problem, self.settings, self.beta)
         return here.each_without()

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.online.classifier import OnlineClassifier
-from widestreet._src.estimators.online.machine import level_of_caller
-from widestreet._src.estimators.online.optimum import MakeDual
-from widestreet._src.problems.dual import Dual
-from widestreet._src.problems.formulations import nu_svc
+from widestreet._src.estimators.online.state import OnlineState
+from widestreet._src.estimators.stacklevel import level_of_caller
+from widestreet._src.problems.formulations import NuSVC
 
 
-class OnlineNuSVC(OnlineClassifier, NuSVC):
+class OnlineNuSVC(OnlineClassifier):
     """Nu-support vector classification, exact after every row that comes or goes.
 
     Parameters
@@ -90,45 +83,24 @@ class OnlineNuSVC(OnlineClassifier, NuSVC):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        validation.require_real("nu", self.nu, above=0.0, most=1.0)
+    def _formulation(self) -> NuSVC:
+        return NuSVC(nu=validation.require_real("nu", self.nu, above=0.0, most=1.0))
 
-    def _make(self, key: Any) -> MakeDual:
-        return partial(_nu_svc_dual, key[0], self._factors(key), float(self.nu))
-
-    def _publish(self) -> None:
-        super()._publish()
-        low = self._names(
-            pair
-            for pair, exact in self._problems.items()
-            if largest_nu(exact.dual.upper[0] > 0, np.abs(exact.dual.lower + exact.dual.upper)[0])
-            < float(self.nu) * (1 - 1e-12)
-        )
-        if low:
+    def _warn(self, state: OnlineState) -> None:
+        formulation, classes = self._formulation(), state.classes
+        names = {(i, j): f"{classes[i]} against {classes[j]}" for i, j in state.optima}
+        infeasible = [names[pair] for pair, one in state.optima.items() if not one.is_feasible()]
+        if infeasible:
             warnings.warn(
-                f"nu={self.nu!r} is infeasible for {', '.join(low[:5])}: one class has too few "
-                "rows; the largest possible value is used until it has more",
+                f"nu={self.nu!r} is infeasible for {', '.join(infeasible[:5])}: one class has too "
+                "few rows; the largest possible value is used until it has more",
                 UserWarning,
                 stacklevel=level_of_caller(),
             )
-        closed = self._names(
-            pair for pair, exact in self._problems.items() if self._read(exact.bias)[1] is None
+        self._warn_of_zero_margin(
+            [
+                names[pair]
+                for pair, one in state.optima.items()
+                if formulation.read(one.bias, self.tol).margin is None
+            ]
         )
-        self._warn_of_closed(closed, 1 + level_of_caller())
-
-    def _names(self, found: Iterable[tuple[int, int]]) -> list[str]:
-        return [f"{self.classes_[i]} against {self.classes_[j]}" for i, j in found]
-
-
-def _nu_svc_dual(
-    first: int, factors: tuple[float, float], nu: float, code: Floats, weight: Floats
-) -> Dual:
-    sign, box = np.where(code == first, -1.0, 1.0), weight * np.where(code == first, *factors)
-    return nu_svc(sign, min(nu, largest_nu(sign, box)), box)
-
-
-def largest_nu(sign: Any, box: Floats) -> float:
-    """The largest nu that two classes allow."""
-    plus = float(box[np.asarray(sign) > 0].sum())
-    return 2.0 * min(plus, float(box.sum()) - plus) / float(box.sum())

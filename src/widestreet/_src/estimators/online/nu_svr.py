@@ -9,19 +9,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.insvr.stages import Counts, Scaling
+from widestreet._src.engines.insvr.stages import Counts
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.nu_svr import NuSVR
-from widestreet._src.estimators.online.insvr_optimum import Faithful, NuSvr
+from widestreet._src.estimators.online.insvr_optimum import InsvrOptimum
 from widestreet._src.estimators.online.optimum import Optimum
-from widestreet._src.estimators.online.path_optimum import Exact
+from widestreet._src.estimators.online.path_optimum import PathOptimum
+from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.regressor import OnlineRegressor
-from widestreet._src.training.training import Settings
+from widestreet._src.estimators.online.state import OnlineState
+from widestreet._src.problems.formulations import NuSVR, Scaling
 
 _CURE = 'method="path" does that; set_params keeps the rows that are there'
 
 
-class OnlineNuSVR(OnlineRegressor, NuSVR):
+class OnlineNuSVR(OnlineRegressor):
     """Nu-support vector regression, exact after every row that comes or goes.
 
     Parameters
@@ -81,8 +82,6 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
     True
     """
 
-    _counts: tuple[Counts, Counts] | None
-
     def __init__(
         self,
         *,
@@ -131,17 +130,24 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
         return self._counted()[1]
 
     def _counted(self) -> tuple[Counts, Counts]:
-        check_is_fitted(self, "_store")
-        if self._counts is None:
+        check_is_fitted(self, "_state")
+        if self._state.counts is None:
             raise AttributeError('there are counts of INSVR with method="insvr" only')
-        total, last = self._counts
+        total, last = self._state.counts
         return replace(total), replace(last)
+
+    def _formulation(self) -> NuSVR:
+        validation.require_choice("scaling", self.scaling, ("libsvm", "schoelkopf"))
+        return NuSVR(
+            C=validation.require_real("C", self.C, above=0.0),
+            nu=validation.require_real("nu", self.nu, above=0.0, most=1.0),
+            scaling=cast(Scaling, self.scaling),
+        )
 
     # -- what INSVR cannot do ----------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        validation.require_choice("scaling", self.scaling, ("libsvm", "schoelkopf"))
         validation.require_choice("method", self.method, ("path", "insvr"))
         if self.method != "insvr":
             return
@@ -149,16 +155,16 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
             raise ValueError(
                 f'max_rows={self.max_rows!r}: method="insvr" cannot forget rows; {_CURE}'
             )
-        if hasattr(self, "_store"):
-            self._check_whole(self._store.weight)
+        if hasattr(self, "_state"):
+            self._check_weights(self._state.store.weight)
 
-    def _weights(self, sample_weight: Any, rows: int, *, may_vanish: bool) -> Floats:
-        weight = super()._weights(sample_weight, rows, may_vanish=may_vanish)
-        if self.method == "insvr":
-            self._check_whole(weight)
-        return weight
-
-    def _check_whole(self, weight: Floats) -> None:
+    def _check_weights(self, weight: Floats, before: Floats | None = None) -> None:
+        if self.method != "insvr":
+            return
+        if before is not None and (before != weight).any():
+            raise ValueError(
+                f'method="insvr" can neither forget rows nor change their weights; {_CURE}'
+            )
         broken = weight[weight != weight.round()]
         if len(broken):
             raise ValueError(
@@ -166,45 +172,37 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
                 f"no other weights; {_CURE}"
             )
 
-    def _check_change(self, rows: Ints, weight: Floats | float) -> None:
-        if self.method == "insvr" and (self._store.weight[rows] != weight).any():
-            raise ValueError(
-                f'method="insvr" can neither forget rows nor change their weights; {_CURE}'
-            )
-
     # -- the optimum -------------------------------------------------------------------------------
 
-    def _make(self, key: Any) -> NuSvr:
-        return NuSvr(float(self.C), float(self.nu), cast(Scaling, self.scaling))
-
-    def _solved(
-        self, key: Any, members: Ints, settings: Settings, beta: Floats | None = None
+    def _solve(
+        self,
+        state: OnlineState,
+        problem: OnlineProblem,
+        members: Ints,
+        beta: Floats | None = None,
     ) -> Optimum:
-        kind = Faithful if self.method == "insvr" else Exact
-        return kind(self._store, members, self._make(key), settings, beta)
+        kind = InsvrOptimum if self.method == "insvr" else PathOptimum
+        return kind(state.store, members, problem, self._settings(), beta)
 
-    def _arrange(self, new: Ints, settings: Settings) -> None:
-        """As ever, but by this method; after a failure INSVR begins with the rows that were there.
+    def _arrange(self, state: OnlineState, new: Ints) -> None:
+        """Extend the base method: switch optima to `method`, and count what INSVR did.
 
-        Sets: problems.
+        After a failure INSVR begins with the rows that were there before. Sets: state.
         """
-        published = self.method == "insvr"
-        for key, problem in self._problems.items():
-            if isinstance(problem, Faithful) != published:
-                self._problems[key] = self._solved(key, problem.members, settings, problem.beta)
-        old = np.setdiff1d(np.arange(self._store.n), new)
-        if published and not self._problems and self._store.weight[old].any():
-            self._problems[None] = self._solved(None, old, settings)
-        super()._arrange(new, settings)
-
-    def _publish(self) -> None:
-        super()._publish()
-        before, self._counts = getattr(self, "_counts", None), None
-        if self.method == "insvr":
+        published, problem = self.method == "insvr", OnlineProblem(self._formulation())
+        for key, optimum in state.optima.items():
+            if isinstance(optimum, InsvrOptimum) != published:
+                state.optima[key] = self._solve(state, problem, optimum.members, optimum.beta)
+        old = np.setdiff1d(np.arange(state.store.n), new)
+        if published and not state.optima and state.store.weight[old].any():
+            state.optima[None] = self._solve(state, problem, old)
+        super()._arrange(state, new)
+        before, state.counts = state.counts, None
+        if published:
             total, last = Counts(), Counts()
             total += before[0] if before is not None else Counts()
-            for problem in self._problems.values():
-                assert isinstance(problem, Faithful)
-                last += problem.last
+            for optimum in state.optima.values():
+                assert isinstance(optimum, InsvrOptimum)
+                last += optimum.last
             total += last
-            self._counts = total, last
+            state.counts = total, last

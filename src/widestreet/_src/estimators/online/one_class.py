@@ -1,23 +1,17 @@
-"""One-class machine whose rows come and go."""
+"""One-class support vector machine whose rows come and go."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Self
 
-import numpy as np
-
-from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.one_class import OneClassSVM
 from widestreet._src.estimators.online.machine import OnlineMachine
-from widestreet._src.estimators.online.optimum import MakeDual
-from widestreet._src.estimators.online.single import publish_single, single_left_out
-from widestreet._src.problems.dual import Dual
-from widestreet._src.problems.formulations import one_class
+from widestreet._src.estimators.online.tasks import SingleTask
+from widestreet._src.estimators.outlier_detector import OutlierDetector
+from widestreet._src.problems.formulations import OneClass
 
 
-class OnlineOneClassSVM(OnlineMachine, OneClassSVM):
+class OnlineOneClassSVM(OnlineMachine, OutlierDetector):
     """The region where rows are dense, exact after every row that comes or goes.
 
     Parameters
@@ -53,6 +47,8 @@ class OnlineOneClassSVM(OnlineMachine, OneClassSVM):
     array([ 1, -1])
     """
 
+    _task = SingleTask(has_targets=False)
+
     def __init__(
         self,
         *,
@@ -78,6 +74,9 @@ class OnlineOneClassSVM(OnlineMachine, OneClassSVM):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
+    def _formulation(self) -> OneClass:
+        return OneClass(nu=validation.require_real("nu", self.nu, above=0.0, most=1.0))
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the region of rows X, and forget all others.
 
@@ -98,7 +97,7 @@ class OnlineOneClassSVM(OnlineMachine, OneClassSVM):
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, journal: Any = None
     ) -> Self:
-        """Add rows: the model becomes the one that `fit` would find on all rows that are there.
+        """Add rows: the model becomes the one that `fit` would find on all stored rows.
 
         Parameters
         ----------
@@ -107,8 +106,8 @@ class OnlineOneClassSVM(OnlineMachine, OneClassSVM):
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
         journal : str or path-like, default=None
-            A file in which this call is written down before it returns, so that no crash loses
-            it; `widestreet.online.load` reads it. A call without it closes the journal.
+            A file in which this call is recorded before it returns, so that no crash loses it;
+            `widestreet.online.load` reads it. A call without it closes the journal.
 
         Returns
         -------
@@ -116,25 +115,3 @@ class OnlineOneClassSVM(OnlineMachine, OneClassSVM):
             The estimator itself.
         """
         return self._partial_fit(X, "no_validation", sample_weight, journal)
-
-    def _check_parameters(self) -> None:
-        validation.require_real("nu", self.nu, above=0.0, most=1.0)
-
-    def _targets(self, X: Any, y: Any, weight: Floats, classes: Any) -> Floats:
-        return np.zeros(X.shape[0])
-
-    def _layout(self) -> dict[Any, Ints]:
-        return {None: np.arange(self._store.n)} if self._store.weight.any() else {}
-
-    def _make(self, key: Any) -> MakeDual:
-        return partial(_one_class_dual, float(self.nu))
-
-    def _left_out(self) -> Floats:
-        return single_left_out(self, lambda bias: bias[0])
-
-    def _publish(self) -> None:
-        publish_single(self, lambda bias: {"intercept_": bias.copy(), "offset_": -bias})
-
-
-def _one_class_dual(nu: float, target: Floats, weight: Floats) -> Dual:
-    return one_class(len(target), nu, weight)

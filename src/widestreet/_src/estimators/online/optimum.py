@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, examine
-from widestreet._src.estimators.online.row_store import Store
+from widestreet._src.estimators.online.problem import OnlineProblem
+from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import as_rows
 from widestreet._src.training.training import Settings
 
-MakeDual = Callable[[Floats, Floats], Dual]  # from targets and weights
+
+@dataclass(frozen=True, eq=False)
+class ProblemSolution:
+    """Coefficients of some rows of a store, and the biases that belong to them.
+
+    Attributes
+    ----------
+    members : ndarray
+        Positions of the rows in the store.
+    coef : ndarray
+        Summed coefficient of each of them.
+    bias : ndarray
+        Bias of each group.
+    """
+
+    members: Ints
+    coef: Floats
+    bias: Floats
 
 
 class Optimum(ABC):
@@ -21,22 +40,29 @@ class Optimum(ABC):
 
     Parameters
     ----------
-    store : Store
+    store : RowStore
     members : ndarray
         Where the rows stand in the store.
-    make : callable
-        Makes the dual from targets and weights of rows.
+    problem : OnlineProblem
+        Which dual the rows make.
     settings : Settings
         For the batch engine, which finds the first optimum.
     """
 
-    def __init__(self, store: Store, members: Ints, make: MakeDual, settings: Settings) -> None:
-        self.store, self.members, self.make, self.settings = store, members, make, settings
+    def __init__(
+        self, store: RowStore, members: Ints, problem: OnlineProblem, settings: Settings
+    ) -> None:
+        self.store, self.members, self.problem, self.settings = store, members, problem, settings
 
-    @property
-    def dual(self) -> Dual:
-        """The dual of the rows as they are."""
-        return self.make(self.store.target[self.members], self.store.weight[self.members])
+    def make_dual(self) -> Dual:
+        """Make the dual of the rows as they are."""
+        return self.problem.dual(self.store.target[self.members], self.store.weight[self.members])
+
+    def is_feasible(self) -> bool:
+        """Return whether the rows allow the parameters as they are."""
+        return self.problem.is_feasible(
+            self.store.target[self.members], self.store.weight[self.members]
+        )
 
     # -- what the subclasses say -------------------------------------------------------------------
 
@@ -48,12 +74,12 @@ class Optimum(ABC):
     @property
     @abstractmethod
     def bias(self) -> Floats:
-        """Of each group."""
+        """Bias of each group."""
 
     @property
     @abstractmethod
     def score(self) -> Floats:
-        """Of each row."""
+        """Score of each row."""
 
     @property
     @abstractmethod
@@ -87,9 +113,14 @@ class Optimum(ABC):
         total: Floats = self.beta.sum(axis=0)
         return total
 
+    @property
+    def solution(self) -> ProblemSolution:
+        """What the model is made of."""
+        return ProblemSolution(self.members, self.coef, self.bias)
+
     def certificate(self, tol: float) -> Certificate:
         """What an independent look at all rows proves."""
         rows = as_rows(self.store.X, centre=self.store.centre)
         gram = Gram(self.store.kernel, rows, threads=self.store.threads)
-        found = examine(gram, self.dual, self.beta, self.members, tol=tol)
+        found = examine(gram, self.make_dual(), self.beta, self.members, tol=tol)
         return found.certificate("optimal", tol, gap_tol=None)

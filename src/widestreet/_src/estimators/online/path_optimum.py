@@ -10,8 +10,9 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.engines.homotopy.parametric_optimum import Ends, Path
-from widestreet._src.estimators.online.optimum import MakeDual, Optimum
-from widestreet._src.estimators.online.row_store import Store
+from widestreet._src.estimators.online.optimum import Optimum
+from widestreet._src.estimators.online.problem import OnlineProblem
+from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.problems.dual import Dual
 from widestreet._src.training.training import Problem, Settings, train
 
@@ -20,12 +21,12 @@ _AGAIN = 64  # columns to keep, beside as many as there are free rows, as they c
 _MANY = 0.25  # of the rows there are: more newcomers than this are for the batch engine
 
 
-class Exact(Optimum):
+class PathOptimum(Optimum):
     """The optimum of a dual over some rows of a store, by the path engine.
 
     Parameters
     ----------
-    store, members, make, settings
+    store, members, problem, settings
         As for `Optimum`.
     beta : ndarray, optional
         The optimum, if it is known.
@@ -33,17 +34,17 @@ class Exact(Optimum):
 
     def __init__(
         self,
-        store: Store,
+        store: RowStore,
         members: Ints,
-        make: MakeDual,
+        problem: OnlineProblem,
         settings: Settings,
         beta: Floats | None = None,
     ) -> None:
-        super().__init__(store, members, make, replace(settings, tol=_BATCH_TOL))
+        super().__init__(store, members, problem, replace(settings, tol=_BATCH_TOL))
         if beta is None:
             self.path = self._solved(None)
         else:
-            self.path = Path(self, store.gram.diag(members), self.dual, beta)
+            self.path = Path(self, store.gram.diag(members), self.make_dual(), beta)
 
     # -- what there is -----------------------------------------------------------------------------
 
@@ -54,12 +55,12 @@ class Exact(Optimum):
 
     @property
     def bias(self) -> Floats:
-        """Of each group."""
+        """Bias of each group."""
         return self.path.bias
 
     @property
     def score(self) -> Floats:
-        """Of each row."""
+        """Score of each row."""
         return self.path.score
 
     @property
@@ -77,7 +78,7 @@ class Exact(Optimum):
 
     def _solved(self, beta: Floats | None) -> Path:
         """The optimum by the batch engine, from a point near it, and the path from there."""
-        dual = self.dual
+        dual = self.make_dual()
         gram = self.store.gram
         problem = Problem(dual, self.members)
         if beta is not None:
@@ -95,7 +96,7 @@ class Exact(Optimum):
         """
         before = len(self.members)
         self.members = np.concatenate([self.members, rows])
-        dual = self.dual
+        dual = self.make_dual()
         if len(rows) > max(1.0, _MANY * before):
             beta = np.zeros_like(dual.target)
             beta[:, :before] = self.beta
@@ -107,7 +108,7 @@ class Exact(Optimum):
 
     def update(self) -> None:
         """Go where weights and parameters have gone. Sets: path."""
-        self._follow(self.dual)
+        self._follow(self.make_dual())
 
     def _follow(self, dual: Dual) -> None:
         ends = ends_of(dual)
@@ -134,7 +135,7 @@ class Exact(Optimum):
                 continue
             left = weight.copy()
             left[at] = 0.0
-            path, ends = self.path.clone(), ends_of(self.make(target, left))
+            path, ends = self.path.clone(), ends_of(self.problem.dual(target, left))
             path.kernel = kernel
             path.tighten(ends)
             path.follow(ends)
@@ -154,7 +155,7 @@ class Exact(Optimum):
 class Remembered:
     """Kernel values of a problem; the columns asked for lately are kept."""
 
-    def __init__(self, exact: Exact, columns: int) -> None:
+    def __init__(self, exact: PathOptimum, columns: int) -> None:
         self.scan, self._block = exact.scan, exact.block
         self._column = lru_cache(columns)(lambda row: exact.block(np.array([row]), None))
 

@@ -17,10 +17,11 @@ from uuid import uuid4
 import numpy as np
 
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.online.row_store import Store
+from widestreet._src.estimators.online.row_store import RowStore
+from widestreet._src.estimators.online.state import OnlineState
 from widestreet._src.persistence import archive
 from widestreet._src.persistence.journal import Journal, records
-from widestreet._src.threads import limited_blas, resolve_threads
+from widestreet._src.threads import resolve_threads
 
 if TYPE_CHECKING:
     from widestreet._src.estimators.online.machine import OnlineMachine
@@ -111,11 +112,12 @@ def snapshot(machine: OnlineMachine) -> tuple[dict[str, Any], dict[str, Any]]:
         "parameters": parameters_of(machine),
     }
     arrays: dict[str, Any] = {}
-    if hasattr(machine, "classes_"):
-        arrays["classes"] = machine.classes_
-    if not hasattr(machine, "_store"):
+    if not hasattr(machine, "_state"):
         return header, arrays
-    store = machine._store
+    state = machine._state
+    store = state.store
+    if state.classes is not None:
+        arrays["classes"] = state.classes
     header["arrived"] = store.arrived
     header["kernel"] = {"name": type(store.kernel).__name__.lower(), **asdict(store.kernel)}
     arrays |= {"X": store.X, "target": store.target, "weight": store.weight, "ids": store.ids}
@@ -124,8 +126,8 @@ def snapshot(machine: OnlineMachine) -> tuple[dict[str, Any], dict[str, Any]]:
     names = getattr(machine, "feature_names_in_", None)
     if names is not None:
         arrays["feature_names"] = np.asarray(names, dtype=str)
-    header["problems"] = [None if key is None else list(key) for key in machine._problems]
-    for p, exact in enumerate(machine._problems.values()):
+    header["problems"] = [None if key is None else list(key) for key in state.optima]
+    for p, exact in enumerate(state.optima.values()):
         arrays[f"members_{p}"] = exact.members
         arrays[f"beta_{p}"] = exact.beta
     return header, arrays
@@ -144,8 +146,6 @@ def restore(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
         raise ValueError(f"the file holds a {name!r}, which is no online machine")
     machine: OnlineMachine = machines.NAMES[name]()
     _set_parameters(machine, header["parameters"])
-    if "classes" in arrays:
-        machine.classes_ = arrays["classes"]
     if "X" not in arrays:
         return machine
     X = arrays["X"]
@@ -154,21 +154,18 @@ def restore(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     kernel = validation.resolve_kernel(
         name, **{key: said[key] for key in ("gamma", "coef0", "degree")}
     )
-    store = Store(kernel, X, arrays.get("centre"), resolve_threads(machine.n_jobs))
+    store = RowStore(kernel, X, arrays.get("centre"), resolve_threads(machine.n_jobs))
     store.add(X, arrays["target"], arrays["weight"])
     store.ids[:], store.arrived = arrays["ids"], int(header["arrived"])
-    machine._store, machine._problems, machine._proof = store, {}, None
-    machine.n_features_in_ = X.shape[1]
+    seen: dict[str, Any] = {"n_features_in_": X.shape[1]}
     if "feature_names" in arrays:
-        machine.feature_names_in_ = arrays["feature_names"].astype(object)
-    settings = machine._settings()
-    with limited_blas(1):
-        for p, key in enumerate(header["problems"]):
-            key = None if key is None else tuple(key)
-            machine._problems[key] = machine._solved(
-                key, arrays[f"members_{p}"], settings, arrays[f"beta_{p}"]
-            )
-    machine._publish()
+        seen["feature_names_in_"] = arrays["feature_names"].astype(object)
+    state = OnlineState(store, seen, arrays.get("classes"))
+    optima = [
+        (None if key is None else tuple(key), arrays[f"members_{p}"], arrays[f"beta_{p}"])
+        for p, key in enumerate(header["problems"])
+    ]
+    machine._resume(state, optima)
     return machine
 
 
@@ -270,7 +267,7 @@ def _replayed(
 def _repeat(machine: Any, kind: str, header: dict[str, Any], arrays: dict[str, Any]) -> None:
     """Do again what a record says."""
     _set_parameters(machine, header["parameters"])
-    arrived = machine._store.arrived if hasattr(machine, "_store") else 0
+    arrived = machine._state.store.arrived if hasattr(machine, "_state") else 0
     if arrived != header["arrived"]:
         raise ValueError(
             f"the journal goes on after {header['arrived']} rows, the machine has seen {arrived}"
@@ -281,7 +278,8 @@ def _repeat(machine: Any, kind: str, header: dict[str, Any], arrays: dict[str, A
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             machine._partial_fit(arrays["X"], y, arrays["weight"], classes=arrays.get("classes"))
         if "feature_names" in arrays:
-            machine.feature_names_in_ = arrays["feature_names"].astype(object)
+            names = arrays["feature_names"].astype(object)
+            machine._state.seen["feature_names_in_"] = machine.feature_names_in_ = names
     elif kind == "forget":
         machine.forget(arrays["ids"])
     elif kind == "weight":

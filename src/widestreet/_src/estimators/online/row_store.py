@@ -19,7 +19,7 @@ _AHEAD = 1.5  # times what is needed: room that arrays get when they grow
 class Kept:
     """What a store was, so that it can be that again."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RowStore) -> None:
         self.n, self.arrived = store.n, store.arrived
         self.target, self.weight = store.target.copy(), store.weight.copy()
         self.ids = store.ids.copy()
@@ -27,7 +27,7 @@ class Kept:
         self.at: Ints = np.zeros(0, dtype=np.int64)
         self.lost: Any = None
 
-    def keep(self, store: Store, gone: Ints) -> None:
+    def keep(self, store: RowStore, gone: Ints) -> None:
         """Copy the dense rows that are overwritten when others are dropped."""
         if self.sparse is None:
             end = min(self.n, store.n - len(gone))
@@ -36,7 +36,7 @@ class Kept:
             self.lost = store.X[self.at]
 
 
-class Store:
+class RowStore:
     """Rows with a number, a target and a weight each.
 
     Where a row stands changes when others go; its number, which counts rows in order of arrival,

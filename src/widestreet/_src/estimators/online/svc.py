@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.online.classifier import OnlineClassifier
-from widestreet._src.estimators.online.optimum import MakeDual
-from widestreet._src.estimators.svc import SVC
-from widestreet._src.problems.dual import Dual
-from widestreet._src.problems.formulations import c_svc
+from widestreet._src.problems.formulations import CSVC
 
 
-class OnlineSVC(OnlineClassifier, SVC):
+class OnlineSVC(OnlineClassifier):
     """C-support vector classification, exact after every row that comes or goes.
 
     Parameters
@@ -88,16 +81,5 @@ class OnlineSVC(OnlineClassifier, SVC):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        validation.require_real("C", self.C, above=0.0)
-
-    def _make(self, key: Any) -> MakeDual:
-        return partial(_svc_dual, key[0], self._factors(key), float(self.C))
-
-
-def _svc_dual(
-    first: int, factors: tuple[float, float], C: float, code: Floats, weight: Floats
-) -> Dual:
-    box = C * weight * np.where(code == first, *factors)
-    return c_svc(np.where(code == first, -1.0, 1.0), box)
+    def _formulation(self) -> CSVC:
+        return CSVC(C=validation.require_real("C", self.C, above=0.0))

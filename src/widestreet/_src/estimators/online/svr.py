@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from widestreet._src.arrays import Floats
-from widestreet._src.estimators.online.optimum import MakeDual
+from widestreet._src.estimators import validation
 from widestreet._src.estimators.online.regressor import OnlineRegressor
-from widestreet._src.estimators.svr import SVR
-from widestreet._src.problems.dual import Dual
-from widestreet._src.problems.formulations import eps_svr
+from widestreet._src.problems.formulations import EpsilonSVR
 
 
-class OnlineSVR(OnlineRegressor, SVR):
+class OnlineSVR(OnlineRegressor):
     """Epsilon-support vector regression, exact after every row that comes or goes.
 
     Parameters
@@ -80,9 +76,8 @@ class OnlineSVR(OnlineRegressor, SVR):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
 
-    def _make(self, key: Any) -> MakeDual:
-        return partial(_svr_dual, float(self.C), float(self.epsilon))
-
-
-def _svr_dual(C: float, epsilon: float, y: Floats, weight: Floats) -> Dual:
-    return eps_svr(y, C * weight, epsilon)
+    def _formulation(self) -> EpsilonSVR:
+        return EpsilonSVR(
+            C=validation.require_real("C", self.C, above=0.0),
+            epsilon=validation.require_real("epsilon", self.epsilon, least=0.0),
+        )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from widestreet._src.arrays import Floats
+from widestreet._src.certificate import examine
 from widestreet._src.engines.homotopy.parametric_optimum import Segment
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.base import dense_coef
-from widestreet._src.estimators.online.row_store import Store
+from widestreet._src.estimators.model import KernelModel, dense_coef
+from widestreet._src.estimators.online.machine import OnlineMachine
+from widestreet._src.estimators.online.optimum import ProblemSolution
+from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import as_rows
@@ -23,19 +26,66 @@ _ENOUGH = 200  # breakpoints that are looked at to choose one
 _VALUES = 1 << 22  # kernel values that are held at a time
 
 
-class Walker(Protocol):
-    """Whoever went along a path: the machine, its rows, and what it is at a value."""
+class ModelFamily:
+    """The models of one problem for all values of a parameter.
 
-    machine: Any
-    store: Store
+    Parameters
+    ----------
+    machine : OnlineMachine
+        Fitted at one value.
+    plain : type
+        The class of the estimators to build.
+    parameter : str
+    key : object
+        Which problem of the machine it is.
+    """
+
+    def __init__(
+        self, machine: OnlineMachine, plain: type[KernelModel], parameter: str, key: Any
+    ) -> None:
+        self.machine, self._plain, self._parameter, self._key = machine, plain, parameter, key
+        self.state = machine._state
+        self.store, self._optimum = self.state.store, self.state.optima[key]
+
+    def _problem(self, value: float) -> OnlineProblem:
+        problem = self._optimum.problem
+        return replace(
+            problem, formulation=replace(problem.formulation, **{self._parameter: value})
+        )
+
+    @property
+    def _rows(self) -> tuple[Floats, Floats]:
+        """Targets and weights of the problem."""
+        members = self._optimum.members
+        return self.store.target[members], self.store.weight[members]
 
     def dual(self, value: float) -> Dual:
-        """The dual for a value of the parameter."""
-        ...
+        """Return the dual for a value of the parameter."""
+        return self._problem(value).dual(*self._rows)
+
+    def largest_nu(self, value: float) -> float | None:
+        """Return the largest feasible nu; None if the value is feasible."""
+        problem = self._problem(value)
+        feasible = problem.feasible(*self._rows)
+        return None if feasible == problem.formulation else getattr(feasible, "nu", None)
 
     def build(self, value: float, beta: Floats) -> Any:
-        """A fitted estimator, from variables."""
-        ...
+        """Return a fitted estimator, from variables; the biases are those of a fit."""
+        store, tol = self.store, self.machine._tolerance()
+        members, formulation = self._optimum.members, self._problem(value).formulation
+        gram = Gram(store.kernel, as_rows(store.X, centre=store.centre), threads=store.threads)
+        found = examine(gram, self.dual(value), beta, members, tol=tol)
+        proof = found.certificate("optimal", tol, gap_tol=None)
+        solution = ProblemSolution(members, beta.sum(axis=0), found.bias)
+        fitted = self.machine._task.attributes(
+            self.state, {self._key: solution}, formulation, self.machine.tol
+        )
+        known = set(self._plain._get_param_names())
+        given = self.machine.get_params() | {self._parameter: value}
+        model = self._plain(**{name: given[name] for name in given.keys() & known})
+        certificates = {"certificates_": [proof], "certificate_": proof, "n_iter_": 0}
+        model.__dict__ |= self.state.seen | fitted | certificates
+        return model
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +116,11 @@ class RegularizationPath:
     def __init__(
         self,
         parameter: str,
-        walker: Walker,
+        family: ModelFamily,
         legs: list[Leg],
     ) -> None:
         self.parameter = parameter
-        self._walker, self._legs = walker, legs
+        self._family, self._legs = family, legs
         values = [legs[0].start]  # legs end at nothing
         values += [
             leg.start + theta * (leg.stop - leg.start)
@@ -102,7 +152,7 @@ class RegularizationPath:
                 break
         segment = leg.segments[max(0, bisect_right(leg.thetas, theta) - 1)]
         way = theta - segment.theta
-        dual = self._walker.dual(value)
+        dual = self._family.dual(value)
         lower, upper = dual.lower.T.ravel(), dual.upper.T.ravel()
         at_upper = np.unpackbits(segment.at_upper, count=len(upper)).astype(bool)
         beta = np.where(at_upper, upper, lower)
@@ -137,7 +187,7 @@ class RegularizationPath:
         -------
         SVC, SVR, NuSVC or NuSVR
         """
-        return self._walker.build(value, self._at(value))
+        return self._family.build(value, self._at(value))
 
     # -- which value to choose -----------------------------------------------------------------
 
@@ -172,14 +222,14 @@ class RegularizationPath:
 
     def _coef(self, models: list[Any]) -> Floats:
         """Coefficients of all rows, a line for each model."""
-        coef = np.zeros((len(models), self._walker.store.n))
+        coef = np.zeros((len(models), self._family.store.n))
         for line, model in zip(coef, models, strict=True):
             line[model.support_] = dense_coef(model.dual_coef_)[0]
         return coef
 
     def _decide(self, models: list[Any], coef: Floats, X: Any) -> Floats:
         """Decision values of validated rows, a line for each model."""
-        store = self._walker.store
+        store = self._family.store
         used = np.flatnonzero(coef.any(axis=0))
         gram = models[0]._gram(X, store.X[used], used)
         found = np.empty((len(models), X.shape[0]))
@@ -207,7 +257,7 @@ class RegularizationPath:
         y = column_or_1d(y)
         check_consistent_length(X, y)
         found = self.decision_function(X, values)
-        classes = getattr(self._walker.machine, "classes_", None)
+        classes = getattr(self._family.machine, "classes_", None)
         if classes is None:
             return np.array([r2_score(y, line) for line in found])
         return np.asarray(np.mean(classes[(found >= 0).astype(int)] == y, axis=1))
@@ -246,8 +296,8 @@ class RegularizationPath:
         -------
         ndarray of shape (n_values,)
         """
-        store = self._walker.store
-        if not hasattr(self._walker.machine, "classes_"):
+        store = self._family.store
+        if not hasattr(self._family.machine, "classes_"):
             raise ValueError("leave_one_out_bounds belongs to task='classification'")
         sign = 2.0 * store.target - 1.0
         models = self._models(values)

@@ -1,0 +1,167 @@
+"""Training of classifiers on all rows at once."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.estimators import validation
+from widestreet._src.estimators.batch import BatchFit, Prepared, shared_attributes
+from widestreet._src.estimators.callbacks import RoundReporter, with_callbacks
+from widestreet._src.estimators.classifier import Classifier
+from widestreet._src.estimators.fitted import classifier_attributes
+from widestreet._src.interrupts import undisturbed
+from widestreet._src.problems.formulations import DualFormulation, Formulation
+from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.reporting.observers import Observers
+from widestreet._src.training.classification import train_classes
+from widestreet._src.training.training import SUCCESS, Resources, Settings, Trained
+
+
+class BatchClassifier(BatchFit, Classifier):
+    """Base of the classifiers that train on all rows at once."""
+
+    break_ties: bool
+
+    def _settings(self) -> Resources:
+        validation.require_choice(
+            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
+        )
+        validation.check_class_weight(self.class_weight)
+        validation.require_flag("break_ties", self.break_ties)
+        return super()._settings()
+
+    def _breaks_ties(self) -> bool:
+        return validation.breaks_ties(self.break_ties, self.decision_function_shape)
+
+    def _train(
+        self,
+        prepared: Prepared,
+        code: Ints,
+        formulation: Formulation,
+        settings: Resources,
+        observers: Observers,
+    ) -> tuple[Floats, list[Trained], dict[str, Any]]:
+        """Train the problems of all pairs of classes.
+
+        Returns
+        -------
+        lines : ndarray of shape (lines, n)
+            Lines of `dual_coef_` over all rows, before they are divided by the margin.
+        trained : list of Trained
+        more : dict
+            Further fitted attributes.
+        """
+        assert isinstance(settings, Settings)
+        assert isinstance(formulation, DualFormulation)
+        layout, merged = PairLayout(int(np.max(code)) + 1), prepared.merged
+        start = self._warm(layout.lines, prepared.rows.shape[0], formulation.scale)
+        if start is not None:
+            start = merged.gather(start * layout.by_line_and_class(self._rho)[:, code])
+        lines, trained = train_classes(
+            prepared.kernel,
+            prepared.rows,
+            merged,
+            code[merged.kept],
+            formulation,
+            settings,
+            observers,
+            start,
+        )
+        return merged.spread(lines, prepared.box), trained, {}
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on rows X with labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or the square kernel matrix, for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of two is the same as a repeated row, a weight of zero the same as a missing
+            one.
+
+        Returns
+        -------
+        estimator
+            The fitted estimator itself.
+        """
+        given = X, y, sample_weight
+        settings, formulation = self._settings(), self._formulation()
+        (X, y), seen = self._validated(X, y)
+        validation.check_labels(y)
+        weight = validation.check_weight(sample_weight, X.shape[0])
+        classes, code = _encode(y, weight)
+        class_weight = self._class_weights(classes, y, weight)
+        weighted = class_weight[code] * weight
+        totals = np.bincount(code, weighted, minlength=len(classes)).astype(np.float64)
+        formulation.check(totals, classes.tolist())
+        prepared = self._prepare(
+            X,
+            seen,
+            code,
+            weight,
+            formulation.box(weighted),
+            centred=formulation.coefficients_sum_to_zero,
+            threads=settings.threads,
+        )
+        names = [f"{one} against {other}" for one, other in combinations(classes.tolist(), 2)]
+        report = RoundReporter(self, *given, problems=len(names))
+        with Observers(settings.verbose, settings.final_violation, report, names) as observers:
+            lines, trained, more = self._train(prepared, code, formulation, settings, observers)
+        readings = [formulation.read(one.bias, settings.final_violation) for one in trained]
+        with undisturbed(swallow=self.on_interrupt == "keep"):  # there is a model: it is not lost
+            layout = PairLayout(len(classes))
+            there = np.bincount(code, prepared.box > 0, minlength=len(classes)).astype(np.int64)
+            n_rows = (there[layout.first] + there[layout.second]).tolist()
+            fitted = classifier_attributes(
+                code=code,
+                lines=lines,
+                readings=readings,
+                classes=classes,
+                class_weight=class_weight,
+                scale=formulation.scale,
+                steps=np.array([one.solution.pair_steps for one in trained], dtype=np.int64),
+                **shared_attributes(prepared, trained, n_rows),
+            )
+            self._adopt(prepared, fitted | more)
+        self._warn_of_zero_margin(
+            [
+                name
+                for name, one, reading in zip(names, trained, readings, strict=True)
+                if one.certificate.status in SUCCESS and reading.margin is None
+            ]
+        )
+        self._finish(report)
+        return self
+
+    def _class_weights(self, classes: Any, y: Any, weight: Floats) -> Floats:
+        """Return the weight of each class."""
+        if self.class_weight is None:
+            return np.ones(len(classes))
+        here = weight > 0
+        found: Floats = compute_class_weight(
+            self.class_weight, classes=classes, y=y[here], sample_weight=weight[here]
+        )
+        return found
+
+
+def _encode(y: Any, weight: Floats) -> tuple[Any, Ints]:
+    """Return the classes that have a row of positive weight, and the class of each row."""
+    classes, code = np.unique(y, return_inverse=True)
+    present = np.flatnonzero(np.bincount(code, weight > 0))
+    if len(present) < 2:
+        raise ValueError(
+            "y: Invalid input - all samples with positive weights belong to the same class: got "
+            f"1 class, {classes[present][0]}, but a classifier needs rows of at least two"
+        )
+    number = np.zeros(len(classes), dtype=np.int64)  # rows of absent classes count for nothing
+    number[present] = np.arange(len(present))
+    return classes[present], number[code]

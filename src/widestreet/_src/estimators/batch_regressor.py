@@ -1,0 +1,39 @@
+"""Training of regressions on all rows at once."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from widestreet._src.estimators import columns
+from widestreet._src.estimators.batch import BatchFit
+from widestreet._src.estimators.callbacks import with_callbacks
+from widestreet._src.estimators.regressor import Regressor
+
+
+class BatchRegressor(BatchFit, Regressor):
+    """Base of the regressions that train on all rows at once."""
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on rows X with targets y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Or the square kernel matrix, for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies C row by row: a weight of two is the same as a repeated row, a weight of
+            zero the same as a missing one.
+
+        Returns
+        -------
+        estimator
+            The fitted estimator itself.
+        """
+        given = X, y, sample_weight
+        settings, formulation = self._settings(), self._formulation()
+        (X, y), seen = self._validated(X, y, y_numeric=True)
+        target = columns.numbers("y", y)
+        self._fit_one_problem(given, X, seen, target, settings, formulation)
+        return self

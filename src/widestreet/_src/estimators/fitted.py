@@ -1,0 +1,170 @@
+"""The fitted attributes that every kernel model has, made in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.certificate import Certificate
+from widestreet._src.engines.solution import Trace, TraceRecord
+from widestreet._src.kernels.kernels import Callable, Kernel, Linear, Precomputed
+from widestreet._src.problems.formulations import Reading
+from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.training.training import SUCCESS, worst
+
+
+def fitted_attributes(
+    *,
+    kernel: Kernel,
+    X: Any,
+    centre: Floats | None,
+    coef: Floats,
+    support: Ints,
+    index: Ints | None,
+    intercept: Floats,
+    n_support: Ints,
+    scale: float,
+    records: Iterable[TraceRecord],
+    kernel_values: int,
+    steps: Any,
+    certificates: Sequence[Certificate] | None,
+) -> dict[str, Any]:
+    """Return the fitted attributes by name.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR
+        All training rows; the kernel matrix for kernel="precomputed".
+    centre : ndarray or None
+        The kernel sees rows relative to this point.
+    coef : ndarray of shape (lines, n)
+        Lines of `dual_coef_` over all rows.
+    support : ndarray
+        Which rows are support vectors, class by class.
+    index : ndarray or None
+        What users call each row; None for its position.
+    intercept : ndarray
+        For rows relative to `centre`.
+    n_support : ndarray
+        Support vectors of each class.
+    scale : float
+        What coefficients are proportional to.
+    records : iterable of TraceRecord
+    kernel_values : int
+    steps : int or ndarray
+    certificates : sequence of Certificate or None
+        One for each problem; None where they are computed when they are asked for.
+    """
+    vectors = np.empty((0, 0)) if isinstance(kernel, Precomputed) else X[support]
+    lines: Any = np.ascontiguousarray(coef[:, support])
+    if isinstance(kernel, Linear) and centre is not None:
+        # With w the sum of coefficients times vectors, w.(x - centre) + b = w.x + (b - w.centre).
+        weights = PairLayout(len(n_support)).linear_weights(lines, vectors - centre, n_support)
+        intercept = np.asarray(intercept - weights @ centre)
+    if sparse.issparse(X) and not isinstance(kernel, Callable):
+        lines = sparse.csr_matrix(lines)
+    found = {
+        "_kernel": kernel,
+        "_gamma": getattr(kernel, "gamma", 0.0),
+        "_centre": centre,
+        "_scale": scale,
+        "support_": (support if index is None else index[support]).astype(np.int32),
+        "support_vectors_": vectors,
+        "n_support_": n_support.astype(np.int32),
+        "dual_coef_": lines,
+        "intercept_": intercept,
+        "trace_": Trace(records),
+        "n_kernel_values_": kernel_values,
+        "n_iter_": steps,
+        "fit_status_": 0,
+        "shape_fit_": X.shape,
+    }
+    if certificates is not None:
+        found["certificates_"] = list(certificates)
+        found["certificate_"] = worst(certificates)
+        found["fit_status_"] = int(worst(certificates).status not in SUCCESS)
+    return found
+
+
+def classifier_attributes(
+    *,
+    X: Any,
+    code: Ints,
+    lines: Floats,
+    readings: Sequence[Reading],
+    index: Ints | None,
+    classes: Any,
+    class_weight: Floats,
+    **shared: Any,
+) -> dict[str, Any]:
+    """Return the fitted attributes of a classifier: coefficients divided by margins, by class.
+
+    Parameters
+    ----------
+    X : ndarray or CSR
+        All training rows.
+    code : ndarray
+        The class of each row.
+    lines : ndarray of shape (lines, n)
+        Lines of `dual_coef_`, before they are divided by the margin.
+    readings : sequence of Reading
+        The biases of each pair.
+    index : ndarray or None
+        What users call each row; None for its position.
+    classes, class_weight : ndarray
+    **shared
+        Further arguments of `fitted_attributes`.
+    """
+    layout = PairLayout(len(classes))
+    rho = np.array([reading.divisor for reading in readings])
+    bias = np.array([reading.intercept for reading in readings])
+    coef = lines / layout.by_line_and_class(rho)[:, code]
+    support = np.flatnonzero(coef.any(axis=0))
+    number = support if index is None else index[support]
+    support = support[np.lexsort((number, code[support]))]
+    fitted = fitted_attributes(
+        X=X,
+        coef=coef,
+        support=support,
+        index=index,
+        intercept=bias / rho,
+        n_support=np.bincount(code[support], minlength=layout.classes),
+        **shared,
+    )
+    return fitted | {"_rho": rho, "classes_": classes, "class_weight_": class_weight}
+
+
+def single_attributes(
+    *, X: Any, coef: Floats, reading: Reading, index: Ints | None, **shared: Any
+) -> dict[str, Any]:
+    """Return the fitted attributes of a model of one problem.
+
+    Parameters
+    ----------
+    X : ndarray or CSR
+        All training rows.
+    coef : ndarray of shape (1, n)
+    reading : Reading
+    index : ndarray or None
+        What users call each row; None for its position.
+    **shared
+        Further arguments of `fitted_attributes`.
+    """
+    support = np.flatnonzero(coef[0])
+    if index is not None:
+        support = support[np.argsort(index[support], kind="stable")]
+    fitted = fitted_attributes(
+        X=X,
+        coef=coef,
+        support=support,
+        index=index,
+        intercept=np.array([reading.intercept]),
+        n_support=np.array([len(support)]),
+        **shared,
+    )
+    return fitted | dict(reading.attributes)

@@ -1,0 +1,72 @@
+"""Exact leave-one-out predictions of any estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from widestreet._src.arrays import Floats
+from widestreet._src.estimators.nu_svc import NuSVC
+from widestreet._src.estimators.nu_svr import NuSVR
+from widestreet._src.estimators.one_class import OneClassSVM
+from widestreet._src.estimators.online.machine import OnlineMachine
+from widestreet._src.estimators.online.nu_svc import OnlineNuSVC
+from widestreet._src.estimators.online.nu_svr import OnlineNuSVR
+from widestreet._src.estimators.online.one_class import OnlineOneClassSVM
+from widestreet._src.estimators.online.svc import OnlineSVC
+from widestreet._src.estimators.online.svr import OnlineSVR
+from widestreet._src.estimators.svc import SVC
+from widestreet._src.estimators.svr import SVR
+
+_ONLINE: dict[type, Any] = {
+    SVC: OnlineSVC,
+    NuSVC: OnlineNuSVC,
+    SVR: OnlineSVR,
+    NuSVR: OnlineNuSVR,
+    OneClassSVM: OnlineOneClassSVM,
+}
+
+
+def leave_one_out(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:
+    """Predict each row by an estimator that is trained on all other rows.
+
+    Exact, and at the cost of a few steps for each row that has influence, instead of a refit.
+
+    Parameters
+    ----------
+    estimator : SVC, NuSVC, SVR, NuSVR, OneClassSVM or an online machine
+        Its parameters count; it is not changed.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,), default=None
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or (n_samples, n_classes) or (n_samples, n_pairs)
+        Decision values of classifiers and one-class machines, predictions of regressions.
+
+    Examples
+    --------
+    >>> import widestreet as ws
+    >>> from widestreet.datasets import checkerboard
+    >>> X, y = checkerboard(200, random_state=0)
+    >>> values = ws.leave_one_out(ws.SVC(C=10, gamma=2.0), X, y)
+    >>> print(f"{(values * y > 0).mean():.2f}")
+    0.91
+    """
+    machine = _online_machine(estimator)
+    given = () if isinstance(machine, OnlineOneClassSVM) else (y,)
+    values: Floats = machine.fit(X, *given, sample_weight=sample_weight).leave_one_out()
+    return values
+
+
+def _online_machine(estimator: Any) -> Any:
+    """An online machine with the parameters of an estimator."""
+    kind = type(estimator)
+    if isinstance(estimator, OnlineMachine):
+        return kind(**estimator.get_params() | {"max_rows": None})
+    if kind not in _ONLINE:
+        names = ", ".join(known.__name__ for known in _ONLINE)
+        raise TypeError(f"estimator must be one of {names} or an online one, got {estimator!r}")
+    known = set(_ONLINE[kind]._get_param_names()) - {"tol"}
+    mine = {name: value for name, value in estimator.get_params().items() if name in known}
+    return _ONLINE[kind](**mine)

@@ -1,0 +1,199 @@
+"""A fitted kernel model: the scores of new rows. How it was trained does not matter here."""
+
+from __future__ import annotations
+
+import reprlib
+from inspect import Parameter, signature
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.engines.solution import Trace
+from widestreet._src.estimators import validation
+from widestreet._src.estimators.columns import explained
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
+from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.rows import KernelRows, Rows, as_rows
+from widestreet._src.threads import resolve_threads
+
+_DTYPES = [np.float64, np.float32]
+
+
+class KernelModel(BaseEstimator):
+    """Base of all estimators: checks data, and computes scores of rows from a fitted model."""
+
+    # Parameters, set by the subclasses' __init__ as scikit-learn wants it.
+    kernel: Any
+    degree: int
+    gamma: float | str
+    coef0: float
+    tol: float
+    n_jobs: int | None
+    random_state: Any
+    max_memory: int | float | str | None
+
+    # What `fitted_attributes` sets.
+    support_: Ints
+    support_vectors_: Any
+    n_support_: Ints
+    dual_coef_: Any
+    intercept_: Floats
+    trace_: Trace
+    n_iter_: Any
+    n_kernel_values_: int
+    fit_status_: int
+    shape_fit_: tuple[int, int]
+    _kernel: Kernel
+    _gamma: float
+    _centre: Floats | None
+    _scale: float
+
+    def __new__(cls, *given: Any, **options: Any) -> Self:
+        """Refuse parameters without a name with the way to write them."""
+        if given:
+            name, first = cls.__name__, next(iter(signature(cls).parameters.values()))
+            if first.kind is Parameter.KEYWORD_ONLY:  # a subclass may take others
+                said = f"{name}({first.name}={reprlib.repr(given[0])})"
+                raise TypeError(f"{name} takes its parameters by name: write {said}")
+        made: Self = super().__new__(cls)
+        return made
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    # -- data --------------------------------------------------------------------------------------
+
+    def _validated(
+        self, X: Any, y: Any = "no_validation", **options: Any
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return X, or X and y, as arrays, without a copy where none is needed.
+
+        The second value has n_features_in_ and perhaps feature_names_in_: nothing is set on the
+        estimator before its training has succeeded.
+        """
+        validation.require_kernel(self.kernel)
+        if self.kernel == "precomputed" and sparse.issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported: pass X.toarray()")
+        scratch = object.__new__(type(self))
+        scratch.__dict__.update(self.__dict__)
+        arrays = self._as_arrays(scratch, X, y, **options)
+        names = ("n_features_in_", "feature_names_in_")
+        return arrays, {name: vars(scratch)[name] for name in names if name in vars(scratch)}
+
+    def _as_arrays(self, seen: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+        """Validate X, or X and y, by the attributes of `seen`. Sets: those attributes."""
+        if sparse.issparse(X):
+            X = validation.check_sparse(X)
+        with explained(X, y, numeric="y_numeric" in options):
+            return validate_data(
+                seen,
+                X,
+                y,
+                dtype=_DTYPES,
+                accept_sparse=False if self.kernel == "precomputed" else "csr",
+                accept_large_sparse=True,
+                **options,
+            )
+
+    # -- scores ------------------------------------------------------------------------------------
+
+    @property
+    def _layout(self) -> PairLayout:
+        """The pairs of classes; one class for models without classes."""
+        return PairLayout(len(self.n_support_))
+
+    def _check_fitted(self) -> None:
+        """Refuse to predict without a model."""
+        check_is_fitted(self)
+
+    def _query(self, X: Any) -> Any:
+        """Return rows to predict, validated."""
+        self._check_fitted()
+        return self._as_arrays(self, X, reset=False)
+
+    def _gram(self, X: Any, vectors: Any, column: Ints) -> Gram:
+        """Return the kernel values between validated rows and vectors.
+
+        Parameters
+        ----------
+        X : ndarray or CSR
+        vectors : ndarray or CSR
+        column : ndarray
+            Where the vectors stood among the training rows, for a precomputed kernel.
+        """
+        if isinstance(self._kernel, Precomputed):
+            left: Rows = KernelRows(X, np.arange(X.shape[0]))
+            right: Rows = KernelRows(X, column.astype(np.int64))
+        else:
+            # Sparse rows have no centre: then neither do the vectors.
+            centre = None if sparse.issparse(X) else self._centre
+            linear = isinstance(self._kernel, Linear)  # its intercept is that of rows as they are
+            left = as_rows(X, centre=None if linear else centre)
+            right = as_rows(vectors, centre=centre)
+        return Gram(self._kernel, left, right, threads=resolve_threads(self.n_jobs))
+
+    def _scorer(self, X: Any) -> Scorer:
+        """Return what computes the scores of validated rows."""
+        gram = self._gram(X, self.support_vectors_, self.support_)
+        return Scorer(gram, dense_coef(self.dual_coef_), self.n_support_)
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, for kernel="linear" only."""
+        self._check_fitted()
+        if not isinstance(self._kernel, Linear):
+            raise AttributeError("coef_ is only available when kernel='linear'")
+        vectors, coef = self.support_vectors_, self.dual_coef_
+        if self._centre is not None and not sparse.issparse(coef):
+            vectors = vectors - self._centre  # the same weights, as coefficients sum to zero
+        weights = self._layout.linear_weights(coef, vectors, self.n_support_)
+        (weights.data if sparse.issparse(weights) else weights).flags.writeable = False
+        return weights
+
+
+class Scorer:
+    """Scores of rows: sums of coefficient times kernel value over the support vectors.
+
+    Parameters
+    ----------
+    gram : Gram
+        Between the rows and the support vectors.
+    coef : ndarray of shape (lines, n_SV)
+    n_support : ndarray
+        Support vectors of each class.
+    """
+
+    def __init__(self, gram: Gram, coef: Floats, n_support: Ints) -> None:
+        self._gram, self._coef, self._layout = gram, coef, PairLayout(len(n_support))
+        inner = np.cumsum(n_support)[:-1].tolist() if self._layout.classes > 2 else []
+        self._ends = [0, *inner, coef.shape[1]]
+
+    def __call__(self, rows: Ints | None = None) -> Floats:
+        """Return the scores of some rows, or of all, of shape (pairs, n)."""
+        support = np.arange(self._coef.shape[1])
+        parts = np.array(
+            [
+                self._gram.scan(rows, support[a:b], self._coef[:, a:b])
+                for a, b in pairwise(self._ends)
+            ]
+        )
+        if not np.isfinite(parts).all():
+            raise ValueError(
+                "X contains rows so large that kernel values overflow: scale the features as for "
+                "training"
+            )
+        return parts[0] if self._layout.classes <= 2 else self._layout.sums(parts)
+
+
+def dense_coef(coef: Any) -> Floats:
+    """Return coefficients as an array."""
+    return np.asarray(coef.toarray() if sparse.issparse(coef) else coef)

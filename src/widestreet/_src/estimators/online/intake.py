@@ -1,0 +1,124 @@
+"""Checks of what enters an online machine: its rows, and the kernel that they keep."""
+
+from __future__ import annotations
+
+import reprlib
+import warnings
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.estimators import validation
+from widestreet._src.estimators.columns import warn_of_scales
+from widestreet._src.estimators.model import KernelModel
+from widestreet._src.estimators.online.row_store import RowStore
+from widestreet._src.estimators.stacklevel import level_of_caller
+from widestreet._src.kernels.kernels import Kernel, Linear
+from widestreet._src.threads import resolve_threads
+
+_ENOUGH_ROWS = 10  # from which on the variance of the first rows is a fair gamma
+
+
+def check_rows(model: KernelModel, X: Any, names: Any, store: RowStore | None) -> Any:
+    """Return validated rows in the storage of those that are there.
+
+    Parameters
+    ----------
+    model : KernelModel
+    X : ndarray or CSR
+    names : ndarray or None
+        Names of the columns.
+    store : RowStore or None
+        The rows that are there.
+    """
+    if callable(model.kernel):
+        return _stored_alike(X, store)
+    validation.check_magnitude(X)
+    if store is not None:
+        validation.check_powers(store.kernel, X)
+    X = _stored_alike(X, store)
+    before = 0 if store is None else store.arrived
+    if before < _ENOUGH_ROWS <= before + X.shape[0]:  # once, when there are enough rows to tell
+        stack = sparse.vstack if sparse.issparse(X) else np.vstack
+        every = X if store is None else stack([store.X, X])
+        warn_of_scales(every, names, stacklevel=level_of_caller())
+    return X
+
+
+def _stored_alike(X: Any, store: RowStore | None) -> Any:
+    """Return rows as dense or as sparse as those that are there."""
+    if store is None or sparse.issparse(X) == sparse.issparse(store.X):
+        return X
+    return X.toarray() if sparse.issparse(X) else sparse.csr_matrix(X)
+
+
+def new_store(model: KernelModel, X: Any, weight: Floats, *, centred: bool) -> RowStore:
+    """Return an empty store; its kernel is that of the first rows, for good.
+
+    Parameters
+    ----------
+    model : KernelModel
+    X : ndarray or CSR
+        The first rows.
+    weight : ndarray
+    centred : bool
+        Whether a linear kernel may see the rows relative to their mean.
+    """
+    uses_gamma = validation.uses_gamma(model.kernel)
+    gamma = validation.resolve_gamma(model.gamma, X, weight) if uses_gamma else 0.0
+    if uses_gamma and model.gamma == "scale" and X.shape[0] < _ENOUGH_ROWS:
+        warnings.warn(
+            f"gamma='scale' is computed from the first {X.shape[0]} rows and kept: pass a "
+            "number, or more rows at first",
+            UserWarning,
+            stacklevel=level_of_caller(),
+        )
+    kernel = validation.resolve_kernel(
+        model.kernel, gamma=gamma, coef0=model.coef0, degree=model.degree
+    )
+    validation.check_powers(kernel, X)
+    if not kernel.positive and not callable(model.kernel):
+        raise ValueError(
+            f"kernel={model.kernel!r} need not be positive semidefinite, and then the homotopy is "
+            "not defined: use 'rbf', 'linear', 'poly' with coef0 >= 0 or 'laplacian'"
+        )
+    centre = None
+    centred = kernel.translation_invariant or (isinstance(kernel, Linear) and centred)
+    if centred and not sparse.issparse(X):
+        centre = np.asarray(X.mean(axis=0, dtype=np.float64))
+    return RowStore(kernel, X, centre, resolve_threads(model.n_jobs))
+
+
+def check_same_kernel(model: KernelModel, begun: Kernel) -> None:
+    """Refuse another kernel than that of the stored rows."""
+    gamma: Any = getattr(begun, "gamma", 0.0) if isinstance(model.gamma, str) else model.gamma
+    now = validation.resolve_kernel(
+        model.kernel, gamma=gamma, coef0=model.coef0, degree=model.degree
+    )
+    if now == begun:
+        return
+    back = {field.name: getattr(begun, field.name) for field in fields(begun)}
+    if type(now) is not type(begun):
+        back = {"kernel": type(begun).__name__.lower()} | back
+    else:
+        back = {name: value for name, value in back.items() if value != getattr(now, name)}
+    if "function" in back:
+        back["kernel"] = back.pop("function")
+    cure = " and ".join(f"{name} back to {value!r}" for name, value in back.items())
+    raise ValueError(
+        f"the kernel of the stored rows is {begun}, and set_params has made it {now}: set {cure}, "
+        "or call fit to train with another kernel"
+    )
+
+
+def positions(ids: Any, store: RowStore) -> Ints:
+    """Return the positions of rows, in the order in which they are named."""
+    given = np.atleast_1d(np.asarray(ids))
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        got = "a mask: numpy.flatnonzero makes numbers of it"
+        got = got if given.dtype.kind == "b" else reprlib.repr(ids)
+        raise ValueError(f"ids must be a whole number or a list of them, got {got}")
+    return store.find(given.astype(np.int64))

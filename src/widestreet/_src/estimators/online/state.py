@@ -1,0 +1,116 @@
+"""The rows of an online machine and the optimum of every problem that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from widestreet._src.arrays import Ints
+from widestreet._src.certificate import Certificate
+from widestreet._src.estimators.online.optimum import Optimum
+from widestreet._src.estimators.online.problem import OnlineProblem
+from widestreet._src.estimators.online.row_store import Kept, RowStore
+
+Key: TypeAlias = Any  # a pair of classes, or None where there is one problem
+Solve: TypeAlias = Callable[[OnlineProblem, Ints], Optimum]
+
+
+@dataclass
+class OnlineState:
+    """Everything that an online machine learns.
+
+    Attributes
+    ----------
+    store : RowStore
+    seen : dict
+        n_features_in_ and perhaps feature_names_in_.
+    classes : ndarray or None
+        Labels of the classes; targets in the store are their numbers.
+    optima : dict
+        The optimum of each problem; empty after a failed change, until they are solved again.
+    proof : list of Certificate or None
+        One for each problem, if they were computed since the last change.
+    counts : object
+        What INSVR counted.
+    """
+
+    store: RowStore
+    seen: dict[str, Any]
+    classes: Any = None
+    optima: dict[Key, Optimum] = field(default_factory=dict)
+    proof: list[Certificate] | None = None
+    counts: Any = None
+
+    def arrange(
+        self, wanted: Mapping[Key, tuple[OnlineProblem, Ints]], new: Ints, solve: Solve
+    ) -> None:
+        """Bring every problem to its optimum.
+
+        Parameters
+        ----------
+        wanted : mapping
+            The problems that the rows make, each with the positions of its rows.
+        new : ndarray
+            Positions of the rows that were added since the last call.
+        solve : callable
+            Finds the optimum of a problem that is new.
+
+        Sets: optima, proof.
+        """
+        self.optima = {key: self.optima[key] for key in wanted if key in self.optima}
+        for key, (problem, members) in wanted.items():
+            optimum = self.optima.get(key)
+            if optimum is None:
+                self.optima[key] = solve(problem, members)
+                continue
+            optimum.problem = problem
+            mine = np.zeros(self.store.n, dtype=bool)
+            mine[members] = True
+            added = new[mine[new]]
+            if len(added):
+                optimum.add(added)
+            else:
+                optimum.update()
+        self.proof = None
+
+    def rename_classes(self, classes: Any) -> None:
+        """Number the targets and problems by a larger set of classes. Sets: classes, optima."""
+        if self.classes is not None and len(self.classes) < len(classes):
+            new = np.searchsorted(classes, self.classes)
+            self.store.target[:] = new[self.store.target.astype(np.int64)]
+            self.optima = {
+                (int(new[i]), int(new[j])): optimum for (i, j), optimum in self.optima.items()
+            }
+        self.classes = classes
+
+    def drop(self, gone: Ints) -> None:
+        """Remove rows of no weight, by position. Sets: store, optima."""
+        for optimum in self.optima.values():
+            optimum.drop(gone)
+        order = self.store.drop(gone)
+        now = np.full(len(order) + len(gone), -1, dtype=np.int64)
+        now[order] = np.arange(len(order))
+        for optimum in self.optima.values():
+            optimum.members = now[optimum.members]
+
+    def kept(self) -> KeptState:
+        """Return what `restore` needs to undo the changes that follow."""
+        return KeptState(self.store.kept(), self.classes, self.counts)
+
+    def restore(self, kept: KeptState) -> None:
+        """Undo what was changed since; the problems are solved again when they are needed."""
+        self.store.restore(kept.rows)
+        self.classes, self.counts = kept.classes, kept.counts
+        self.optima, self.proof = {}, None
+
+
+@dataclass
+class KeptState:
+    """What a state was before a change."""
+
+    rows: Kept
+    classes: Any
+    counts: Any

@@ -1,0 +1,65 @@
+"""The predict side of one-class SVMs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.estimators.model import KernelModel
+
+_BOUNDARY_ROUNDING = 1e-12  # of the offset: decision values up to this are rounding errors
+
+
+class OutlierDetector(OutlierMixin, KernelModel):
+    """Base of the one-class SVMs: a region that contains most rows."""
+
+    nu: float
+    offset_: Floats
+
+    def decision_function(self, X: Any) -> Floats:
+        """How far each row is inside the region; negative outside.
+
+        Values that differ from zero by rounding only are zero: support vectors on the edge are
+        inside.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        decision: Floats = self._scorer(self._query(X))()[0] + self.intercept_
+        decision[np.abs(decision) <= _BOUNDARY_ROUNDING * abs(float(self.offset_[0]))] = 0.0
+        return decision
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return the decision values before `offset_` is subtracted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        score: Floats = self.decision_function(X) + self.offset_
+        return score
+
+    def predict(self, X: Any) -> Ints:
+        """Return 1 for rows inside the region and -1 for outliers.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)

@@ -1,0 +1,82 @@
+"""Train the problems of all pairs of classes: one problem, or one against one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.kernels.kernels import Kernel
+from widestreet._src.problems.formulations import DualFormulation
+from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.reporting.observers import Observers
+from widestreet._src.rows import Merged, Rows
+from widestreet._src.training.one_vs_one import OneVsOne, train_pairs
+from widestreet._src.training.training import Problem, Settings, Trained, train
+
+
+def train_classes(
+    kernel: Kernel,
+    rows: Rows,
+    merged: Merged,
+    code: Ints,
+    formulation: DualFormulation,
+    settings: Settings,
+    observers: Observers,
+    start: Floats | None = None,
+) -> tuple[Floats, list[Trained]]:
+    """Train a classifier.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    rows : Rows
+        All rows.
+    merged : Merged
+        Which of them have a variable, and their boxes.
+    code : ndarray
+        The class of each variable, from 0.
+    formulation : DualFormulation
+    settings : Settings
+    observers : Observers
+    start : ndarray, optional
+        Lines of coefficients to begin with.
+
+    Returns
+    -------
+    lines : ndarray of shape (lines, variables)
+        Coefficients in the layout of `PairLayout`, before they are divided by the margin.
+    trained : list of Trained
+        One for each pair of classes.
+    """
+    layout = PairLayout(int(np.max(code)) + 1)
+    if layout.classes == 2:
+        sign = np.where(code == 0, layout.sign_of_first, -layout.sign_of_first)
+        problem = Problem(formulation.dual(sign, merged.box), _place(merged, rows))
+        if start is not None:
+            problem = problem.starting_at(start)
+        with observers.problem() as observe:
+            trained = train(kernel, rows, problem, settings, observe)
+        return trained.solution.beta, [trained]
+    members = [np.flatnonzero(code == c) for c in range(layout.classes)]
+    both = [(members[i], members[j]) for i, j in layout.pairs]
+    sizes = [len(first) + len(second) for first, second in both]
+    variables = np.concatenate([part for pair in both for part in pair])
+    signs = [layout.sign_of_first, -layout.sign_of_first] * len(both)
+    sign = np.repeat(signs, [len(part) for pair in both for part in pair])
+    duals = formulation.duals(sign, merged.box[variables], sizes)
+    places = np.split(merged.kept[variables], np.cumsum(sizes)[:-1])
+    problems = [Problem(dual, place) for dual, place in zip(duals, places, strict=True)]
+    if start is not None:
+        coefs = layout.gather(start, members)
+        problems = [
+            problem.starting_at(coef[None]) for problem, coef in zip(problems, coefs, strict=True)
+        ]
+    machines = OneVsOne([merged.kept[part] for part in members], problems)
+    found = train_pairs(kernel, rows, machines, settings, observers)
+    lines = layout.scatter([one.solution.beta[0] for one in found], members, len(code))
+    return lines, found
+
+
+def _place(merged: Merged, rows: Rows) -> Ints | None:
+    """Return where the variables stand among all rows; None when they are all of them."""
+    return None if len(merged.kept) == rows.shape[0] else merged.kept
