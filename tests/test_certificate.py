@@ -50,7 +50,7 @@ def toy(model: str, weight=None):
 
 
 def look(X, dual, beta, place=None):
-    return examine(Gram(RBF(GAMMA), as_rows(X, centred=True)), dual, beta, place)
+    return examine(Gram(RBF(GAMMA), as_rows(X, centred=True)).select(place), dual, beta)
 
 
 def noise(K, dual, beta) -> float:
@@ -418,8 +418,8 @@ def margins(
     X, sign, weight, *, place=None, offset=0.0, status="approximate", part=0.01, kernel=None
 ):
     gram = Gram(RBF(GAMMA) if kernel is None else kernel, as_rows(X))
-    place = np.arange(len(sign)) if place is None else place
-    return examine_margins(gram, sign, weight, place, offset=offset, status=status, part=part)
+    gram = gram.select(place)
+    return examine_margins(gram, sign, weight, offset=offset, status=status, part=part)
 
 
 @given(st.integers(0, 10**6), st.integers(2, 12), st.sampled_from([0.0, 1.0]), st.booleans())

@@ -341,3 +341,111 @@ def test_distances_between_long_rows_keep_their_digits(length, form, rng):
     coef = rng.normal(size=40)
     error = np.abs(gram.scan(None, None, coef) - exact @ coef).max()
     assert error <= np.abs(coef).sum() * (TOL.scan_float64 + TOL.figures * ulps)
+
+
+# -- selections and diagonals ------------------------------------------------------------------
+
+
+def square(kind: str, storage: str = "C float64") -> tuple[Gram, np.ndarray]:
+    """A Gram of M rows against themselves, and its matrix."""
+    X = sample(M, 7)
+    if kind in NATIVE:
+        rows = as_rows(STORAGES[storage](X))
+        return Gram(NATIVE[kind](**PARAMS[kind]), rows), kernels.matrix(kind, X, **PARAMS[kind])
+    if kind == "precomputed":
+        return Gram(Precomputed(), KernelRows(wave(X, X), np.arange(M))), wave(X, X)
+    function = wave if kind == "callable" else lambda X, S: sparse.csr_matrix(wave(X, S))
+    return Gram(Callable(function), as_rows(STORAGES[storage](X))), wave(X, X)
+
+
+def assert_is(gram: Gram, K: np.ndarray, dtype, rng) -> None:
+    """Whatever is asked of a Gram, the answer is that of the matrix K."""
+    m, n = K.shape
+    assert gram.shape == (m, n)
+    assert_kernel(gram.block(dtype=dtype), K, dtype)
+    I, J = rng.integers(0, m, 2 * m), rng.integers(0, n, n + 3)  # some more than once
+    coef = rng.normal(size=(2, len(J)))
+    part = K[np.ix_(I, J)]
+    assert_kernel(gram.block(I, J, dtype=dtype), part, dtype)
+    assert_kernel(gram.block(I, None, dtype=dtype), K[I], dtype)
+    assert_kernel(gram.block(None, J, dtype=dtype), K[:, J], dtype)
+    where = rng.permutation(2 * m)
+    tile = gram.block(I, J, out=np.full((2 * m, len(J) + 2), np.nan, dtype=dtype), out_rows=where)
+    assert_kernel(tile[where, : len(J)], part, dtype)
+    assert np.isnan(tile[:, len(J) :]).all()
+    found = gram.scan(I, J, coef, dtype=dtype)
+    for line in range(2):
+        assert_scan(found[line], part, coef[line], dtype)
+    assert_scan(gram.scan(I, J, coef[0], dtype=dtype), part, coef[0], dtype)
+    assert_scan(gram.scan(None, J, coef[1], dtype=dtype), K[:, J], coef[1], dtype)
+    errors = gram.score_errors(I, J, coef[0])
+    size, net = float(np.abs(coef[0]).sum()), float(coef[0].sum())
+    for bound in (errors, gram.score_error(len(J), size, net)):
+        slack = TOL.scan_float64 * size * max(1.0, np.abs(K).max())  # of the reference
+        assert (np.abs(gram.scan(I, J, coef[0]) - part @ coef[0]) <= bound + slack).all()
+        assert (bound <= 1e4 * slack).all()
+
+
+@every_kind
+@every_dtype
+@pytest.mark.parametrize("storage", STORED)
+@pytest.mark.parametrize("ridge", [None, 0.3, 50.0])
+def test_a_selection_is_a_part_of_the_matrix(kind, dtype, storage, ridge, rng):
+    whole, K = square(kind, storage)
+    rows = rng.permutation(M)[:17]
+    D = np.zeros(17) if ridge is None else ridge * (1 + rng.random(17))
+    diagonal = None if ridge is None else D
+    own = K[np.ix_(rows, rows)] + np.diag(D)
+    gram = whole.select(rows, diagonal=diagonal)
+    assert_is(gram, own, dtype, rng)
+    assert_kernel(gram.diag(), np.diag(own), np.float64)
+    assert_kernel(gram.diag(np.array([4, 4, 0])), np.diag(own)[[4, 4, 0]], np.float64)
+    again = np.array([5, 2, 16, 2, 7])  # of the selection, one of them twice
+    assert_is(gram.select(again), own[np.ix_(again, again)], dtype, rng)
+    every = np.arange(17)
+    assert_is(gram.select(again, every), own[again], dtype, rng)
+    assert_is(gram.select(again, every).select(None, again), own[np.ix_(again, again)], dtype, rng)
+    assert_is(gram.select(None), own, dtype, rng)
+
+
+def test_a_selection_copies_nothing_and_counts_together():
+    whole, _ = square("rbf")
+    part = whole.select(np.arange(5))
+    assert part.left is whole.left
+    part.block()
+    assert (whole.kernel_values, part.kernel_values) == (25, 25)
+    whole.block()
+    assert part.kernel_values == 25 + M * M
+    assert part.seconds_per_value == whole.seconds_per_value
+    assert np.array_equal(part.left_index(np.array([3, 1])), [3, 1])
+    assert np.array_equal(whole.right_index(np.array([3, 1])), [3, 1])
+    assert np.array_equal(part.select(np.array([4, 0])).left_index(np.array([1, 1])), [0, 0])
+
+
+def test_the_core_does_not_know_diagonals():
+    """A solver that asks it for kernel values must not be used with one."""
+    whole, _ = square("rbf")
+    assert whole.native is not None
+    assert whole.select(np.arange(5)).native is not None
+    assert whole.select(np.arange(5), diagonal=np.ones(5)).native is None
+
+
+def test_what_a_diagonal_changes():
+    whole, _ = square("rbf")
+    assert whole.ones_on_diagonal
+    small, large = (whole.select(None, diagonal=np.full(M, d)) for d in (0.5, 1e35))
+    assert not small.ones_on_diagonal
+    assert small.fits_float32
+    assert not large.fits_float32  # a tile must hold it
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.5, 1e4])
+def test_rough_scans_with_a_diagonal_stay_within_their_bound(ridge, rng):
+    whole, K = square("rbf")
+    gram = whole.select(None, diagonal=np.full(M, ridge))
+    J, coef = np.arange(0, M, 2), rng.normal(size=M // 2)
+    rough = gram.rough_scan(np.arange(M), J, coef)
+    assert rough is not None
+    exact = (K + ridge * np.eye(M))[:, J] @ coef
+    assert (np.abs(rough[0] - exact) <= rough[1]).all()
+    assert (np.abs(rough[0] - gram.scan(None, J, coef)) <= rough[1]).all()

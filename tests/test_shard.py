@@ -55,10 +55,9 @@ class Lab:
         kernel, name, params = KERNELS[self.kernel]
         X = 0.7 * self.rng.normal(size=(2 * self.rows, 3))
         kept = np.sort(self.rng.permutation(2 * self.rows)[: self.rows])
-        place = kept if self.placed else None
         X = X if self.placed else X[kept]
         dual = build(self.model_name, labels(self.rng, self.model_name, self.rows), np.ones(1))
-        self.shard = Shard(Gram(kernel, as_rows(X)), dual, place, 1)
+        self.shard = Shard(Gram(kernel, as_rows(X)).select(kept if self.placed else None), dual, 1)
         self.shard.double = True
         self.shard.beta[:] = np.where(
             self.rng.random(dual.target.shape) < 0.1,
@@ -318,7 +317,7 @@ def test_a_quota_is_drawn_from_the_violators(model):
 def test_a_survey_stops_when_it_has_enough(rng):
     n = 20_000
     X, y = rng.normal(size=(n, 2)), rng.choice([-1.0, 1.0], n)
-    shard = Shard(Gram(RBF(1.0), as_rows(X)), build("c_svc", y, np.ones(n)), None, 1)
+    shard = Shard(Gram(RBF(1.0), as_rows(X)), build("c_svc", y, np.ones(n)), 1)
     model = Model(1)  # at zero every row violates
     survey = shard.survey(model, SurveyOrder(100, 0.01), rng)
     assert not survey.complete
@@ -338,7 +337,7 @@ def test_rows_are_drawn_from_everywhere(whole, rng):
     n = 20_000
     shard = Shard(
         Gram(RBF(1.0), as_rows(rng.normal(size=(n, 2)))),
-        build("c_svc", rng.choice([-1.0, 1.0], n), np.ones(n)), None, 1,
+        build("c_svc", rng.choice([-1.0, 1.0], n), np.ones(n)), 1,
     )  # fmt: skip
     ids = shard.survey(Model(1), SurveyOrder(1000, 0.01, whole), rng).ids
     quarter = np.bincount(ids * 4 // n, minlength=4)

@@ -181,11 +181,10 @@ def test_without_a_check_what_does_not_move_is_not_called_optimal():
 def test_a_problem_that_starts_somewhere(model, rng):
     """Near any point, with the rows that are free there."""
     bench = Bench(model)
-    problem = Problem(bench.dual, np.arange(60)[::-1])
+    problem = Problem(bench.dual)
     for beta in (*bench.starts(rng), 5 * rng.normal(size=bench.dual.target.shape)):
         begun = problem.starting_at(beta)
         assert begun.dual is problem.dual
-        assert begun.place is problem.place
         assert np.array_equal(begun.start, bench.dual.nearest(beta))
         free = (begun.start > bench.dual.lower) & (begun.start < bench.dual.upper)
         assert np.array_equal(begun.first, np.flatnonzero(free.any(axis=0)))

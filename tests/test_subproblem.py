@@ -26,7 +26,6 @@ def check(bench: Bench, ids: list[int]) -> None:
     here = work.ids[work.present]
     assert work.size == len(ids)
     assert sorted(here) == sorted(ids)
-    assert np.array_equal(work.place[work.present], here)
     for name in ("target", "lower", "upper", "group"):
         part = getattr(work, name)[:, work.present]
         assert np.array_equal(part, getattr(bench.dual, name)[:, here]), name

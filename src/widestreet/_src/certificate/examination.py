@@ -156,7 +156,6 @@ def examine(
     gram: Gram,
     dual: Dual,
     beta: Floats,
-    place: Ints | None = None,
     score: Floats | None = None,
     exact: Bools | None = None,
     tol: float | None = None,
@@ -169,8 +168,6 @@ def examine(
         Kernel values between the rows.
     dual : Dual
     beta : ndarray of shape (layers, n)
-    place : ndarray, optional
-        Where row i of the dual stands among the rows of the Gram.
     score : ndarray, optional
         What `scores` or `scores_that_matter` returns, if that is known already.
     exact : ndarray of bool, optional
@@ -180,7 +177,7 @@ def examine(
         at most `tol` and only the bound for all rows leaves doubt about that.
     """
     if score is None:
-        score = scores(gram, beta, place)
+        score = scores(gram, beta)
     if exact is None:
         [found] = examine_all(gram, [dual], [beta], [score])
     else:
@@ -188,7 +185,7 @@ def examine(
         [found] = examine_all(gram, [select(dual, matter)], [beta[:, matter]], [score[matter]])
         found = replace(found, score=score, exact=exact)
     if tol is not None and found.violation <= tol < found.violation + found.rounding:
-        sharper = _rounding_by_rows(gram, dual, beta, place, found)
+        sharper = _rounding_by_rows(gram, dual, beta, found)
         found = replace(found, rounding=min(found.rounding, sharper))
     return found
 
@@ -253,9 +250,7 @@ def _rounding(gram: Gram, target: Floats, beta: Floats, score: Floats, end: Ints
     return np.nan_to_num(rounding, nan=_OVERFLOW, posinf=_OVERFLOW)
 
 
-def _rounding_by_rows(
-    gram: Gram, dual: Dual, beta: Floats, place: Ints | None, found: Examination
-) -> float:
+def _rounding_by_rows(gram: Gram, dual: Dual, beta: Floats, found: Examination) -> float:
     """Bound the error of a violation by bounds for each row.
 
     A row that was screened in float32 has a computed score below the extremes; by how much the
@@ -263,8 +258,7 @@ def _rounding_by_rows(
     """
     coef = beta.sum(axis=0)
     support = np.flatnonzero(coef)
-    columns = support if place is None else place[support]
-    error = gram.score_errors(place, columns, coef[support])
+    error = gram.score_errors(None, support, coef[support])
     error = error + 2.0 * _UNIT * (np.abs(dual.target).max(axis=0) + np.abs(found.score))
     f, worst = dual.target - found.score, 0.0
     for g in range(dual.groups):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Floats
 from widestreet._src.certificate.certificate import Certificate
 from widestreet._src.kernels.gram import Gram
 
@@ -13,7 +13,6 @@ def examine_margins(
     gram: Gram,
     sign: Floats,
     weight: Floats,
-    place: Ints,
     *,
     offset: float,
     status: str,
@@ -33,8 +32,6 @@ def examine_margins(
         +1 and -1.
     weight : ndarray of shape (n,)
         Not negative.
-    place : ndarray of shape (n,)
-        Where the rows stand among those of the Gram.
     offset : float
         Added to all kernel values.
     status : str
@@ -45,7 +42,7 @@ def examine_margins(
     share = weight / weight.sum()
     used = np.flatnonzero(share)
     coef = sign * share
-    score = gram.scan(place, place[used], coef[used]) + offset * float(coef.sum())
+    score = gram.scan(None, used, coef[used]) + offset * float(coef.sum())
     margin = sign * score
     rho, least = float(share @ margin), float(margin.min())
     gap = max(0.0, rho - least)

@@ -63,7 +63,7 @@ class Prepared:
     seen: dict[str, Any]
 
     @property
-    def place(self) -> Ints | None:
+    def kept(self) -> Ints | None:
         """Where the rows of the dual stand among all rows; None when they are all of them."""
         whole = len(self.merged.kept) == self.rows.shape[0]
         return None if whole else self.merged.kept
@@ -276,13 +276,15 @@ class KernelMachine(CallbackSupport, BaseEstimator):
         """
         merged = prepared.merged
         before = self._warm(1, prepared.rows.shape[0], scale)
-        problem = Problem(dual, prepared.place)
+        problem = Problem(dual)
         if before is not None:
             coef = merged.gather(before)
             layers = [coef] if dual.layers == 1 else [np.maximum(coef, 0), np.minimum(coef, 0)]
             problem = problem.starting_at(np.concatenate(layers))
         with Observers(settings.verbose, settings.tol, report) as watch, watch.problem() as observe:
-            trained = train(prepared.kernel, prepared.rows, problem, settings, observe)
+            trained = train(
+                prepared.kernel, prepared.rows, problem, settings, observe, prepared.kept
+            )
         with undisturbed(swallow=self.on_interrupt == "keep"):  # there is a model: it is not lost
             coef = merged.spread(trained.solution.beta, prepared.box).sum(axis=0, keepdims=True)
             support = np.flatnonzero(coef)

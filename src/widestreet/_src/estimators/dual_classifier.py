@@ -79,11 +79,13 @@ class DualClassifier(Classifier):
         trained : list of Trained
         """
         dual = self._dual(np.where(code == 1, 1.0, -1.0), prepared.merged.box)
-        problem = Problem(dual, prepared.place)
+        problem = Problem(dual)
         if start is not None:
             problem = problem.starting_at(start * self._rho)
         with watch.problem() as observe:
-            trained = train(prepared.kernel, prepared.rows, problem, settings, observe)
+            trained = train(
+                prepared.kernel, prepared.rows, problem, settings, observe, prepared.kept
+            )
         return trained.solution.beta, [trained]
 
     def _fit_pairs(
@@ -104,9 +106,8 @@ class DualClassifier(Classifier):
         sizes = [len(first) + len(second) for first, second in both]
         rows = np.concatenate([part for pair in both for part in pair])
         sign = np.repeat([1.0, -1.0] * len(both), [len(part) for pair in both for part in pair])
-        places = np.split(kept[rows], np.cumsum(sizes)[:-1])
         duals = self._duals(sign, box[rows], sizes)
-        problems = [Problem(dual, place) for dual, place in zip(duals, places, strict=True)]
+        problems = [Problem(dual) for dual in duals]
         if start is not None:
             for p, (i, j) in enumerate(pairs(len(members))):
                 line = np.concatenate([start[j - 1, members[i]], start[i, members[j]]])

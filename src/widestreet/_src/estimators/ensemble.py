@@ -303,9 +303,9 @@ class EnsembleSVC(Classifier):
             rows = np.concatenate([members[i], members[j]])
             sign = np.repeat([1.0, -1.0], [len(members[i]), len(members[j])])
             sign = -sign if k == 2 else sign  # of two classes the second is the positive one
-            pair = Pair(sign, prepared.merged.box[rows], kept[rows])
+            pair = Pair(sign, prepared.merged.box[rows])
             threads = threads_for(len(rows), settings)
-            gram = Gram(kernel, prepared.rows, threads=threads)
+            gram = Gram(kernel, prepared.rows, threads=threads).select(kept[rows])
             with limited_blas(1), watch.problem(p) as observe:
                 one = train_pair(gram, pair, plan, shares.next(), observe, settings.rng)
             found.append(one)

@@ -246,7 +246,7 @@ class _Walker:
         store, machine = self.store, self._machine_at(value)
         dual = self.dual(value)
         gram = Gram(store.kernel, as_rows(store.X, centre=store.centre), threads=store.threads)
-        found = examine(gram, dual, beta, self.members, tol=machine._tolerance())
+        found = examine(gram.select(self.members), dual, beta, tol=machine._tolerance())
         point = SimpleNamespace(
             members=self.members, dual=dual, coef=beta.sum(axis=0), bias=found.bias, steps=0
         )

@@ -2,7 +2,8 @@
 
 Solvers ask it for three things: `diag`, `block` (some rows against some columns) and `scan` (a
 product with a vector, without ever writing K). Whether rows are dense or sparse and where the
-values are computed is decided here and known to nobody above.
+values are computed is decided here and known to nobody above. A Gram over some of the rows, with a
+diagonal added if need be, is a `select` of another one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels.blocks import BlockBackend
 from widestreet._src.kernels.kernels import Callable, Kernel, Precomputed
 from widestreet._src.kernels.native import NativeBackend
-from widestreet._src.kernels.rounding import sum_error
+from widestreet._src.kernels.rounding import UNIT, sum_error
+from widestreet._src.kernels.selection import Diagonal, Selection, compose
 from widestreet._src.rows import KernelRows, Rows
 
 # One native call is kept below this many multiply-adds per thread, so that signals and clocks are
@@ -37,11 +39,21 @@ def _nothing() -> None:
     """Do nothing between calls."""
 
 
+_LARGEST_DIAGONAL = 1e30  # that float32 kernel values may be added to
+
+
 @dataclass
 class _Pace:
     """What kernel values took so far."""
 
     seconds: float = 0.0
+    values: int = 0
+
+
+@dataclass
+class _Tally:
+    """Kernel values computed so far, by a Gram and all selections of it."""
+
     values: int = 0
 
 
@@ -59,8 +71,8 @@ class Gram:
 
     Attributes
     ----------
-    kernel_values : int
-        Kernel values computed so far.
+    left, right : Rows
+        All rows. Of a selection, `left_index` and `right_index` tell which of them count.
     """
 
     def __init__(
@@ -78,7 +90,9 @@ class Gram:
         self.right = right
         self.between = between
         self.threads = threads
-        self.kernel_values = 0
+        self._at = Selection()
+        self._diagonal: Diagonal | None = None
+        self._tally = _Tally()
         self._pace = _Pace()
         self._backend: NativeBackend | BlockBackend
         if isinstance(kernel, Precomputed | Callable):
@@ -95,8 +109,63 @@ class Gram:
         """
         twin = copy(self)
         twin.between = between
-        twin.kernel_values = 0
+        twin._tally = _Tally()
         return twin
+
+    def select(
+        self,
+        rows: Ints | None,
+        columns: Ints | None = None,
+        *,
+        diagonal: Floats | None = None,
+    ) -> Gram:
+        """Return a Gram over some rows of this one, counted and clocked together with it.
+
+        Parameters
+        ----------
+        rows : ndarray or None
+            Left rows, in the order they are to have; None means all.
+        columns : ndarray, optional
+            Right rows; as `rows` by default.
+        diagonal : ndarray, optional
+            With one value for each of the rows: makes it K + diag(diagonal).
+        """
+        columns = rows if columns is None else columns
+        part = copy(self)
+        part._at = self._at.select(rows, columns)
+        if self._diagonal is not None:
+            assert diagonal is None, "there is a diagonal already"
+            part._diagonal = self._diagonal.select(rows, columns)
+        elif diagonal is not None:
+            part._diagonal = Diagonal(diagonal)
+        return part
+
+    @property
+    def kernel_values(self) -> int:
+        """Kernel values computed so far."""
+        return self._tally.values
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many left and right rows there are."""
+        return self._at.count(self.left.shape[0], self.right.shape[0])
+
+    def left_index(self, I: Ints) -> Ints:
+        """Return where left rows stand in `left`."""
+        return I if self._at.rows is None else self._at.rows[I]
+
+    def right_index(self, J: Ints) -> Ints:
+        """Return where right rows stand in `right`."""
+        return J if self._at.columns is None else self._at.columns[J]
+
+    def diagonal_times(self, I: Ints | None, J: Ints | None, coef: Floats) -> Floats | float:
+        """Return what the diagonal adds to a scan."""
+        return 0.0 if self._diagonal is None else self._diagonal.times(I, J, coef)
+
+    @property
+    def ones_on_diagonal(self) -> bool:
+        """Whether K(x, x) is one for every row."""
+        return self.kernel.translation_invariant and self._diagonal is None
 
     @property
     def cost(self) -> float:
@@ -106,7 +175,9 @@ class Gram:
     @property
     def fits_float32(self) -> bool:
         """Whether float32 can hold the kernel values."""
-        return self._backend.fits_float32
+        diagonal = self._diagonal
+        small = diagonal is None or bool(np.abs(diagonal.values).max() < _LARGEST_DIAGONAL)
+        return small and self._backend.fits_float32
 
     def rough_scan(self, I: Ints, J: Ints, coef: Floats) -> tuple[Floats, Floats] | None:
         """K[I, J] @ coef from float32 values, and by how much each sum is off at the most.
@@ -130,25 +201,33 @@ class Gram:
         terms, size, net : ndarray
             Number, sum of the sizes, and sum of the coefficients of each sum.
         """
-        return self._backend.score_error(np.asarray(terms), np.asarray(size), np.asarray(net))
+        size = np.asarray(size)
+        error = self._backend.score_error(np.asarray(terms), size, np.asarray(net))
+        if self._diagonal is None:
+            return error
+        # one more addition, and one more product with its rounding
+        largest = float(np.abs(self._diagonal.values).max())
+        one_more = self._backend.score_error(np.asarray(1), size, np.asarray(0.0))
+        return np.asarray(error + one_more + 3 * UNIT * largest * size)
 
     def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats:
         """Bound the error of `scan` in float64 row by row, tighter than `score_error`."""
-        found = self._backend.score_errors(I, J, coef)
-        if found is not None:
-            return found
+        found = self._backend.score_errors(compose(self._at.rows, I), self.right_index(J), coef)
+        if found is not None:  # which exceeds the rounding of one more addition to the sum
+            extra = np.abs(np.asarray(self.diagonal_times(I, J, coef)))
+            return np.where(extra > 0, 2.0 * found + 3 * UNIT * extra, found)
         size = np.abs(coef)
         crude = self.score_error(len(coef), float(size.sum()), float(coef.sum()))
         relative = self._backend.relative_error
         if relative is None:
-            return np.full(self.left.shape[0] if I is None else len(I), float(crude))
-        part = relative + float(sum_error(len(coef)))
+            return np.full(self.shape[0] if I is None else len(I), float(crude))
+        part = relative + float(sum_error(len(coef))) + (3 * UNIT if self._diagonal else 0.0)
         return np.minimum(1.01 * part * self.scan(I, J, size), crude)
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows] | None:
-        """What the core needs to compute values between left rows by itself; None if it cannot."""
-        return self._backend.native
+        """What the core needs to compute values between `left` by itself; None if it cannot."""
+        return None if self._diagonal is not None else self._backend.native
 
     @property
     def seconds_per_value(self) -> float:
@@ -159,7 +238,8 @@ class Gram:
 
     def diag(self, I: Ints | None = None) -> Floats:
         """K(x, x) of the left rows I (all when None)."""
-        return self._backend.diag(I)
+        values = self._backend.diag(compose(self._at.rows, I))
+        return values if self._diagonal is None else values + self._diagonal.of_rows(I)
 
     def block(
         self,
@@ -171,20 +251,23 @@ class Gram:
         out_rows: Ints | None = None,
     ) -> Real:
         """K[I, J], written into the rows `out_rows` of `out` when these are given."""
-        height = self.left.shape[0] if I is None else len(I)
-        width = self.right.shape[0] if J is None else len(J)
+        height = self.shape[0] if I is None else len(I)
+        width = self.shape[1] if J is None else len(J)
         if out is None:
             out = np.empty((height, width), dtype=dtype)
         if width == 0:
             return out
         begun = time.perf_counter()
-        rows = np.arange(height) if out_rows is None else out_rows
-        order = self._backend.together(I, width)
+        into = rows = np.arange(height) if out_rows is None else out_rows
+        left, right = compose(self._at.rows, I), compose(self._at.columns, J)
+        order = self._backend.together(left, width)
         if order is not None:
-            I, rows = order if I is None else I[order], rows[order]
-        for place in self._pieces(height, width):
-            part = np.arange(place.start, place.stop) if I is None else I[place]
-            self._backend.fill(part, J, out, rows[place])
+            left, rows = order if left is None else left[order], rows[order]
+        for piece in self._pieces(height, width):
+            part = np.arange(piece.start, piece.stop) if left is None else left[piece]
+            self._backend.fill(part, right, out, rows[piece])
+        if self._diagonal is not None:
+            self._diagonal.add_to(out, into, I, J)
         self._count(height * width, begun)
         return out
 
@@ -202,23 +285,26 @@ class Gram:
         With several rows of coefficients the result has one row for each of them, and every kernel
         value is computed only once.
         """
-        height, width = self.left.shape[0] if I is None else len(I), coef.shape[-1]
+        height, width = self.shape[0] if I is None else len(I), coef.shape[-1]
         if out is None:
             out = np.zeros((*coef.shape[:-1], height))
         if coef.size == 0:
             return out
         begun = time.perf_counter()
-        coef = np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64)
-        order = self._backend.together(I, width)
+        lines = np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64)
+        left, right = compose(self._at.rows, I), compose(self._at.columns, J)
+        order = self._backend.together(left, width)
         sums = np.atleast_2d(out)
         if order is not None:
-            I = order if I is None else I[order]
+            left = order if left is None else left[order]
             sums = np.take(sums, order, axis=1)
-        for place in self._pieces(height, width):
-            part = np.arange(place.start, place.stop) if I is None else I[place]
-            self._backend.add_scan(part, J, coef, sums[:, place], dtype == np.float64)
+        for piece in self._pieces(height, width):
+            part = np.arange(piece.start, piece.stop) if left is None else left[piece]
+            self._backend.add_scan(part, right, lines, sums[:, piece], dtype == np.float64)
         if order is not None:
             out[..., order] = sums if out.ndim > 1 else sums[0]
+        if self._diagonal is not None:
+            out += self._diagonal.times(I, J, coef)
         self._count(height * width, begun)
         return out
 
@@ -228,6 +314,7 @@ class Gram:
         Parts are short, and each is the work of one thread; `end` is where they end.
         """
         assert self.native is not None
+        I = self.left_index(I)
         out = np.zeros(len(I))
         begun = time.perf_counter()
         used = np.add.reduceat(coef != 0, np.append(0, end[:-1]), dtype=np.int64)
@@ -247,8 +334,8 @@ class Gram:
         return out
 
     def _count(self, values: int, begun: float) -> None:
-        """Note how many kernel values were computed, and since when. Sets: kernel_values, pace."""
-        self.kernel_values += values
+        """Note how many kernel values were computed, and since when. Sets: tally, pace."""
+        self._tally.values += values
         self._pace.seconds += time.perf_counter() - begun
         self._pace.values += values
 

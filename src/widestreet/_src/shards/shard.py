@@ -111,37 +111,24 @@ class Shard:
     Parameters
     ----------
     gram : Gram
-        Kernel values between the rows (left) and support vectors (right).
+        Kernel values between the rows (left) and the rows of all shards (right).
     dual : Dual
         The variables of the rows.
-    place : ndarray or None
-        Where row i of the dual stands among the left rows of the Gram; None means at i.
     threads : int
-    model_place : ndarray, optional
-        Where support vector i stands among the right rows of the Gram; as `place` by default.
     """
 
-    def __init__(
-        self,
-        gram: Gram,
-        dual: Dual,
-        place: Ints | None,
-        threads: int,
-        model_place: Ints | None = None,
-    ) -> None:
+    def __init__(self, gram: Gram, dual: Dual, threads: int) -> None:
         self.gram = gram
         self.dual = dual
-        self.place = place
-        self.model_place = place if model_place is None else model_place
         self.threads = threads
         self.double = False  # precision of the kernel values in surveys
         self.beta = np.zeros_like(dual.target)
         self.score = np.zeros(dual.rows)
         self.version = np.zeros(dual.rows, dtype=np.int32)  # zero is exact while beta is zero
         norm = None
-        if not gram.kernel.translation_invariant and gram.kernel.positive:
+        if not gram.ones_on_diagonal and gram.kernel.positive:
             with np.errstate(over="ignore"):  # infinite: then nothing is skipped
-                norm = np.sqrt(gram.diag(place)).astype(np.float32)
+                norm = np.sqrt(gram.diag()).astype(np.float32)
         self._native = _core.Shard(
             dual.target,
             dual.lower,
@@ -157,14 +144,6 @@ class Shard:
     @property
     def rows(self) -> int:
         return self.dual.rows
-
-    def at(self, ids: Ints) -> Ints:
-        """Where rows stand among the rows of the Gram."""
-        return ids if self.place is None else self.place[ids]
-
-    def at_right(self, ids: Ints) -> Ints:
-        """Where support vectors stand among the right rows of the Gram."""
-        return ids if self.model_place is None else self.model_place[ids]
 
     def start_from(self, beta: Floats) -> None:
         """Begin at another point than zero. Sets: beta; all scores become unknown."""
@@ -193,7 +172,7 @@ class Shard:
     def evaluate(self, ids: Ints, model: Model, *, double: bool | None = None) -> Floats:
         """Scores of rows from all support vectors of the model."""
         dtype = np.float64 if (self.double if double is None else double) else np.float32
-        return self.gram.scan(self.at(ids), self.at_right(model.ids), model.coef, dtype=dtype)
+        return self.gram.scan(ids, model.ids, model.coef, dtype=dtype)
 
     def survey(self, model: Model, order: SurveyOrder, rng: np.random.Generator) -> Survey:
         """Look for violators of the model, in all rows or in some spread evenly over them.
@@ -280,7 +259,7 @@ class Shard:
 
     def judge(self, beta: Floats, model: Model, tol: float) -> Survey:
         """All violators of another point than the present one, which stays as it is."""
-        other = Shard(self.gram, self.dual, self.place, self.threads, self.model_place)
+        other = Shard(self.gram, self.dual, self.threads)
         other.double = self.double
         other.start_from(beta)
         order = SurveyOrder(self.rows, tol, whole=True, skip=False)
@@ -300,7 +279,7 @@ class Shard:
                 mine = versions == version
                 ids, anew = stale[mine], anew & ~mine
                 out = self.score[ids]
-                self.gram.scan(self.at(ids), self.at_right(changed), change, dtype=dtype, out=out)
+                self.gram.scan(ids, changed, change, dtype=dtype, out=out)
                 self.score[ids] = out
         if anew.any():
             self.score[stale[anew]] = self.evaluate(stale[anew], model)

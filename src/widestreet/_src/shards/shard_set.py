@@ -26,11 +26,14 @@ class Fleet:
     Parameters
     ----------
     shards : sequence of Shard
+    gram : Gram
+        Kernel values between the rows of all shards, for the working set.
     runner : Runner
     """
 
-    def __init__(self, shards: Sequence[Shard], runner: Runner | None = None) -> None:
+    def __init__(self, shards: Sequence[Shard], gram: Gram, runner: Runner | None = None) -> None:
         self.shards = list(shards)
+        self.gram = gram
         self.runner = runner or LocalRunner()
         self._ends = np.cumsum([shard.rows for shard in self.shards])
         self._begins = self._ends - [shard.rows for shard in self.shards]
@@ -42,7 +45,6 @@ class Fleet:
         cls,
         gram: Gram,
         dual: Dual,
-        place: Ints | None = None,
         *,
         threads: int = 1,
         parts: int = 1,
@@ -50,20 +52,15 @@ class Fleet:
     ) -> Fleet:
         """Shards over rows in memory, which all have the same Gram."""
         if parts == 1:
-            return cls([Shard(gram, dual, place, threads)], runner)
-        where = np.arange(dual.rows) if place is None else place
+            return cls([Shard(gram, dual, threads)], gram, runner)
+        every = np.arange(dual.rows)
         shards = [
-            Shard(gram, select(dual, ids), where[ids], threads, model_place=where)
-            for ids in np.array_split(np.arange(dual.rows), parts)
+            Shard(gram.select(ids, every), select(dual, ids), threads)
+            for ids in np.array_split(every, parts)
         ]
-        return cls(shards, runner)
+        return cls(shards, gram, runner)
 
     # -- what is known without asking --------------------------------------------------------------
-
-    @property
-    def gram(self) -> Gram:
-        """Kernel values between rows, for the working set."""
-        return self.shards[0].gram
 
     @property
     def dual(self) -> Dual:
@@ -73,7 +70,7 @@ class Fleet:
     @property
     def kernel_values(self) -> int:
         """Kernel values computed so far."""
-        return sum({id(s.gram): s.gram.kernel_values for s in self.shards}.values())
+        return self.gram.kernel_values
 
     def first_violation(self) -> float:
         """Violation of the zero model, or one where zero is not feasible."""
@@ -137,31 +134,22 @@ class Fleet:
             at = np.flatnonzero(owner == k)
             yield self.shards[k], at, ids[at] - self._begins[k]
 
-    def take(self, ids: Ints, model: Model) -> tuple[Candidates, Ints]:
-        """Hand rows over to the working set, with scores of the present model.
-
-        Returns
-        -------
-        candidates : Candidates
-        place : ndarray
-            Where the rows stand among the rows of the Gram.
-        """
-        order, parts, places = [], [], []
+    def take(self, ids: Ints, model: Model) -> Candidates:
+        """Hand rows over to the working set, with scores of the present model."""
+        order, parts = [], []
         for shard, at, own in self._owners(ids):
             shard.bring_up_to_date(own[shard.version[own] != model.version], model)
             order.append(at)
             parts.append(shard.take(own))
-            places.append(shard.at(own))
         if len(parts) == 1:
-            return Candidates(ids, parts[0].variables, parts[0].beta, parts[0].score), places[0]
+            return Candidates(ids, parts[0].variables, parts[0].beta, parts[0].score)
         back = np.argsort(np.concatenate(order), kind="stable")
-        candidates = Candidates(
+        return Candidates(
             ids,
             select(join([p.variables for p in parts]), back),
             np.concatenate([p.beta for p in parts], axis=1)[:, back],
             np.concatenate([p.score for p in parts])[back],
         )
-        return candidates, np.concatenate(places)[back]
 
     def release(self, ids: Ints, beta: Floats, score: Floats, version: int) -> None:
         """Take rows back from the working set."""

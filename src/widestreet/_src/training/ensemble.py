@@ -9,7 +9,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.arrays import Bools, Floats
 from widestreet._src.certificate import Certificate, examine_margins, unexamined
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.multiplicative.engine import (
@@ -76,13 +76,10 @@ class Pair:
         +1 and -1.
     prior : ndarray
         Positive weights.
-    place : ndarray
-        Where the rows stand among all of them.
     """
 
     sign: Floats
     prior: Floats
-    place: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +116,7 @@ def train_pair(
     budget.keep_back(gram.seconds_per_value * float(len(pair.sign)) ** 2)
     left, missing = 1.0, 0.0
     try:
-        length = _length(counted, pair, plan)
+        length = _length(counted, plan)
         product = _product(counted, pair, plan, rng)
     except (OutOfBudget, KeyboardInterrupt) as stop:
         path = unmoved(pair.prior, stopped_by(stop))
@@ -225,9 +222,9 @@ class Training:
             yield number == fold
 
 
-def _length(gram: Gram, pair: Pair, plan: Plan) -> Floats:
+def _length(gram: Gram, plan: Plan) -> Floats:
     """The root of K(x, x) for each row."""
-    diagonal = gram.diag(pair.place)
+    diagonal = gram.diag()
     least = float(diagonal.min())
     if least < 0:
         raise indefinite(f"K(x, x) = {least:.3g}")
@@ -243,7 +240,7 @@ def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator) -> Pr
     """How kernel values meet weights."""
     n = len(pair.sign)
     if plan.rank is None:
-        return Streamed(gram, pair.place) if streams(n, plan) else Held.of(gram, pair.place)
+        return Streamed(gram) if streams(n, plan) else Held.of(gram)
     room = LowRank.most(n, plan.memory)
     whole = isinstance(plan.rank, int)
     asked = min(int(plan.rank), n) if whole else n
@@ -252,7 +249,7 @@ def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator) -> Pr
             f"rank={plan.rank!r}: {n:,} rows need {LowRank.memory(n, max(asked, 1)):,} bytes for "
             f"it, but max_memory is {plan.memory:,}; lower rank or raise max_memory"
         )
-    found = LowRank.of(gram, pair.place, min(asked, room), 0.0 if whole else plan.rank, rng)
+    found = LowRank.of(gram, min(asked, room), 0.0 if whole else plan.rank, rng)
     if not whole and room < n and found.left > plan.rank:
         raise ValueError(
             f"rank={plan.rank!r}: the {room:,} columns that max_memory={plan.memory:,} allows miss "
@@ -311,7 +308,6 @@ def _certified(
                 looked,
                 pair.sign,
                 weight,
-                pair.place,
                 offset=float(plan.intercept),
                 status=status,
                 part=plan.part,

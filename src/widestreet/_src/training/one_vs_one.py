@@ -95,6 +95,11 @@ class OneVsOne:
         found = {pair: p for p, pair in enumerate(self.pairs)}
         return found | {(j, i): p for (i, j), p in found.items()}
 
+    def rows(self, pair: int) -> Ints:
+        """Where the rows of a pair stand among all rows."""
+        i, j = self.pairs[pair]
+        return np.concatenate([self.members[i], self.members[j]])
+
     def halves(self, pair: int, values: Floats) -> tuple[Floats, Floats]:
         """Split something with a last axis over the rows of a pair by its two classes."""
         first = len(self.members[self.pairs[pair][0]])
@@ -126,7 +131,7 @@ class OneVsOne:
         values = sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
         if gram.native is None or values * gram.cost > _SHARING_PAYS * len(coefs):
             return self._shared_scores(gram, self.by_class(coefs))
-        rows = [np.concatenate([self.members[i], self.members[j]]) for i, j in self.pairs]
+        rows = [self.rows(p) for p in range(len(self.pairs))]
         end = np.cumsum([len(both) for both in rows])
         score = gram.scan_parts(np.concatenate(rows), end, np.concatenate(coefs), threads)
         return np.split(score, end[:-1])
@@ -249,10 +254,9 @@ class _Fit:
         budget = self._share(sum(problem.dual.rows for problem in problems), len(group))
         if budget is None:
             return [untouched(problem, self._why()) for problem in problems]
+        grams = [self.gram.select(self.machines.rows(p)) for p in group]
         try:
-            solutions = solve_whole(
-                self.gram, problems, self.settings, budget, threads, numbers=group
-            )
+            solutions = solve_whole(grams, problems, self.settings, budget, threads, numbers=group)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
                 self._stop()
@@ -277,7 +281,7 @@ class _Fit:
     def _solver(self, p: int, observe: Observer, budget: Budget) -> Solver:
         """What a pair is solved with."""
         return Solver(
-            self.gram,
+            self.gram.select(self.machines.rows(p)),
             self.settings,
             budget,
             observe,
@@ -409,18 +413,16 @@ class _Fit:
         """
         problems, tol, kept = self.machines.problems, self.settings.tol, list(solutions)
         for p, (problem, one) in enumerate(zip(problems, seen, strict=True)):
-            dual, place, beta, score = problem.dual, problem.place, kept[p].beta, one.score
+            dual, beta, score = problem.dual, kept[p].beta, one.score
             if one.violation <= tol < one.violation + one.rounding:
-                seen[p] = examine(gram, dual, beta, place, score, tol=tol)
+                seen[p] = examine(gram.select(self.machines.rows(p)), dual, beta, score, tol=tol)
             elif not (dual.total.any() or one.dual >= 0 or one.meets(tol, self.settings.gap_tol)):
                 beta = np.zeros_like(beta)
-                seen[p] = examine(gram, dual, beta, place, np.zeros_like(score))
+                seen[p] = examine(gram, dual, beta, np.zeros_like(score))
                 kept[p] = replace(kept[p], beta=beta, bias=seen[p].bias, dual_objective=0.0)
         p = int(np.argmax([beta.size * np.count_nonzero(beta) for beta in (s.beta for s in kept)]))
-        coef, place = kept[p].beta.sum(axis=0), problems[p].place
-        rows = np.arange(len(coef)) if place is None else place
-        used = np.flatnonzero(coef)
-        if disagrees(gram, rows[used], coef[used], rows, seen[p].score, np.zeros(len(coef))):
+        coef, largest = kept[p].beta.sum(axis=0), gram.select(self.machines.rows(p))
+        if disagrees(largest, coef, seen[p].score, np.zeros(len(coef))):
             seen[:] = [replace(one, rounding=np.inf) for one in seen]
         return kept
 
@@ -434,7 +436,8 @@ class _Fit:
                 return trained
         budget = Budget(seconds, steps if steps < 0 else max(0, steps - solution.pair_steps))
         problem = self.machines.problems[p].starting_at(solution.beta)
-        examiner = Examiner(self.gram, problem, budget, self.settings)
+        gram = self.gram.select(self.machines.rows(p))
+        examiner = Examiner(gram, problem, budget, self.settings)
         solver = replace(self._solver(p, lambda record: None, budget), check=examiner.check)
         more = labelled(solver.by_rounds(problem, solver.observe), p)
         return examiner.certified(continued(solution, more))

@@ -69,13 +69,11 @@ class Trained:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A dual over some of the rows.
+    """A dual and where to begin.
 
     Attributes
     ----------
     dual : Dual
-    place : ndarray or None
-        Where row i of the dual stands among all rows; None means at i.
     start : ndarray, optional
         A feasible point to begin at.
     first : ndarray, optional
@@ -83,7 +81,6 @@ class Problem:
     """
 
     dual: Dual
-    place: Ints | None = None
     start: Floats | None = None
     first: Ints | None = None
 
@@ -116,7 +113,9 @@ class Solver:
         if not solved_whole(self.gram, problem.dual, self.settings):
             return self.by_rounds(problem, self.observe)
         try:
-            [solution] = solve_whole(self.gram, [problem], self.settings, self.budget, self.threads)
+            [solution] = solve_whole(
+                [self.gram], [problem], self.settings, self.budget, self.threads
+            )
         except (OutOfBudget, KeyboardInterrupt) as stop:
             return untouched(problem, stopped_by(stop))
         return self.finish(problem, solution)
@@ -146,7 +145,7 @@ class Solver:
             return self._by_samples(problem, settings.strategy, observe)
         gram = self.gram.twin(self.budget.look_at_clock)
         return WorkingSetEngine(
-            Fleet.of(gram, dual, problem.place, threads=self.threads),
+            Fleet.of(gram, dual, threads=self.threads),
             settings.strategy,
             tol=settings.tol,
             check=self.check,
@@ -173,22 +172,27 @@ class Solver:
             max_memory=self.settings.max_memory // workers,
         )
         threads = max(1, self.threads // workers)
-        place = np.arange(dual.rows) if problem.place is None else problem.place
 
         def solve(
             rows: Ints, start: Floats | None, budget: Budget, rng: np.random.Generator
         ) -> Solution:
-            sample = Problem(select(dual, rows), place[rows])
+            sample = Problem(select(dual, rows))
             if start is not None:
                 sample = sample.starting_at(start)
             solver = Solver(
-                self.gram, settings, budget, lambda record: None, threads, lambda: rng, None
+                self.gram.select(rows),
+                settings,
+                budget,
+                lambda record: None,
+                threads,
+                lambda: rng,
+                None,
             )
             return solver.solve(sample)
 
         gram = self.gram.twin(self.budget.look_at_clock)
         engine = SitesEngine(
-            Fleet.of(gram, dual, problem.place, threads=self.threads),
+            Fleet.of(gram, dual, threads=self.threads),
             plan,
             solve,
             tol=self.settings.tol,
@@ -219,7 +223,7 @@ def solved_whole(gram: Gram, dual: Dual, settings: Settings) -> bool:
 
 
 def solve_whole(
-    gram: Gram,
+    grams: Sequence[Gram],
     problems: Sequence[Problem],
     settings: Settings,
     budget: Budget,
@@ -232,9 +236,8 @@ def solve_whole(
     """
     budget.look_at_clock()
     return whole.solve(
-        gram,
+        grams,
         [problem.dual for problem in problems],
-        [problem.place for problem in problems],
         [problem.start for problem in problems],
         tol=settings.tol,
         budget=budget,
@@ -284,12 +287,17 @@ def continued(solution: Solution, more: Solution) -> Solution:
 
 
 def train(
-    kernel: Kernel, rows: Rows, problem: Problem, settings: Settings, observe: Observer
+    kernel: Kernel,
+    rows: Rows,
+    problem: Problem,
+    settings: Settings,
+    observe: Observer,
+    kept: Ints | None = None,
 ) -> Trained:
-    """Solve one problem and certify the result."""
+    """Solve one problem and certify the result; `kept` are its rows among all, if not all are."""
     threads = threads_for(problem.dual.rows, settings)
     budget = Budget(settings.max_time, settings.max_steps)
-    gram = Gram(kernel, rows, threads=threads)
+    gram = Gram(kernel, rows, threads=threads).select(kept)
     examiner = Examiner(gram, problem, budget, settings)
     rng = settings.rng
     solver = Solver(gram, settings, budget, observe, threads, lambda: rng, examiner.check)
@@ -316,12 +324,10 @@ class Examiner:
         return found
 
     def _examined(self, beta: Floats) -> Examination:
-        gram, dual, place = self.gram, self.problem.dual, self.problem.place
-        score, exact, error = scores_that_matter(gram, dual, beta, place)
-        found = examine(gram, dual, beta, place, score, exact, self.tol)
-        coef = beta.sum(axis=0)
-        rows, support = np.arange(dual.rows) if place is None else place, np.flatnonzero(coef)
-        if disagrees(gram, rows[support], coef[support], rows, score, error):
+        gram, dual = self.gram, self.problem.dual
+        score, exact, error = scores_that_matter(gram, dual, beta)
+        found = examine(gram, dual, beta, score, exact, self.tol)
+        if disagrees(gram, beta.sum(axis=0), score, error):
             found = replace(found, rounding=np.inf)
         return found
 

@@ -282,7 +282,7 @@ class WorkingSetEngine:
             )
         self._newcomers += len(proposal.add)
         if len(proposal.add):
-            work.exchange(proposal.drop, *fleet.take(np.sort(proposal.add), self.model))
+            work.exchange(proposal.drop, fleet.take(np.sort(proposal.add), self.model))
         else:
             work.exchange(proposal.drop)
         self._clock("exchange", begun)

@@ -62,9 +62,8 @@ def suits(gram: Gram, rows: int, strategy: Strategy | OnSites, capacity: int) ->
 
 
 def solve(
-    gram: Gram,
+    grams: Sequence[Gram],
     duals: Sequence[Dual],
-    places: Sequence[Ints | None],
     starts: Sequence[Floats | None],
     *,
     tol: float,
@@ -79,10 +78,9 @@ def solve(
 
     Parameters
     ----------
-    gram : Gram
+    grams : sequence of Gram
+        Kernel values between the rows of each dual, all of them of one Gram.
     duals : sequence of Dual
-    places : sequence of ndarray or None
-        Where the rows of each dual stand among those of the Gram; None means in order.
     starts : sequence of ndarray or None
         Feasible points.
     tol : float
@@ -93,14 +91,15 @@ def solve(
     numbers : sequence of int
         What the problems are called in their records.
     """
-    assert gram.native is not None
+    native = grams[0].native
+    assert native is not None
     begun = time.perf_counter()
     sizes = [dual.rows for dual in duals]
     end = np.cumsum(sizes)
     one = len(duals) == 1
     whole = duals[0] if one else join(duals)
-    each = [np.arange(n) if at is None else at for n, at in zip(sizes, places, strict=True)]
-    place = each[0] if one else np.concatenate(each)
+    index = [gram.left_index(np.arange(n)) for gram, n in zip(grams, sizes, strict=True)]
+    rows = index[0] if one else np.concatenate(index)
     totals = np.array([dual.total for dual in duals])
     left = budget.steps_left
     beta = np.zeros_like(whole.target)
@@ -108,12 +107,12 @@ def solve(
     for dual, b, start in zip(duals, end.tolist(), starts, strict=True):
         if start is not None or away:
             beta[:, b - dual.rows : b] = dual.feasible_point() if start is None else start
-    native, score = gram.native, np.empty(len(place))
+    score = np.empty(len(rows))
 
     def call(steps: Ints) -> tuple[Floats, Floats]:
         return _core.solve_whole(
             *native,
-            place,
+            rows,
             end,
             steps,
             whole.target,

@@ -56,8 +56,8 @@ class WorkingSet:
     ----------
     size : int
         Rows present. The arrays below may be longer; `present` says which part counts.
-    ids, place : ndarray
-        Of each row: its number, and where it stands among the rows of the Gram.
+    ids : ndarray
+        The number of each row, among those of the Gram.
     entered : ndarray
         With which of the `admissions` each row came.
     target, lower, upper, group, beta : ndarray of shape (layers, length)
@@ -76,7 +76,6 @@ class WorkingSet:
         self.groups = dual.groups
         self.size = 0
         self.ids: Ints = np.zeros(0, dtype=np.int64)
-        self.place: Ints = np.zeros(0, dtype=np.int64)
         self.entered: Ints = np.zeros(0, dtype=np.int64)
         self.admissions = 0
         self.score: Floats = np.zeros(0)
@@ -110,7 +109,7 @@ class WorkingSet:
             return
         length = max(room, min(self.capacity, int(_AHEAD * room)))
         length = -(-length // _ROUND_TO) * _ROUND_TO
-        names = ("ids", "place", "entered", "score", "target", "lower", "upper", "beta", "group")
+        names = ("ids", "entered", "score", "target", "lower", "upper", "beta", "group")
         for name in names:
             setattr(self, name, _grown(getattr(self, name), length))
         self._scratch = np.empty(0, dtype=np.uint8)
@@ -122,9 +121,7 @@ class WorkingSet:
             _core.copy_rows(tile, self.tile, a, end, self.size, self.threads)
         self.tile = tile
 
-    def exchange(
-        self, leaving: Bools, rows: Candidates | None = None, place: Ints | None = None
-    ) -> None:
+    def exchange(self, leaving: Bools, rows: Candidates | None = None) -> None:
         """Remove some rows and put others in, in the gaps first; only their tile is computed.
 
         Sets: all arrays.
@@ -133,7 +130,7 @@ class WorkingSet:
         coming = 0 if rows is None else len(rows)
         if coming < len(gaps):
             self._close(gaps[coming:])
-        if rows is None or place is None or coming == 0:
+        if rows is None or coming == 0:
             return
         old = self.size
         gaps = gaps[:coming]
@@ -142,7 +139,7 @@ class WorkingSet:
         slots = np.concatenate([gaps, np.arange(old, new)])
         self.admissions += 1
         self.entered[slots] = self.admissions
-        self.ids[slots], self.place[slots], self.score[slots] = rows.ids, place, rows.score
+        self.ids[slots], self.score[slots] = rows.ids, rows.score
         self.beta[:, slots] = rows.beta
         self.target[:, slots] = rows.variables.target
         self.lower[:, slots] = rows.variables.lower
@@ -153,8 +150,8 @@ class WorkingSet:
 
     def _compute(self, slots: Ints) -> None:
         """Tile rows and columns of some slots. Sets: tile."""
-        places = self.place[self.present]
-        self.gram.block(places[slots], places, out=self.tile, out_rows=slots)
+        ids = self.ids[self.present]
+        self.gram.block(ids[slots], ids, out=self.tile, out_rows=slots)
         _core.mirror(self.tile, self.size, slots, self.threads)
 
     def _close(self, gaps: Ints) -> None:
@@ -165,7 +162,7 @@ class WorkingSet:
         targets = gaps[gaps < size]
         movers = size + np.flatnonzero(~empty[size:])
         if len(targets):
-            for array in (self.ids, self.place, self.entered, self.score):
+            for array in (self.ids, self.entered, self.score):
                 array[targets] = array[movers]
             for layered in (self.target, self.lower, self.upper, self.beta, self.group):
                 layered[:, targets] = layered[:, movers]
