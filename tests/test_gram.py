@@ -23,6 +23,7 @@ from widestreet._src.kernels.kernels import (
     Precomputed,
     Sigmoid,
 )
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.rows import KernelRows, as_rows
 
 pytestmark = pytest.mark.numeric
@@ -95,10 +96,11 @@ def test_block(kind, dtype, storage, rng):
 def test_block_of_nothing(kind):
     gram, _ = make(kind)
     nothing, some = np.empty(0, dtype=np.int64), np.arange(9)
-    assert gram.block(nothing, some).shape == (0, 9)
-    assert gram.block(some, nothing).shape == (9, 0)
-    assert gram.block(nothing, nothing).shape == (0, 0)
-    assert gram.kernel_values == 0
+    poll = Poll()
+    assert gram.block(nothing, some, poll=poll).shape == (0, 9)
+    assert gram.block(some, nothing, poll=poll).shape == (9, 0)
+    assert gram.block(nothing, nothing, poll=poll).shape == (0, 0)
+    assert poll.kernel_values == 0
 
 
 @every_kind
@@ -171,10 +173,10 @@ def test_rows_named_twice(rng):
 @every_kind
 def test_scan_of_nothing(kind):
     gram, _ = make(kind)
-    nothing = np.empty(0, dtype=np.int64)
-    assert np.array_equal(gram.scan(None, nothing, np.empty(0)), np.zeros(M))
-    assert len(gram.scan(nothing, None, np.ones(N))) == 0
-    assert gram.kernel_values == 0
+    nothing, poll = np.empty(0, dtype=np.int64), Poll()
+    assert np.array_equal(gram.scan(None, nothing, np.empty(0), poll=poll), np.zeros(M))
+    assert len(gram.scan(nothing, None, np.ones(N), poll=poll)) == 0
+    assert poll.kernel_values == 0
 
 
 def test_scan_takes_any_coefficients():
@@ -273,44 +275,50 @@ def test_a_callable_is_asked_for_bounded_blocks(monkeypatch):
 
 @every_kind
 def test_kernel_values_are_counted(kind):
-    gram, _ = make(kind)
-    assert gram.kernel_values == 0
+    (gram, _), poll, other = make(kind), Poll(), Poll()
+    gram.block(poll=poll)
+    assert poll.kernel_values == M * N
+    gram.block(np.arange(3), np.arange(5), poll=poll)
+    assert poll.kernel_values == M * N + 15
+    gram.scan(np.arange(7), None, np.ones(N), poll=poll)
+    assert poll.kernel_values == M * N + 15 + 7 * N
     gram.block()
-    assert gram.kernel_values == M * N
-    gram.block(np.arange(3), np.arange(5))
-    assert gram.kernel_values == M * N + 15
-    gram.scan(np.arange(7), None, np.ones(N))
-    assert gram.kernel_values == M * N + 15 + 7 * N
+    gram.block(poll=other)
+    assert (poll.kernel_values, other.kernel_values) == (M * N + 15 + 7 * N, M * N)
 
 
 @every_kind
-def test_between_is_called_between_calls(kind, monkeypatch):
+def test_a_poll_looks_between_calls(kind, monkeypatch):
     """Cheap work is one call; what would take long is cut up, 48 rows at least in a piece."""
     calls = []
-    gram, K = make(kind, m=120, between=lambda: calls.append(None))
-    coef = np.linspace(-1, 1, N)
-    gram.block()
-    gram.scan(None, None, coef)
+    gram, K = make(kind, m=120)
+    poll, coef = Poll(lambda: calls.append(None)), np.linspace(-1, 1, N)
+    gram.block(poll=poll)
+    gram.scan(None, None, coef, poll=poll)
     assert len(calls) == 2
     monkeypatch.setattr(gram_module, "_CALL_COST", 1.0)
-    assert_kernel(gram.block(), K, np.float64)
+    assert_kernel(gram.block(poll=poll), K, np.float64)
     assert len(calls) == 2 + 3
-    assert_scan(gram.scan(None, None, coef), K, coef, np.float64)
+    assert_scan(gram.scan(None, None, coef, poll=poll), K, coef, np.float64)
     assert len(calls) == 2 + 3 + 3
     rows = np.arange(119, -1, -1)
     assert_kernel(gram.block(rows, None, out=np.empty((120, N)), out_rows=rows), K, np.float64)
     assert_scan(gram.scan(rows, None, coef), K[rows], coef, np.float64)
 
 
-def test_between_may_stop_the_work():
+def test_a_poll_may_stop_the_work():
     def stop():
         raise OutOfBudget("time_limit")
 
-    gram, _ = make("rbf", between=stop)
+    gram, _ = make("rbf")
     with pytest.raises(OutOfBudget):
-        gram.block()
+        gram.block(poll=Poll(stop))
     with pytest.raises(OutOfBudget):
-        gram.scan(None, None, np.ones(N))
+        gram.scan(None, None, np.ones(N), poll=Poll(stop))
+    with pytest.raises(OutOfBudget):
+        gram.rough_scan(np.arange(3), np.arange(N), np.ones(N), poll=Poll(stop))
+    with pytest.raises(OutOfBudget):
+        gram.score_errors(None, np.arange(N), np.ones(N), poll=Poll(stop))
 
 
 def test_time_per_value_is_measured():
@@ -408,14 +416,11 @@ def test_a_selection_is_a_part_of_the_matrix(kind, dtype, storage, ridge, rng):
     assert_is(gram.select(None), own, dtype, rng)
 
 
-def test_a_selection_copies_nothing_and_counts_together():
+def test_a_selection_copies_nothing_and_learns_together():
     whole, _ = square("rbf")
     part = whole.select(np.arange(5))
     assert part.left is whole.left
     part.block()
-    assert (whole.kernel_values, part.kernel_values) == (25, 25)
-    whole.block()
-    assert part.kernel_values == 25 + M * M
     assert part.seconds_per_value == whole.seconds_per_value
     assert np.array_equal(part.left_index(np.array([3, 1])), [3, 1])
     assert np.array_equal(whole.right_index(np.array([3, 1])), [3, 1])

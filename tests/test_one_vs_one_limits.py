@@ -270,7 +270,7 @@ def test_after_an_interrupt_nobody_waits_for_a_long_proof(monkeypatch):
 def test_no_time_for_the_proof(monkeypatch):
     """What nobody examined is not optimal, whatever the engine says."""
 
-    def late(self, gram, coefs, threads):
+    def late(self, gram, coefs, threads, poll):
         raise OutOfBudget("time_limit")
 
     monkeypatch.setattr(one_vs_one.OneVsOne, "scores", late)

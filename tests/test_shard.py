@@ -17,6 +17,7 @@ from reference.duals import MODELS, BetaDual
 from widestreet import _core
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear, Poly
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.expansion import Model
@@ -49,6 +50,7 @@ class Lab:
     shard: Shard = field(init=False)
     model: Model = field(init=False)
     K: np.ndarray = field(init=False)
+    poll: Poll = field(default_factory=Poll)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
@@ -87,7 +89,7 @@ class Lab:
     def survey(self, quota: int | None = None, *, skip: bool = True):
         """A survey that stops at a quota, or one of all rows."""
         order = SurveyOrder(quota or self.rows, TOLERANCE, whole=quota is None, skip=skip)
-        return self.shard.survey(self.model, order, self.rng)
+        return self.shard.survey(self.model, order, self.rng, self.poll)
 
     @property
     def score(self) -> np.ndarray:
@@ -241,18 +243,18 @@ def test_scores_from_changes_are_scores_from_scratch(seed, kernel, counts):
 
 def test_only_what_changed_is_scanned():
     lab = Lab("c_svc", "rbf", seed=4)
-    gram, every = lab.shard.gram, np.arange(lab.rows)
+    poll, every = Poll(), np.arange(lab.rows)
     lab.change(1.0, 50)
-    lab.shard.bring_up_to_date(every, lab.model)
-    assert gram.kernel_values == lab.rows * 50
+    lab.shard.bring_up_to_date(every, lab.model, poll)
+    assert poll.kernel_values == lab.rows * 50
     lab.change(1.0, 3)
-    lab.shard.bring_up_to_date(every, lab.model)
-    assert gram.kernel_values == lab.rows * 53
-    lab.shard.bring_up_to_date(every, lab.model)
-    assert gram.kernel_values == lab.rows * 53
+    lab.shard.bring_up_to_date(every, lab.model, poll)
+    assert poll.kernel_values == lab.rows * 53
+    lab.shard.bring_up_to_date(every, lab.model, poll)
+    assert poll.kernel_values == lab.rows * 53
     lab.shard.version[0] = _core.UNKNOWN
-    lab.shard.bring_up_to_date(every, lab.model)
-    assert gram.kernel_values == lab.rows * 53 + len(lab.model.ids)
+    lab.shard.bring_up_to_date(every, lab.model, poll)
+    assert poll.kernel_values == lab.rows * 53 + len(lab.model.ids)
 
 
 def test_float32_surveys_are_within_float32():
@@ -291,9 +293,9 @@ def test_refresh_accepts_scores_outside_the_working_set():
     assert np.array_equal(lab.shard.score[outside], lab.score[outside])
     assert np.array_equal(lab.shard.score[inside], before)
     assert (lab.shard.version[inside] == _core.IN_WORKING_SET).all()
-    values = lab.shard.gram.kernel_values
+    values = lab.poll.kernel_values
     lab.survey(skip=False)
-    assert lab.shard.gram.kernel_values == values
+    assert lab.poll.kernel_values == values
 
 
 # -- quotas ------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.certificate.certificate import GAP_TOL, Certificate
 from widestreet._src.certificate.screening import scores
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, join, select
 
 # Constraints may be broken by rounding only: this part of the boxes' width or of their sum.
@@ -159,6 +160,7 @@ def examine(
     score: Floats | None = None,
     exact: Bools | None = None,
     tol: float | None = None,
+    poll: Poll | None = None,
 ) -> Examination:
     """Examine a point over all rows in float64.
 
@@ -175,9 +177,11 @@ def examine(
     tol : float, optional
         Bound the rounding row by row, which costs a second pass over the rows, if the violation is
         at most `tol` and only the bound for all rows leaves doubt about that.
+    poll : Poll, optional
+        Looks at the clock and counts kernel values.
     """
     if score is None:
-        score = scores(gram, beta)
+        score = scores(gram, beta, poll)
     if exact is None:
         [found] = examine_all(gram, [dual], [beta], [score])
     else:
@@ -185,7 +189,7 @@ def examine(
         [found] = examine_all(gram, [select(dual, matter)], [beta[:, matter]], [score[matter]])
         found = replace(found, score=score, exact=exact)
     if tol is not None and found.violation <= tol < found.violation + found.rounding:
-        sharper = _rounding_by_rows(gram, dual, beta, found)
+        sharper = _rounding_by_rows(gram, dual, beta, found, poll)
         found = replace(found, rounding=min(found.rounding, sharper))
     return found
 
@@ -250,7 +254,9 @@ def _rounding(gram: Gram, target: Floats, beta: Floats, score: Floats, end: Ints
     return np.nan_to_num(rounding, nan=_OVERFLOW, posinf=_OVERFLOW)
 
 
-def _rounding_by_rows(gram: Gram, dual: Dual, beta: Floats, found: Examination) -> float:
+def _rounding_by_rows(
+    gram: Gram, dual: Dual, beta: Floats, found: Examination, poll: Poll | None
+) -> float:
     """Bound the error of a violation by bounds for each row.
 
     A row that was screened in float32 has a computed score below the extremes; by how much the
@@ -258,7 +264,7 @@ def _rounding_by_rows(gram: Gram, dual: Dual, beta: Floats, found: Examination) 
     """
     coef = beta.sum(axis=0)
     support = np.flatnonzero(coef)
-    error = gram.score_errors(None, support, coef[support])
+    error = gram.score_errors(None, support, coef[support], poll=poll)
     error = error + 2.0 * _UNIT * (np.abs(dual.target).max(axis=0) + np.abs(found.score))
     f, worst = dual.target - found.score, 0.0
     for g in range(dual.groups):

@@ -23,6 +23,7 @@ from widestreet._src.kernels.kernels import (
     Precomputed,
     Sigmoid,
 )
+from widestreet._src.kernels.poll import Poll
 
 _ROWS = 8  # of either precision that are compared in an examination
 _LARGE = 1_000_000  # kernel values from which on an examination is worth it
@@ -30,7 +31,9 @@ _AT_ONCE = 1 << 20  # features of differences held at a time
 _AMPLE = 8.0  # times the bound: the plain computation rounds as well, in another order
 
 
-def disagrees(gram: Gram, coef: Floats, score: Floats, error: Floats) -> bool:
+def disagrees(
+    gram: Gram, coef: Floats, score: Floats, error: Floats, poll: Poll | None = None
+) -> bool:
     """Tell whether scores of rows differ from plain ones by more than rounding explains.
 
     Parameters
@@ -41,6 +44,8 @@ def disagrees(gram: Gram, coef: Floats, score: Floats, error: Floats) -> bool:
         Their coefficients.
     score, error : ndarray
         Their scores and bounds on the errors of these beyond the rounding of float64.
+    poll : Poll, optional
+        Looks at the clock.
     """
     J = np.flatnonzero(coef)
     coef = coef[J]
@@ -50,11 +55,11 @@ def disagrees(gram: Gram, coef: Floats, score: Floats, error: Floats) -> bool:
     kinds = np.flatnonzero(error > 0), np.flatnonzero(error == 0)  # float32 and float64
     drawn = np.concatenate([rng.permutation(kind)[:_ROWS] for kind in kinds])
     bound = float(gram.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum())))
-    plain = plain_scores(gram, drawn, J, coef)
+    plain = plain_scores(gram, drawn, J, coef, poll)
     return not (np.abs(plain - score[drawn]) <= error[drawn] + _AMPLE * bound).all()
 
 
-def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats) -> Floats:
+def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats, poll: Poll | None = None) -> Floats:
     """Sum K(i, j) coef_j over j for each of a few rows i.
 
     Columns in which neither these rows nor the vectors have an entry are left out first.
@@ -64,7 +69,8 @@ def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats) -> Floats:
     I, J = gram.left_index(I), gram.right_index(J)
     step = max(1, _AT_ONCE // max(1, _entries(values)))
     for a in range(0, len(J), step):
-        gram.between()
+        if poll is not None:
+            poll.look()
         X, S = _dense_columns(values[I], gram.right.data[J[a : a + step]])
         if centre is not None:
             X, S = X - centre, S - centre

@@ -9,11 +9,10 @@ diagonal added if need be, is a `select` of another one.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable as Function
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels.blocks import BlockBackend
 from widestreet._src.kernels.kernels import Callable, Kernel, Precomputed
 from widestreet._src.kernels.native import NativeBackend
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.kernels.rounding import UNIT, sum_error
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
 from widestreet._src.rows import KernelRows, Rows
@@ -30,13 +30,6 @@ from widestreet._src.rows import KernelRows, Rows
 # looked at between calls: some hundredths of a second with AVX2.
 _CALL_COST = 1e9
 _WORTH_SHARING = 2e7  # multiply-adds from which on it is worth waking another thread
-
-
-Action: TypeAlias = Function[[], None]
-
-
-def _nothing() -> None:
-    """Do nothing between calls."""
 
 
 _LARGEST_DIAGONAL = 1e30  # that float32 kernel values may be added to
@@ -50,13 +43,6 @@ class _Pace:
     values: int = 0
 
 
-@dataclass
-class _Tally:
-    """Kernel values computed so far, by a Gram and all selections of it."""
-
-    values: int = 0
-
-
 class Gram:
     """Kernel values between `left` and `right` rows.
 
@@ -66,8 +52,6 @@ class Gram:
     left, right : Rows
         `right` defaults to `left`.
     threads : int
-    between : callable
-        Called between native calls, about every tenth of a second; may raise to stop the work.
 
     Attributes
     ----------
@@ -82,17 +66,14 @@ class Gram:
         right: Rows | None = None,
         *,
         threads: int = 1,
-        between: Action = _nothing,
     ) -> None:
         right = left if right is None else right
         self.kernel = kernel
         self.left = left
         self.right = right
-        self.between = between
         self.threads = threads
         self._at = Selection()
         self._diagonal: Diagonal | None = None
-        self._tally = _Tally()
         self._pace = _Pace()
         self._backend: NativeBackend | BlockBackend
         if isinstance(kernel, Precomputed | Callable):
@@ -102,16 +83,6 @@ class Gram:
             assert not isinstance(right, KernelRows)
             self._backend = NativeBackend(kernel, left, right, threads)
 
-    def twin(self, between: Action) -> Gram:
-        """The same kernel values for somebody else, counted apart and with other interruptions.
-
-        How long a value takes is learned together.
-        """
-        twin = copy(self)
-        twin.between = between
-        twin._tally = _Tally()
-        return twin
-
     def select(
         self,
         rows: Ints | None,
@@ -119,7 +90,9 @@ class Gram:
         *,
         diagonal: Floats | None = None,
     ) -> Gram:
-        """Return a Gram over some rows of this one, counted and clocked together with it.
+        """Return a Gram over some rows of this one.
+
+        How long a kernel value takes is learned together.
 
         Parameters
         ----------
@@ -139,11 +112,6 @@ class Gram:
         elif diagonal is not None:
             part._diagonal = Diagonal(diagonal)
         return part
-
-    @property
-    def kernel_values(self) -> int:
-        """Kernel values computed so far."""
-        return self._tally.values
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -179,7 +147,9 @@ class Gram:
         small = diagonal is None or bool(np.abs(diagonal.values).max() < _LARGEST_DIAGONAL)
         return small and self._backend.fits_float32
 
-    def rough_scan(self, I: Ints, J: Ints, coef: Floats) -> tuple[Floats, Floats] | None:
+    def rough_scan(
+        self, I: Ints, J: Ints, coef: Floats, *, poll: Poll | None = None
+    ) -> tuple[Floats, Floats] | None:
         """K[I, J] @ coef from float32 values, and by how much each sum is off at the most.
 
         None where no bound is known. The bound holds against a scan in float64.
@@ -187,7 +157,8 @@ class Gram:
         part = self._backend.float32_error
         if part is None:
             return None
-        sums, sizes = self.scan(I, J, np.stack([coef, np.abs(coef)]), dtype=np.float32)
+        both = np.stack([coef, np.abs(coef)])
+        sums, sizes = self.scan(I, J, both, dtype=np.float32, poll=poll)
         tiny = float(np.finfo(np.float32).tiny)  # below, values and products lose digits
         return sums, 1.01 * part * sizes + tiny * float((np.abs(coef) + 1.0).sum())
 
@@ -210,7 +181,9 @@ class Gram:
         one_more = self._backend.score_error(np.asarray(1), size, np.asarray(0.0))
         return np.asarray(error + one_more + 3 * UNIT * largest * size)
 
-    def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats:
+    def score_errors(
+        self, I: Ints | None, J: Ints, coef: Floats, *, poll: Poll | None = None
+    ) -> Floats:
         """Bound the error of `scan` in float64 row by row, tighter than `score_error`."""
         found = self._backend.score_errors(compose(self._at.rows, I), self.right_index(J), coef)
         if found is not None:  # which exceeds the rounding of one more addition to the sum
@@ -222,7 +195,7 @@ class Gram:
         if relative is None:
             return np.full(self.shape[0] if I is None else len(I), float(crude))
         part = relative + float(sum_error(len(coef))) + (3 * UNIT if self._diagonal else 0.0)
-        return np.minimum(1.01 * part * self.scan(I, J, size), crude)
+        return np.minimum(1.01 * part * self.scan(I, J, size, poll=poll), crude)
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows] | None:
@@ -249,6 +222,7 @@ class Gram:
         dtype: Any = np.float64,
         out: Real | None = None,
         out_rows: Ints | None = None,
+        poll: Poll | None = None,
     ) -> Real:
         """K[I, J], written into the rows `out_rows` of `out` when these are given."""
         height = self.shape[0] if I is None else len(I)
@@ -263,12 +237,12 @@ class Gram:
         order = self._backend.together(left, width)
         if order is not None:
             left, rows = order if left is None else left[order], rows[order]
-        for piece in self._pieces(height, width):
+        for piece in self._pieces(height, width, poll):
             part = np.arange(piece.start, piece.stop) if left is None else left[piece]
             self._backend.fill(part, right, out, rows[piece])
         if self._diagonal is not None:
             self._diagonal.add_to(out, into, I, J)
-        self._count(height * width, begun)
+        self._count(height * width, begun, poll)
         return out
 
     def scan(
@@ -279,6 +253,7 @@ class Gram:
         *,
         dtype: Any = np.float64,
         out: Floats | None = None,
+        poll: Poll | None = None,
     ) -> Floats:
         """K[I, J] @ coef in float64, from kernel values of precision `dtype`; added to `out`.
 
@@ -298,17 +273,19 @@ class Gram:
         if order is not None:
             left = order if left is None else left[order]
             sums = np.take(sums, order, axis=1)
-        for piece in self._pieces(height, width):
+        for piece in self._pieces(height, width, poll):
             part = np.arange(piece.start, piece.stop) if left is None else left[piece]
             self._backend.add_scan(part, right, lines, sums[:, piece], dtype == np.float64)
         if order is not None:
             out[..., order] = sums if out.ndim > 1 else sums[0]
         if self._diagonal is not None:
             out += self._diagonal.times(I, J, coef)
-        self._count(height * width, begun)
+        self._count(height * width, begun, poll)
         return out
 
-    def scan_parts(self, I: Ints, end: Ints, coef: Floats, threads: int) -> Floats:
+    def scan_parts(
+        self, I: Ints, end: Ints, coef: Floats, threads: int, *, poll: Poll | None = None
+    ) -> Floats:
         """K[P, P] @ coef[P] in float64 for each part P of a list of left rows.
 
         Parts are short, and each is the work of one thread; `end` is where they end.
@@ -322,26 +299,29 @@ class Gram:
         threads = min(threads, 1 + int(cost[-1] / _WORTH_SHARING))
         a = b = 0
         while b < len(end):
-            self.between()
+            if poll is not None:
+                poll.look()
             spent, start = (cost[b - 1], end[b - 1]) if b else (0.0, 0)
             a, b = b, max(b + 1, int(np.searchsorted(cost, spent + threads * _CALL_COST)))
             part = slice(start, end[b - 1])
             values = _core.scan_parts(
                 *self.native, I[part], end[a:b] - start, coef[part], out[part], threads
             )
-            self._count(values, begun)
+            self._count(values, begun, poll)
             begun = time.perf_counter()
         return out
 
-    def _count(self, values: int, begun: float) -> None:
-        """Note how many kernel values were computed, and since when. Sets: tally, pace."""
-        self._tally.values += values
+    def _count(self, values: int, begun: float, poll: Poll | None) -> None:
+        """Note how many kernel values were computed, and since when. Sets: poll, pace."""
+        if poll is not None:
+            poll.kernel_values += values
         self._pace.seconds += time.perf_counter() - begun
         self._pace.values += values
 
-    def _pieces(self, height: int, width: int) -> Iterator[slice]:
+    def _pieces(self, height: int, width: int, poll: Poll | None) -> Iterator[slice]:
         """Cut a list of left rows so that no single call takes long."""
         step = max(48, int(self.threads * _CALL_COST / (self.cost * max(1, width))))
         for a in range(0, height, step):
-            self.between()
+            if poll is not None:
+                poll.look()
             yield slice(a, min(a + step, height))

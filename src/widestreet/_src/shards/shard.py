@@ -24,6 +24,7 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.shards.expansion import Model
 
@@ -169,18 +170,26 @@ class Shard:
         self.score[outside] = score[outside]
         self.version[outside] = version
 
-    def evaluate(self, ids: Ints, model: Model, *, double: bool | None = None) -> Floats:
+    def evaluate(
+        self, ids: Ints, model: Model, *, double: bool | None = None, poll: Poll | None = None
+    ) -> Floats:
         """Scores of rows from all support vectors of the model."""
         dtype = np.float64 if (self.double if double is None else double) else np.float32
-        return self.gram.scan(ids, model.ids, model.coef, dtype=dtype)
+        return self.gram.scan(ids, model.ids, model.coef, dtype=dtype, poll=poll)
 
-    def survey(self, model: Model, order: SurveyOrder, rng: np.random.Generator) -> Survey:
+    def survey(
+        self,
+        model: Model,
+        order: SurveyOrder,
+        rng: np.random.Generator,
+        poll: Poll | None = None,
+    ) -> Survey:
         """Look for violators of the model, in all rows or in some spread evenly over them.
 
         Sets: score and version of the rows evaluated.
         """
         if order.rows is not None:
-            return self._survey_these(order.rows, model, order, rng)
+            return self._survey_these(order.rows, model, order, rng, poll)
         n = self.rows
         offset, stride, step = 0, 1, n  # every row: in order, for the sake of the caches
         if not order.whole:
@@ -197,7 +206,7 @@ class Shard:
             stale, jumped, jumped_loss = self._native.triage(
                 offset, stride, begin, end, model.bias, drift, 0.0, self.threads
             )
-            self.bring_up_to_date(stale, model)
+            self.bring_up_to_date(stale, model, poll)
             at, size, high, low, part_loss = self._native.judge(stale, model.bias, order.tol)
             drawn.append(stale[at])
             sizes.append(size)
@@ -226,7 +235,12 @@ class Shard:
         )
 
     def _survey_these(
-        self, rows: Ints, model: Model, order: SurveyOrder, rng: np.random.Generator
+        self,
+        rows: Ints,
+        model: Model,
+        order: SurveyOrder,
+        rng: np.random.Generator,
+        poll: Poll | None,
     ) -> Survey:
         """Look for violators among some rows, in their order.
 
@@ -234,7 +248,7 @@ class Shard:
         """
         outside = np.flatnonzero(self.version[rows] != _core.IN_WORKING_SET)
         stale = rows[outside]
-        self.bring_up_to_date(stale, model)
+        self.bring_up_to_date(stale, model, poll)
         at, violation, highest, lowest, loss = self._native.judge(stale, model.bias, order.tol)
         found, visited = len(at), len(rows)
         if found > order.quota and order.whole:
@@ -257,15 +271,15 @@ class Shard:
             visited=visited,
         )
 
-    def judge(self, beta: Floats, model: Model, tol: float) -> Survey:
+    def judge(self, beta: Floats, model: Model, tol: float, poll: Poll | None = None) -> Survey:
         """All violators of another point than the present one, which stays as it is."""
         other = Shard(self.gram, self.dual, self.threads)
         other.double = self.double
         other.start_from(beta)
         order = SurveyOrder(self.rows, tol, whole=True, skip=False)
-        return other.survey(model, order, np.random.default_rng(0))
+        return other.survey(model, order, np.random.default_rng(0), poll)
 
-    def bring_up_to_date(self, stale: Ints, model: Model) -> None:
+    def bring_up_to_date(self, stale: Ints, model: Model, poll: Poll | None = None) -> None:
         """Compute the scores of rows, from all support vectors or from what changed since.
 
         Sets: score and version of the rows.
@@ -279,10 +293,10 @@ class Shard:
                 mine = versions == version
                 ids, anew = stale[mine], anew & ~mine
                 out = self.score[ids]
-                self.gram.scan(ids, changed, change, dtype=dtype, out=out)
+                self.gram.scan(ids, changed, change, dtype=dtype, out=out, poll=poll)
                 self.score[ids] = out
         if anew.any():
-            self.score[stale[anew]] = self.evaluate(stale[anew], model)
+            self.score[stale[anew]] = self.evaluate(stale[anew], model, poll=poll)
         self.version[stale] = model.version
 
 

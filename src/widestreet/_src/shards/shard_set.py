@@ -14,6 +14,7 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, join, select
 from widestreet._src.shards.expansion import Model
 from widestreet._src.shards.runner import LocalRunner, Runner
@@ -28,12 +29,19 @@ class Fleet:
     shards : sequence of Shard
     gram : Gram
         Kernel values between the rows of all shards, for the working set.
+    poll : Poll
     runner : Runner
     """
 
-    def __init__(self, shards: Sequence[Shard], gram: Gram, runner: Runner | None = None) -> None:
+    def __init__(
+        self,
+        shards: Sequence[Shard],
+        gram: Gram,
+        poll: Poll,
+        runner: Runner | None = None,
+    ) -> None:
         self.shards = list(shards)
-        self.gram = gram
+        self.gram, self.poll = gram, poll
         self.runner = runner or LocalRunner()
         self._ends = np.cumsum([shard.rows for shard in self.shards])
         self._begins = self._ends - [shard.rows for shard in self.shards]
@@ -46,19 +54,21 @@ class Fleet:
         gram: Gram,
         dual: Dual,
         *,
+        poll: Poll | None = None,
         threads: int = 1,
         parts: int = 1,
         runner: Runner | None = None,
     ) -> Fleet:
         """Shards over rows in memory, which all have the same Gram."""
+        poll = poll or Poll()
         if parts == 1:
-            return cls([Shard(gram, dual, threads)], gram, runner)
+            return cls([Shard(gram, dual, threads)], gram, poll, runner)
         every = np.arange(dual.rows)
         shards = [
             Shard(gram.select(ids, every), select(dual, ids), threads)
             for ids in np.array_split(every, parts)
         ]
-        return cls(shards, gram, runner)
+        return cls(shards, gram, poll, runner)
 
     # -- what is known without asking --------------------------------------------------------------
 
@@ -66,11 +76,6 @@ class Fleet:
     def dual(self) -> Dual:
         """The dual of the first shard: groups, totals and layers are everybody's."""
         return self.shards[0].dual
-
-    @property
-    def kernel_values(self) -> int:
-        """Kernel values computed so far."""
-        return self.gram.kernel_values
 
     def first_violation(self) -> float:
         """Violation of the zero model, or one where zero is not feasible."""
@@ -138,7 +143,7 @@ class Fleet:
         """Hand rows over to the working set, with scores of the present model."""
         order, parts = [], []
         for shard, at, own in self._owners(ids):
-            shard.bring_up_to_date(own[shard.version[own] != model.version], model)
+            shard.bring_up_to_date(own[shard.version[own] != model.version], model, self.poll)
             order.append(at)
             parts.append(shard.take(own))
         if len(parts) == 1:
@@ -208,7 +213,7 @@ class Fleet:
         """Scores of rows, exact ones unless told otherwise."""
         score = np.empty(len(ids))
         for shard, at, own in self._owners(ids):
-            score[at] = shard.evaluate(own, model, double=double)
+            score[at] = shard.evaluate(own, model, double=double, poll=self.poll)
         return score
 
     def judge(self, beta: Floats, model: Model, tol: float) -> Survey:
@@ -216,14 +221,14 @@ class Fleet:
         parts = np.split(beta, self._ends[:-1], axis=1)
 
         def ask(k: int) -> Survey:
-            return self.shards[k].judge(parts[k], model, tol)
+            return self.shards[k].judge(parts[k], model, tol, self.poll)
 
         return _united(self.runner.map(ask, range(len(parts))), self._begins)
 
     def survey(self, model: Model, order: SurveyOrder, rng: np.random.Generator) -> Survey:
         """Ask every shard for violators; each is asked for its share of the quota."""
         if len(self.shards) == 1:
-            return self.shards[0].survey(model, order, rng)
+            return self.shards[0].survey(model, order, rng, self.poll)
         if order.rows is not None:
             return self._survey_these(order.rows, model, order, rng)
         seeds = rng.integers(2**63, size=len(self.shards))
@@ -231,7 +236,7 @@ class Fleet:
         def ask(k: int) -> Survey:
             shard = self.shards[k]
             share = replace(order, quota=-(-order.quota * shard.rows // self.rows))
-            return shard.survey(model, share, np.random.default_rng(seeds[k]))
+            return shard.survey(model, share, np.random.default_rng(seeds[k]), self.poll)
 
         found = self.runner.map(ask, range(len(self.shards)))
         return _united(found, self._begins)
@@ -250,7 +255,7 @@ class Fleet:
         for part in np.split(rows, begins[1:]):
             k = int(np.searchsorted(self._ends, part[0], side="right")) if len(part) else 0
             own = replace(order, rows=part - self._begins[k], quota=left)
-            survey = self.shards[k].survey(model, own, rng)
+            survey = self.shards[k].survey(model, own, rng, self.poll)
             found.append(replace(survey, ids=survey.ids + self._begins[k]))
             left -= 0 if order.whole else survey.found
             if left == 0:

@@ -27,6 +27,7 @@ from widestreet._src.engines.solution import Observer, Solution, Trace
 from widestreet._src.engines.working_set import small as whole
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable, Kernel
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Rows
 from widestreet._src.shards.runner import LocalRunner
@@ -117,7 +118,13 @@ class OneVsOne:
             found[i][j - 1], found[j][i] = self.halves(p, coefs[p])
         return found
 
-    def scores(self, gram: Gram, coefs: Sequence[Floats], threads: int = 1) -> list[Floats]:
+    def scores(
+        self,
+        gram: Gram,
+        coefs: Sequence[Floats],
+        threads: int = 1,
+        poll: Poll | None = None,
+    ) -> list[Floats]:
         """Scores K c of the rows of every pair in float64.
 
         Parameters
@@ -127,30 +134,32 @@ class OneVsOne:
             Coefficients of the rows of each pair.
         threads : int
             For pairs that are done side by side.
+        poll : Poll, optional
         """
         values = sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
         if gram.native is None or values * gram.cost > _SHARING_PAYS * len(coefs):
-            return self._shared_scores(gram, self.by_class(coefs))
+            return self._shared_scores(gram, self.by_class(coefs), poll)
         rows = [self.rows(p) for p in range(len(self.pairs))]
         end = np.cumsum([len(both) for both in rows])
-        score = gram.scan_parts(np.concatenate(rows), end, np.concatenate(coefs), threads)
+        coef = np.concatenate(coefs)
+        score = gram.scan_parts(np.concatenate(rows), end, coef, threads, poll=poll)
         return np.split(score, end[:-1])
 
-    def _shared_scores(self, gram: Gram, matrix: list[Floats]) -> list[Floats]:
+    def _shared_scores(self, gram: Gram, matrix: list[Floats], poll: Poll | None) -> list[Floats]:
         """Sum the support vectors of each class over its own rows, and over those of each other."""
         k = len(self.members)
         sizes = [len(rows) for rows in self.members]
         found = [np.zeros(sizes[i] + sizes[j]) for i, j in self.pairs]
         for c, rows in enumerate(self.members):
             support = matrix[c].any(axis=0)
-            own = gram.scan(rows, rows[support], matrix[c][:, support])
+            own = gram.scan(rows, rows[support], matrix[c][:, support], poll=poll)
             for line, other in enumerate(x for x in range(k) if x != c):
                 p = self.number[c, other]
                 mine = self.halves(p, found[p])[int(c > other)]
                 mine += own[line]
                 theirs = matrix[other][c if c < other else c - 1]
                 used = np.flatnonzero(theirs)
-                mine += gram.scan(rows, self.members[other][used], theirs[used])
+                mine += gram.scan(rows, self.members[other][used], theirs[used], poll=poll)
         return found
 
 
@@ -385,12 +394,12 @@ class _Fit:
 
     def _examined(self, solutions: list[Solution]) -> list[Trained]:
         tol, gap_tol, machines = self.settings.tol, self.settings.gap_tol, self.machines
-        gram = self.gram.twin(self.budget.look_at_end)
+        gram, poll = self.gram, Poll(self.budget.look_at_end)
         betas = [solution.beta for solution in solutions]
-        scores = machines.scores(gram, [beta[0] for beta in betas], self.helpers)
+        scores = machines.scores(gram, [beta[0] for beta in betas], self.helpers, poll)
         duals = [problem.dual for problem in machines.problems]
         seen = examine_all(gram, duals, betas, scores)
-        solutions = self._settle(gram, solutions, seen)
+        solutions = self._settle(poll, solutions, seen)
         found = [
             Trained(solution, one.bias, one.certificate(solution.status, tol, gap_tol))
             for solution, one in zip(solutions, seen, strict=True)
@@ -400,29 +409,31 @@ class _Fit:
             found[p] = self._again(p, found[p], len(unfinished) - k)
             if found[p].certificate.status == "interrupted":
                 break
-        every = found[0].solution.kernel_values + gram.kernel_values
+        every = found[0].solution.kernel_values + poll.kernel_values
         found[0] = replace(found[0], solution=replace(found[0].solution, kernel_values=every))
         return found
 
     def _settle(
-        self, gram: Gram, solutions: list[Solution], seen: list[Examination]
+        self, poll: Poll, solutions: list[Solution], seen: list[Examination]
     ) -> list[Solution]:
         """Bound rounding by rows where that decides, and keep no pair that is worse than zero.
 
         The scores of the largest pair are compared with a second computation. Sets: seen.
         """
         problems, tol, kept = self.machines.problems, self.settings.tol, list(solutions)
+        gram = self.gram
         for p, (problem, one) in enumerate(zip(problems, seen, strict=True)):
             dual, beta, score = problem.dual, kept[p].beta, one.score
             if one.violation <= tol < one.violation + one.rounding:
-                seen[p] = examine(gram.select(self.machines.rows(p)), dual, beta, score, tol=tol)
+                own = gram.select(self.machines.rows(p))
+                seen[p] = examine(own, dual, beta, score, tol=tol, poll=poll)
             elif not (dual.total.any() or one.dual >= 0 or one.meets(tol, self.settings.gap_tol)):
                 beta = np.zeros_like(beta)
                 seen[p] = examine(gram, dual, beta, np.zeros_like(score))
                 kept[p] = replace(kept[p], beta=beta, bias=seen[p].bias, dual_objective=0.0)
         p = int(np.argmax([beta.size * np.count_nonzero(beta) for beta in (s.beta for s in kept)]))
         coef, largest = kept[p].beta.sum(axis=0), gram.select(self.machines.rows(p))
-        if disagrees(largest, coef, seen[p].score, np.zeros(len(coef))):
+        if disagrees(largest, coef, seen[p].score, np.zeros(len(coef)), poll):
             seen[:] = [replace(one, rounding=np.inf) for one in seen]
         return kept
 

@@ -28,6 +28,7 @@ from widestreet._src.engines.working_set import small as whole
 from widestreet._src.engines.working_set.engine import Check, WorkingSetEngine
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable, Kernel
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.rows import Rows
 from widestreet._src.shards.runner import LocalRunner
@@ -143,14 +144,14 @@ class Solver:
         settings, dual = self.settings, problem.dual
         if isinstance(settings.strategy, OnSites):
             return self._by_samples(problem, settings.strategy, observe)
-        gram = self.gram.twin(self.budget.look_at_clock)
+        poll = Poll(self.budget.look_at_clock)
         return WorkingSetEngine(
-            Fleet.of(gram, dual, threads=self.threads),
+            Fleet.of(self.gram, dual, poll=poll, threads=self.threads),
             settings.strategy,
             tol=settings.tol,
             check=self.check,
             budget=self.budget,
-            capacity=working_set_capacity(settings.max_memory, dual, gram.left.shape[1]),
+            capacity=working_set_capacity(settings.max_memory, dual, self.gram.left.shape[1]),
             observer=observe,
             rng=self.rng(),
             threads=self.threads,
@@ -190,9 +191,9 @@ class Solver:
             )
             return solver.solve(sample)
 
-        gram = self.gram.twin(self.budget.look_at_clock)
+        poll = Poll(self.budget.look_at_clock)
         engine = SitesEngine(
-            Fleet.of(gram, dual, threads=self.threads),
+            Fleet.of(self.gram, dual, poll=poll, threads=self.threads),
             plan,
             solve,
             tol=self.settings.tol,
@@ -309,7 +310,7 @@ class Examiner:
     """Examines points of one problem for the engine; remembers the last one and the best one."""
 
     def __init__(self, gram: Gram, problem: Problem, budget: Budget, settings: Settings) -> None:
-        self.gram, self.problem = gram.twin(budget.look_at_end), problem
+        self.gram, self.problem, self.poll = gram, problem, Poll(budget.look_at_end)
         self.tol, self.gap_tol = settings.tol, settings.gap_tol
         self._last: tuple[Floats, Examination] | None = None
         self._best: tuple[Floats, Examination] | None = None
@@ -324,10 +325,10 @@ class Examiner:
         return found
 
     def _examined(self, beta: Floats) -> Examination:
-        gram, dual = self.gram, self.problem.dual
-        score, exact, error = scores_that_matter(gram, dual, beta)
-        found = examine(gram, dual, beta, score, exact, self.tol)
-        if disagrees(gram, beta.sum(axis=0), score, error):
+        gram, dual, poll = self.gram, self.problem.dual, self.poll
+        score, exact, error = scores_that_matter(gram, dual, beta, poll)
+        found = examine(gram, dual, beta, score, exact, self.tol, poll)
+        if disagrees(gram, beta.sum(axis=0), score, error, poll):
             found = replace(found, rounding=np.inf)
         return found
 
@@ -355,7 +356,7 @@ class Examiner:
             if isinstance(stop, KeyboardInterrupt):
                 solution = replace(solution, status="interrupted")
             return uncertified(solution, self.tol, self.gap_tol)
-        every = solution.kernel_values + self.gram.kernel_values
+        every = solution.kernel_values + self.poll.kernel_values
         certificate = found.certificate(solution.status, self.tol, self.gap_tol)
         return Trained(replace(solution, kernel_values=every), found.bias, certificate)
 

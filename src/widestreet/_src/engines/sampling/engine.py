@@ -154,7 +154,7 @@ class SitesEngine:
             status=status,
             trace=self.trace,
             pair_steps=self.pair_steps,
-            kernel_values=self._values + self.fleet.kernel_values,
+            kernel_values=self._values + self.fleet.poll.kernel_values,
         )
 
     def _rounds(self) -> str:
@@ -322,7 +322,7 @@ class SitesEngine:
             gap=primal - theta.objective,
             rows_scanned=sum(s.scanned for s in surveys),
             rows_skipped=0,
-            kernel_values=self._values + self.fleet.kernel_values,
+            kernel_values=self._values + self.fleet.poll.kernel_values,
             pair_steps=self.pair_steps,
             seconds=self.budget.elapsed,
             violators=survey.found,

@@ -126,7 +126,7 @@ class WorkingSetEngine:
         self.skip = skip and fleet.gram.kernel.positive
         self.capacity = min(capacity, fleet.rows)
         self.work = WorkingSet(
-            fleet.gram, fleet.dual, self.capacity, threads, tiles_memory(capacity)
+            fleet.gram, fleet.dual, self.capacity, threads, tiles_memory(capacity), fleet.poll
         )
         self.model = Model(fleet.dual.groups)
         self.trace = Trace()
@@ -165,7 +165,7 @@ class WorkingSetEngine:
             status=status,
             trace=self.trace,
             pair_steps=self.pair_steps,
-            kernel_values=self.fleet.kernel_values,
+            kernel_values=self.fleet.poll.kernel_values,
         )
 
     def _rounds(self) -> str:
@@ -518,7 +518,7 @@ class WorkingSetEngine:
             gap=primal - dual,
             rows_scanned=survey.scanned,
             rows_skipped=survey.skipped,
-            kernel_values=self.fleet.kernel_values,
+            kernel_values=self.fleet.poll.kernel_values,
             pair_steps=self.pair_steps,
             seconds=self.budget.elapsed,
             timings=self.timings,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from widestreet import _core
 from widestreet._src.arrays import Bools, Bytes, Floats, Ints, Real
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.shards.shard import Candidates
 
@@ -51,6 +52,7 @@ class WorkingSet:
     threads : int
     memory : int, optional
         Bytes for the tile and all that is made of it.
+    poll : Poll, optional
 
     Attributes
     ----------
@@ -67,9 +69,16 @@ class WorkingSet:
     """
 
     def __init__(
-        self, gram: Gram, dual: Dual, capacity: int, threads: int, memory: int = _NO_LIMIT
+        self,
+        gram: Gram,
+        dual: Dual,
+        capacity: int,
+        threads: int,
+        memory: int = _NO_LIMIT,
+        poll: Poll | None = None,
     ) -> None:
         self.gram = gram
+        self.poll = poll or Poll()
         self.capacity = capacity
         self._memory = memory
         self.threads = threads
@@ -116,7 +125,7 @@ class WorkingSet:
         tile = np.empty((length, length + _APART), dtype=self.tile.dtype)[:, :length]
         step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
         for a in range(0, self.size, step):
-            self.gram.between()
+            self.poll.look()
             end = min(a + step, self.size)
             _core.copy_rows(tile, self.tile, a, end, self.size, self.threads)
         self.tile = tile
@@ -151,7 +160,7 @@ class WorkingSet:
     def _compute(self, slots: Ints) -> None:
         """Tile rows and columns of some slots. Sets: tile."""
         ids = self.ids[self.present]
-        self.gram.block(ids[slots], ids, out=self.tile, out_rows=slots)
+        self.gram.block(ids[slots], ids, out=self.tile, out_rows=slots, poll=self.poll)
         _core.mirror(self.tile, self.size, slots, self.threads)
 
     def _close(self, gaps: Ints) -> None:
@@ -201,7 +210,7 @@ class WorkingSet:
         """Pair steps until the violation within the set is at most `tol`.
 
         One call does a bounded amount of work: the caller repeats it while the violation is above
-        `tol` and there are steps left. What `gram.between` raises ends it early, in good order.
+        `tol` and there are steps left. What `poll.look` raises ends it early, in good order.
         The first `direct_steps` are tried on all rows at once, which pays where not many are
         needed.
 
@@ -232,7 +241,7 @@ class WorkingSet:
             direct_steps,
             self.threads,
             self._scratch,
-            self.gram.between,
+            self.poll.look,
         )
         return violation, done
 
