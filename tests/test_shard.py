@@ -20,7 +20,7 @@ from widestreet._src.kernels.kernels import RBF, Linear, Poly
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import as_rows
-from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.shard import Shard, SurveyOrder
 
 from test_duals import build, in_reference, labels  # isort: skip
@@ -48,7 +48,7 @@ class Lab:
     rows: int = 120
     placed: bool = False
     shard: Shard = field(init=False)
-    model: Model = field(init=False)
+    model: Expansion = field(init=False)
     K: np.ndarray = field(init=False)
     poll: Poll = field(default_factory=Poll)
 
@@ -69,7 +69,7 @@ class Lab:
         used = X[kept] if self.placed else X
         self.K = kernels.matrix(name, used, **params)
         self.coef = np.zeros(self.rows)
-        self.model = Model(dual.groups)
+        self.model = Expansion(dual.groups)
 
     @property
     def dual(self) -> Dual:
@@ -320,7 +320,7 @@ def test_a_survey_stops_when_it_has_enough(rng):
     n = 20_000
     X, y = rng.normal(size=(n, 2)), rng.choice([-1.0, 1.0], n)
     shard = Shard(Gram(RBF(1.0), as_rows(X)), build("c_svc", y, np.ones(n)), 1)
-    model = Model(1)  # at zero every row violates
+    model = Expansion(1)  # at zero every row violates
     survey = shard.survey(model, SurveyOrder(100, 0.01), rng)
     assert not survey.complete
     assert len(survey.ids) == 100
@@ -341,7 +341,7 @@ def test_rows_are_drawn_from_everywhere(whole, rng):
         Gram(RBF(1.0), as_rows(rng.normal(size=(n, 2)))),
         build("c_svc", rng.choice([-1.0, 1.0], n), np.ones(n)), 1,
     )  # fmt: skip
-    ids = shard.survey(Model(1), SurveyOrder(1000, 0.01, whole), rng).ids
+    ids = shard.survey(Expansion(1), SurveyOrder(1000, 0.01, whole), rng).ids
     quarter = np.bincount(ids * 4 // n, minlength=4)
     assert (quarter > 1000 / 4 / 2).all()
 

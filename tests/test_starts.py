@@ -20,7 +20,7 @@ from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.rows import as_rows
-from widestreet._src.shards.shard_set import Fleet
+from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.training.training import Problem
 from widestreet.strategies import SMO, Auto
 
@@ -40,7 +40,7 @@ class Bench:
     def engine(self, strategy=TINY, *, checked=True, budget=None, capacity=1 << 20, **options):
         check, budget = checker(self.gram, self.dual, TOL.violation), budget or Budget()
         return WorkingSetEngine(
-            Fleet.of(self.gram, self.dual, poll=Poll(budget.look_at_clock)),
+            ShardSet.of(self.gram, self.dual, poll=Poll(budget.look_at_clock)),
             strategy,
             tol=TOL.violation,
             check=check if checked else None,

@@ -26,7 +26,7 @@ from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
-from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.expansion import Expansion
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ class Shard:
         self.version[outside] = version
 
     def evaluate(
-        self, ids: Ints, model: Model, *, double: bool | None = None, poll: Poll | None = None
+        self, ids: Ints, model: Expansion, *, double: bool | None = None, poll: Poll | None = None
     ) -> Floats:
         """Scores of rows from all support vectors of the model."""
         dtype = np.float64 if (self.double if double is None else double) else np.float32
@@ -179,7 +179,7 @@ class Shard:
 
     def survey(
         self,
-        model: Model,
+        model: Expansion,
         order: SurveyOrder,
         rng: np.random.Generator,
         poll: Poll | None = None,
@@ -237,7 +237,7 @@ class Shard:
     def _survey_these(
         self,
         rows: Ints,
-        model: Model,
+        model: Expansion,
         order: SurveyOrder,
         rng: np.random.Generator,
         poll: Poll | None,
@@ -271,7 +271,7 @@ class Shard:
             visited=visited,
         )
 
-    def judge(self, beta: Floats, model: Model, tol: float, poll: Poll | None = None) -> Survey:
+    def judge(self, beta: Floats, model: Expansion, tol: float, poll: Poll | None = None) -> Survey:
         """All violators of another point than the present one, which stays as it is."""
         other = Shard(self.gram, self.dual, self.threads)
         other.double = self.double
@@ -279,7 +279,7 @@ class Shard:
         order = SurveyOrder(self.rows, tol, whole=True, skip=False)
         return other.survey(model, order, np.random.default_rng(0), poll)
 
-    def bring_up_to_date(self, stale: Ints, model: Model, poll: Poll | None = None) -> None:
+    def bring_up_to_date(self, stale: Ints, model: Expansion, poll: Poll | None = None) -> None:
         """Compute the scores of rows, from all support vectors or from what changed since.
 
         Sets: score and version of the rows.

@@ -16,12 +16,12 @@ from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, join, select
-from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.runner import LocalRunner, Runner
 from widestreet._src.shards.shard import Candidates, Shard, Survey, SurveyOrder
 
 
-class Fleet:
+class ShardSet:
     """Shards and the runner that reaches them.
 
     Parameters
@@ -58,7 +58,7 @@ class Fleet:
         threads: int = 1,
         parts: int = 1,
         runner: Runner | None = None,
-    ) -> Fleet:
+    ) -> ShardSet:
         """Shards over rows in memory, which all have the same Gram."""
         poll = poll or Poll()
         if parts == 1:
@@ -139,7 +139,7 @@ class Fleet:
             at = np.flatnonzero(owner == k)
             yield self.shards[k], at, ids[at] - self._begins[k]
 
-    def take(self, ids: Ints, model: Model) -> Candidates:
+    def take(self, ids: Ints, model: Expansion) -> Candidates:
         """Hand rows over to the working set, with scores of the present model."""
         order, parts = [], []
         for shard, at, own in self._owners(ids):
@@ -209,14 +209,14 @@ class Fleet:
         for shard, part, which in zip(self.shards, scores, known, strict=True):
             shard.refresh(part, which, version)
 
-    def evaluate(self, ids: Ints, model: Model, *, double: bool = True) -> Floats:
+    def evaluate(self, ids: Ints, model: Expansion, *, double: bool = True) -> Floats:
         """Scores of rows, exact ones unless told otherwise."""
         score = np.empty(len(ids))
         for shard, at, own in self._owners(ids):
             score[at] = shard.evaluate(own, model, double=double, poll=self.poll)
         return score
 
-    def judge(self, beta: Floats, model: Model, tol: float) -> Survey:
+    def judge(self, beta: Floats, model: Expansion, tol: float) -> Survey:
         """All violators of another point than the present one."""
         parts = np.split(beta, self._ends[:-1], axis=1)
 
@@ -225,7 +225,7 @@ class Fleet:
 
         return _united(self.runner.map(ask, range(len(parts))), self._begins)
 
-    def survey(self, model: Model, order: SurveyOrder, rng: np.random.Generator) -> Survey:
+    def survey(self, model: Expansion, order: SurveyOrder, rng: np.random.Generator) -> Survey:
         """Ask every shard for violators; each is asked for its share of the quota."""
         if len(self.shards) == 1:
             return self.shards[0].survey(model, order, rng, self.poll)
@@ -242,7 +242,7 @@ class Fleet:
         return _united(found, self._begins)
 
     def _survey_these(
-        self, rows: Ints, model: Model, order: SurveyOrder, rng: np.random.Generator
+        self, rows: Ints, model: Expansion, order: SurveyOrder, rng: np.random.Generator
     ) -> Survey:
         """Ask for violators among some rows, from shard to shard in the order of the rows."""
         owner = np.searchsorted(self._ends, rows, side="right")

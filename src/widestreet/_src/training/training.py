@@ -19,8 +19,8 @@ from widestreet._src.certificate import (
     unexamined,
 )
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.sampling.engine import SitesEngine
-from widestreet._src.engines.sampling.prsvm import OnSites
+from widestreet._src.engines.sampling.engine import SamplingEngine, SolveSample
+from widestreet._src.engines.sampling.prsvm import WeightedSampling
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import MARGIN, Strategy
 from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
@@ -32,7 +32,7 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.rows import Rows
 from widestreet._src.shards.runner import LocalRunner
-from widestreet._src.shards.shard_set import Fleet
+from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.threads import limited_blas
 
 SUCCESS = ("optimal", "approximate")  # statuses that are what was asked for
@@ -47,7 +47,7 @@ ANSWER_WITHIN = 0.15  # seconds a certificate may take after an interrupt
 class Settings:
     """Everything about a fit that is not the problem itself."""
 
-    strategy: Strategy | OnSites
+    strategy: Strategy
     tol: float
     gap_tol: float | None
     max_steps: int
@@ -140,39 +140,92 @@ class Solver:
         return continued(solution, more)
 
     def by_rounds(self, problem: Problem, observe: Observer) -> Solution:
-        """Run the working-set engine, after weighted samples if the strategy is to draw any."""
-        settings, dual = self.settings, problem.dual
-        if isinstance(settings.strategy, OnSites):
-            return self._by_samples(problem, settings.strategy, observe)
-        poll = Poll(self.budget.look_at_clock)
+        """Solve a problem as its strategy does."""
+        return self.settings.strategy.solve(Engines(self, problem, observe))
+
+
+@dataclass(frozen=True, eq=False)
+class Engines:
+    """A problem and the engines that can solve it: the context of a strategy."""
+
+    solver: Solver
+    problem: Problem
+    observe: Observer
+
+    @property
+    def _shards(self) -> ShardSet:
+        solver = self.solver
+        poll = Poll(solver.budget.look_at_clock)
+        return ShardSet.of(solver.gram, self.problem.dual, poll=poll, threads=solver.threads)
+
+    def by_rounds(self, strategy: Strategy) -> Solution:
+        """Run the working-set engine."""
+        solver, problem, settings = self.solver, self.problem, self.solver.settings
+        columns = solver.gram.left.shape[1]
         return WorkingSetEngine(
-            Fleet.of(self.gram, dual, poll=poll, threads=self.threads),
-            settings.strategy,
+            self._shards,
+            strategy,
             tol=settings.tol,
-            check=self.check,
-            budget=self.budget,
-            capacity=working_set_capacity(settings.max_memory, dual, self.gram.left.shape[1]),
-            observer=observe,
-            rng=self.rng(),
-            threads=self.threads,
+            check=solver.check,
+            budget=solver.budget,
+            capacity=working_set_capacity(settings.max_memory, problem.dual, columns),
+            observer=self.observe,
+            rng=solver.rng(),
+            threads=solver.threads,
             skip=settings.skip,
             start=problem.start,
             first=problem.first,
         ).solve()
 
-    def _by_samples(self, problem: Problem, plan: OnSites, observe: Observer) -> Solution:
+    def by_samples(self, strategy: WeightedSampling) -> Solution:
         """Solve samples of the rows on sites; the working-set engine goes on from there."""
-        dual, columns = problem.dual, self.gram.left.shape[1]
-        room = self.settings.max_memory // least_memory(dual, columns)
-        workers = 1 if isinstance(self.gram.kernel, Callable) else min(self.threads, plan.sites)
-        workers = max(1, min(workers, room))
-        settings = replace(
-            self.settings,
-            strategy=Auto(),
-            tol=MARGIN * self.settings.tol,  # rows that violate by more are counted
-            max_memory=self.settings.max_memory // workers,
+        solver, observe = self.solver, self.observe
+        workers = self._workers(strategy)
+        engine = SamplingEngine(
+            self._shards,
+            strategy,
+            self._sample_solver(workers),
+            tol=solver.settings.tol,
+            check=solver.check,
+            budget=solver.budget,
+            observer=observe,
+            rng=solver.rng(),
+            runner=LocalRunner(workers),
+            start=self.problem.start,
         )
-        threads = max(1, self.threads // workers)
+        found = engine.solve()
+        if not engine.unfinished or not strategy.until_certified:
+            return found
+        rest = replace(
+            self,
+            problem=self.problem.starting_at(found.beta),
+            observe=lambda record: observe(after(found, record)),
+        )
+        more = rest.by_rounds(strategy)
+        if not more.trace:  # stopped before it knew anything better
+            more = replace(more, beta=found.beta, bias=found.bias)
+            more = replace(more, dual_objective=found.dual_objective)
+        return continued(found, more)
+
+    def _workers(self, strategy: WeightedSampling) -> int:
+        """Samples that are solved at the same time."""
+        solver = self.solver
+        if isinstance(solver.gram.kernel, Callable):
+            return 1
+        least = least_memory(self.problem.dual, solver.gram.left.shape[1])
+        room = solver.settings.max_memory // least
+        return max(1, min(solver.threads, strategy.sites, room))
+
+    def _sample_solver(self, workers: int) -> SolveSample:
+        """Return what solves the dual of a sample."""
+        solver, dual = self.solver, self.problem.dual
+        settings = replace(
+            solver.settings,
+            strategy=Auto(),
+            tol=MARGIN * solver.settings.tol,  # rows that violate by more are counted
+            max_memory=solver.settings.max_memory // workers,
+        )
+        threads = max(1, solver.threads // workers)
 
         def solve(
             rows: Ints, start: Floats | None, budget: Budget, rng: np.random.Generator
@@ -180,41 +233,17 @@ class Solver:
             sample = Problem(select(dual, rows))
             if start is not None:
                 sample = sample.starting_at(start)
-            solver = Solver(
-                self.gram.select(rows),
+            return Solver(
+                solver.gram.select(rows),
                 settings,
                 budget,
                 lambda record: None,
                 threads,
                 lambda: rng,
                 None,
-            )
-            return solver.solve(sample)
+            ).solve(sample)
 
-        poll = Poll(self.budget.look_at_clock)
-        engine = SitesEngine(
-            Fleet.of(self.gram, dual, poll=poll, threads=self.threads),
-            plan,
-            solve,
-            tol=self.settings.tol,
-            check=self.check,
-            budget=self.budget,
-            observer=observe,
-            rng=self.rng(),
-            runner=LocalRunner(workers),
-            start=problem.start,
-        )
-        found = engine.solve()
-        if not engine.unfinished or not plan.until_certified:
-            return found
-        rest = replace(self, settings=replace(self.settings, strategy=Auto()))
-        more = rest.by_rounds(
-            problem.starting_at(found.beta), lambda record: observe(after(found, record))
-        )
-        if not more.trace:  # stopped before it knew anything better
-            more = replace(more, beta=found.beta, bias=found.bias)
-            more = replace(more, dual_objective=found.dual_objective)
-        return continued(found, more)
+        return solve
 
 
 def solved_whole(gram: Gram, dual: Dual, settings: Settings) -> bool:

@@ -17,10 +17,7 @@ from scipy.linalg import cython_lapack
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.sampling.prsvm import OnSites
-from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import MARGIN, Strategy
-from widestreet._src.engines.selection.smo import SMO
 from widestreet._src.engines.solution import Solution, Trace, TraceRecord
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual, join
@@ -49,14 +46,13 @@ def cost_of_many(gram: Gram, rows: int) -> float:
     return cost(gram, rows) + _NEWTON_STEPS * min(rows, _FREE) ** 3 / 3
 
 
-def suits(gram: Gram, rows: int, strategy: Strategy | OnSites, capacity: int) -> bool:
+def suits(gram: Gram, rows: int, strategy: Strategy, capacity: int) -> bool:
     """Whether a problem of so many rows may be solved whole; `capacity` is what memory allows."""
     return (
         rows <= _MOST_ROWS
         and gram.native is not None
-        and isinstance(strategy, Auto | SMO)
-        and type(strategy) in (Auto, SMO)  # who solve what is everything to the end, unasked
-        and strategy.start(rows, capacity) == rows
+        and strategy.solves_small
+        and strategy.search().start(rows, capacity) == rows
         and cost(gram, rows) <= CALL_COST
     )
 

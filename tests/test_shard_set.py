@@ -11,10 +11,10 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.dual import select
 from widestreet._src.rows import as_rows
-from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.shards.shard import SurveyOrder
-from widestreet._src.shards.shard_set import Fleet
+from widestreet._src.shards.shard_set import ShardSet
 from widestreet.datasets import friedman, twonorm
 from widestreet.strategies import Auto
 
@@ -51,12 +51,12 @@ def fleet_and_model(parts, rng):
     X, y = twonorm(100, random_state=1)
     kept = np.sort(rng.choice(100, 90, replace=False))
     dual = build_dual("c_svc", np.float64(y[kept]), C=1.0)
-    fleet = Fleet.of(Gram(RBF(0.1), as_rows(X)).select(kept), dual, parts=parts)
+    fleet = ShardSet.of(Gram(RBF(0.1), as_rows(X)).select(kept), dual, parts=parts)
     fleet.use_double()
     beta = np.where(rng.random(dual.target.shape) < 0.3, dual.upper + dual.lower, 0.0)
     fleet.start_from(beta)
     ids = np.flatnonzero(beta[0])
-    model = Model(1)
+    model = Expansion(1)
     model.publish(ids, beta[0, ids], np.zeros(1), np.inf)
     return fleet, model, dual, beta
 
