@@ -19,7 +19,7 @@ OTHERS   := from widestreet import _core; \
            print(*{*_core.instruction_sets()} - {_core.instruction_set()})
 
 SANITIZED := build/sanitized
-CHECKED   := $(wildcard tests/test_core*.py) tests/test_whole.py tests/test_multiset.py
+CHECKED   := $(wildcard tests/test_core*.py) tests/test_small.py tests/test_multiset.py
 ,         := ,
 # Configures a build: its folder, the sanitizers, further settings.
 sanitized = $(BIN)/cmake -S . -B $(SANITIZED)/$(1) -G Ninja --log-level=WARNING \

@@ -24,7 +24,7 @@ from widestreet._src.problems import dual as duals
 from widestreet._src.problems import formulations
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.runner import Runner
-from widestreet._src.shards.shard_set import Fleet
+from widestreet._src.shards.shard_set import ShardSet
 from widestreet.strategies import Strategy
 
 
@@ -147,7 +147,7 @@ def solve_dual(
     gram = Gram(kernel, rows, threads=threads)
 
     engine = WorkingSetEngine(
-        Fleet.of(gram, dual, threads=threads, parts=parts, runner=runner),
+        ShardSet.of(gram, dual, threads=threads, parts=parts, runner=runner),
         strategy,
         tol=tol,
         check=checker(Gram(kernel, rows, threads=threads), dual, tol) if checked else None,

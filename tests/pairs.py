@@ -88,7 +88,7 @@ def machines_of(y: np.ndarray, model: str = "c_svc") -> OneVsOne:
     for i, j in PairLayout(len(members)).pairs:
         sign = np.repeat([1.0, -1.0], [len(members[i]), len(members[j])])
         dual = c_svc(sign, C) if model == "c_svc" else nu_svc(sign, NU)
-        problems.append(Problem(dual, np.concatenate([members[i], members[j]])))
+        problems.append(Problem(dual))
     return OneVsOne(members, problems)
 
 

@@ -87,7 +87,7 @@ class Look:
     notes: dict[str, Any]
 
 
-class Watched:
+class Watched(Strategy):
     """A strategy whose rounds are written down."""
 
     def __init__(self, strategy: Strategy) -> None:

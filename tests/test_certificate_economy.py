@@ -41,8 +41,9 @@ def assert_same(found, whole) -> None:
 
 def both(gram, dual, beta, place=None):
     """The examination that spares float64, and the one that does not."""
-    score, exact, _ = scores_that_matter(gram, dual, beta, place)
-    return examine(gram, dual, beta, place, score, exact), examine(gram, dual, beta, place)
+    gram = gram.select(place)
+    score, exact, _ = scores_that_matter(gram, dual, beta)
+    return examine(gram, dual, beta, score, exact), examine(gram, dual, beta)
 
 
 # -- the bound -----------------------------------------------------------------------------------
@@ -100,7 +101,7 @@ def test_features_of_any_size_are_certified_honestly(scale, small):
 def test_a_group_without_exact_rows_leaves_everything_in_doubt(rng):
     X = rng.normal(size=(6, 2))
     dual = build_dual("nu_svc", np.array([1.0, -1, 1, -1, 1, -1]), C=1.0)
-    found = screening._Scores(Gram(RBF(1.0), as_rows(X)), dual, np.zeros((1, 6)), None)
+    found = screening._Scores(Gram(RBF(1.0), as_rows(X)), dual, np.zeros((1, 6)))
     found.settle(np.array([0]))
     assert found.doubtful(np.arange(1, 6)).all()
 

@@ -9,6 +9,7 @@ from conftest import TOL
 from pairs import gram_in_form, rbf
 from widestreet._src.kernels import gram as gram_module
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 
 pytestmark = pytest.mark.numeric
 
@@ -23,11 +24,12 @@ def test_every_part_for_itself(form, threads, rng):
     coefs = [rng.normal(size=n) * (rng.random(n) < 0.5) for n in sizes]
     coefs[2][:] = 0.0
     end = np.cumsum(sizes)
-    found = gram.scan_parts(np.concatenate(rows), end, np.concatenate(coefs), threads)
+    poll = Poll()
+    found = gram.scan_parts(np.concatenate(rows), end, np.concatenate(coefs), threads, poll=poll)
     for I, coef, part in zip(rows, coefs, np.split(found, end[:-1]), strict=True):
         slack = TOL.scan_float64 * (1 + np.abs(coef).sum())
         np.testing.assert_allclose(part, K[np.ix_(I, I)] @ coef, atol=slack, rtol=0)
-    assert gram.kernel_values == sum(len(c) * np.count_nonzero(c) for c in coefs)
+    assert poll.kernel_values == sum(len(c) * np.count_nonzero(c) for c in coefs)
 
 
 def test_no_call_takes_long(monkeypatch, rng):
@@ -38,6 +40,6 @@ def test_no_call_takes_long(monkeypatch, rng):
     whole = gram.scan_parts(place, end, coef, 1)
     calls = []
     monkeypatch.setattr(gram_module, "_CALL_COST", 2.5 * 40 * 40 * gram.cost)
-    cut = gram.twin(lambda: calls.append(None)).scan_parts(place, end, coef, 1)
+    cut = gram.scan_parts(place, end, coef, 1, poll=Poll(lambda: calls.append(None)))
     assert len(calls) == 3
     assert np.array_equal(whole, cut)

@@ -23,6 +23,7 @@ from widestreet._src.kernels.kernels import (
     Precomputed,
     Sigmoid,
 )
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.rows import KernelRows, as_rows
 
 pytestmark = pytest.mark.numeric
@@ -95,10 +96,11 @@ def test_block(kind, dtype, storage, rng):
 def test_block_of_nothing(kind):
     gram, _ = make(kind)
     nothing, some = np.empty(0, dtype=np.int64), np.arange(9)
-    assert gram.block(nothing, some).shape == (0, 9)
-    assert gram.block(some, nothing).shape == (9, 0)
-    assert gram.block(nothing, nothing).shape == (0, 0)
-    assert gram.kernel_values == 0
+    poll = Poll()
+    assert gram.block(nothing, some, poll=poll).shape == (0, 9)
+    assert gram.block(some, nothing, poll=poll).shape == (9, 0)
+    assert gram.block(nothing, nothing, poll=poll).shape == (0, 0)
+    assert poll.kernel_values == 0
 
 
 @every_kind
@@ -171,10 +173,10 @@ def test_rows_named_twice(rng):
 @every_kind
 def test_scan_of_nothing(kind):
     gram, _ = make(kind)
-    nothing = np.empty(0, dtype=np.int64)
-    assert np.array_equal(gram.scan(None, nothing, np.empty(0)), np.zeros(M))
-    assert len(gram.scan(nothing, None, np.ones(N))) == 0
-    assert gram.kernel_values == 0
+    nothing, poll = np.empty(0, dtype=np.int64), Poll()
+    assert np.array_equal(gram.scan(None, nothing, np.empty(0), poll=poll), np.zeros(M))
+    assert len(gram.scan(nothing, None, np.ones(N), poll=poll)) == 0
+    assert poll.kernel_values == 0
 
 
 def test_scan_takes_any_coefficients():
@@ -273,44 +275,50 @@ def test_a_callable_is_asked_for_bounded_blocks(monkeypatch):
 
 @every_kind
 def test_kernel_values_are_counted(kind):
-    gram, _ = make(kind)
-    assert gram.kernel_values == 0
+    (gram, _), poll, other = make(kind), Poll(), Poll()
+    gram.block(poll=poll)
+    assert poll.kernel_values == M * N
+    gram.block(np.arange(3), np.arange(5), poll=poll)
+    assert poll.kernel_values == M * N + 15
+    gram.scan(np.arange(7), None, np.ones(N), poll=poll)
+    assert poll.kernel_values == M * N + 15 + 7 * N
     gram.block()
-    assert gram.kernel_values == M * N
-    gram.block(np.arange(3), np.arange(5))
-    assert gram.kernel_values == M * N + 15
-    gram.scan(np.arange(7), None, np.ones(N))
-    assert gram.kernel_values == M * N + 15 + 7 * N
+    gram.block(poll=other)
+    assert (poll.kernel_values, other.kernel_values) == (M * N + 15 + 7 * N, M * N)
 
 
 @every_kind
-def test_between_is_called_between_calls(kind, monkeypatch):
+def test_a_poll_looks_between_calls(kind, monkeypatch):
     """Cheap work is one call; what would take long is cut up, 48 rows at least in a piece."""
     calls = []
-    gram, K = make(kind, m=120, between=lambda: calls.append(None))
-    coef = np.linspace(-1, 1, N)
-    gram.block()
-    gram.scan(None, None, coef)
+    gram, K = make(kind, m=120)
+    poll, coef = Poll(lambda: calls.append(None)), np.linspace(-1, 1, N)
+    gram.block(poll=poll)
+    gram.scan(None, None, coef, poll=poll)
     assert len(calls) == 2
     monkeypatch.setattr(gram_module, "_CALL_COST", 1.0)
-    assert_kernel(gram.block(), K, np.float64)
+    assert_kernel(gram.block(poll=poll), K, np.float64)
     assert len(calls) == 2 + 3
-    assert_scan(gram.scan(None, None, coef), K, coef, np.float64)
+    assert_scan(gram.scan(None, None, coef, poll=poll), K, coef, np.float64)
     assert len(calls) == 2 + 3 + 3
     rows = np.arange(119, -1, -1)
     assert_kernel(gram.block(rows, None, out=np.empty((120, N)), out_rows=rows), K, np.float64)
     assert_scan(gram.scan(rows, None, coef), K[rows], coef, np.float64)
 
 
-def test_between_may_stop_the_work():
+def test_a_poll_may_stop_the_work():
     def stop():
         raise OutOfBudget("time_limit")
 
-    gram, _ = make("rbf", between=stop)
+    gram, _ = make("rbf")
     with pytest.raises(OutOfBudget):
-        gram.block()
+        gram.block(poll=Poll(stop))
     with pytest.raises(OutOfBudget):
-        gram.scan(None, None, np.ones(N))
+        gram.scan(None, None, np.ones(N), poll=Poll(stop))
+    with pytest.raises(OutOfBudget):
+        gram.rough_scan(np.arange(3), np.arange(N), np.ones(N), poll=Poll(stop))
+    with pytest.raises(OutOfBudget):
+        gram.score_errors(None, np.arange(N), np.ones(N), poll=Poll(stop))
 
 
 def test_time_per_value_is_measured():
@@ -341,3 +349,108 @@ def test_distances_between_long_rows_keep_their_digits(length, form, rng):
     coef = rng.normal(size=40)
     error = np.abs(gram.scan(None, None, coef) - exact @ coef).max()
     assert error <= np.abs(coef).sum() * (TOL.scan_float64 + TOL.figures * ulps)
+
+
+# -- selections and diagonals ------------------------------------------------------------------
+
+
+def square(kind: str, storage: str = "C float64") -> tuple[Gram, np.ndarray]:
+    """A Gram of M rows against themselves, and its matrix."""
+    X = sample(M, 7)
+    if kind in NATIVE:
+        rows = as_rows(STORAGES[storage](X))
+        return Gram(NATIVE[kind](**PARAMS[kind]), rows), kernels.matrix(kind, X, **PARAMS[kind])
+    if kind == "precomputed":
+        return Gram(Precomputed(), KernelRows(wave(X, X), np.arange(M))), wave(X, X)
+    function = wave if kind == "callable" else lambda X, S: sparse.csr_matrix(wave(X, S))
+    return Gram(Callable(function), as_rows(STORAGES[storage](X))), wave(X, X)
+
+
+def assert_is(gram: Gram, K: np.ndarray, dtype, rng) -> None:
+    """Whatever is asked of a Gram, the answer is that of the matrix K."""
+    m, n = K.shape
+    assert gram.shape == (m, n)
+    assert_kernel(gram.block(dtype=dtype), K, dtype)
+    I, J = rng.integers(0, m, 2 * m), rng.integers(0, n, n + 3)  # some more than once
+    coef = rng.normal(size=(2, len(J)))
+    part = K[np.ix_(I, J)]
+    assert_kernel(gram.block(I, J, dtype=dtype), part, dtype)
+    assert_kernel(gram.block(I, None, dtype=dtype), K[I], dtype)
+    assert_kernel(gram.block(None, J, dtype=dtype), K[:, J], dtype)
+    where = rng.permutation(2 * m)
+    tile = gram.block(I, J, out=np.full((2 * m, len(J) + 2), np.nan, dtype=dtype), out_rows=where)
+    assert_kernel(tile[where, : len(J)], part, dtype)
+    assert np.isnan(tile[:, len(J) :]).all()
+    found = gram.scan(I, J, coef, dtype=dtype)
+    for line in range(2):
+        assert_scan(found[line], part, coef[line], dtype)
+    assert_scan(gram.scan(I, J, coef[0], dtype=dtype), part, coef[0], dtype)
+    assert_scan(gram.scan(None, J, coef[1], dtype=dtype), K[:, J], coef[1], dtype)
+    errors = gram.score_errors(I, J, coef[0])
+    size, net = float(np.abs(coef[0]).sum()), float(coef[0].sum())
+    for bound in (errors, gram.score_error(len(J), size, net)):
+        slack = TOL.scan_float64 * size * max(1.0, np.abs(K).max())  # of the reference
+        assert (np.abs(gram.scan(I, J, coef[0]) - part @ coef[0]) <= bound + slack).all()
+        assert (bound <= 1e4 * slack).all()
+
+
+@every_kind
+@every_dtype
+@pytest.mark.parametrize("storage", STORED)
+@pytest.mark.parametrize("ridge", [None, 0.3, 50.0])
+def test_a_selection_is_a_part_of_the_matrix(kind, dtype, storage, ridge, rng):
+    whole, K = square(kind, storage)
+    rows = rng.permutation(M)[:17]
+    D = np.zeros(17) if ridge is None else ridge * (1 + rng.random(17))
+    diagonal = None if ridge is None else D
+    own = K[np.ix_(rows, rows)] + np.diag(D)
+    gram = whole.select(rows, diagonal=diagonal)
+    assert_is(gram, own, dtype, rng)
+    assert_kernel(gram.diag(), np.diag(own), np.float64)
+    assert_kernel(gram.diag(np.array([4, 4, 0])), np.diag(own)[[4, 4, 0]], np.float64)
+    again = np.array([5, 2, 16, 2, 7])  # of the selection, one of them twice
+    assert_is(gram.select(again), own[np.ix_(again, again)], dtype, rng)
+    every = np.arange(17)
+    assert_is(gram.select(again, every), own[again], dtype, rng)
+    assert_is(gram.select(again, every).select(None, again), own[np.ix_(again, again)], dtype, rng)
+    assert_is(gram.select(None), own, dtype, rng)
+
+
+def test_a_selection_copies_nothing_and_learns_together():
+    whole, _ = square("rbf")
+    part = whole.select(np.arange(5))
+    assert part.left is whole.left
+    part.block()
+    assert part.seconds_per_value == whole.seconds_per_value
+    assert np.array_equal(part.left_index(np.array([3, 1])), [3, 1])
+    assert np.array_equal(whole.right_index(np.array([3, 1])), [3, 1])
+    assert np.array_equal(part.select(np.array([4, 0])).left_index(np.array([1, 1])), [0, 0])
+
+
+def test_the_core_does_not_know_diagonals():
+    """A solver that asks it for kernel values must not be used with one."""
+    whole, _ = square("rbf")
+    assert whole.native is not None
+    assert whole.select(np.arange(5)).native is not None
+    assert whole.select(np.arange(5), diagonal=np.ones(5)).native is None
+
+
+def test_what_a_diagonal_changes():
+    whole, _ = square("rbf")
+    assert whole.ones_on_diagonal
+    small, large = (whole.select(None, diagonal=np.full(M, d)) for d in (0.5, 1e35))
+    assert not small.ones_on_diagonal
+    assert small.fits_float32
+    assert not large.fits_float32  # a tile must hold it
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.5, 1e4])
+def test_rough_scans_with_a_diagonal_stay_within_their_bound(ridge, rng):
+    whole, K = square("rbf")
+    gram = whole.select(None, diagonal=np.full(M, ridge))
+    J, coef = np.arange(0, M, 2), rng.normal(size=M // 2)
+    rough = gram.rough_scan(np.arange(M), J, coef)
+    assert rough is not None
+    exact = (K + ridge * np.eye(M))[:, J] @ coef
+    assert (np.abs(rough[0] - exact) <= rough[1]).all()
+    assert (np.abs(rough[0] - gram.scan(None, J, coef)) <= rough[1]).all()

@@ -14,6 +14,7 @@ from conftest import TOL
 from pairs import FORMS, GAMMA, SMALL, clouds, gram_in_form, in_form, machine, ovo, rbf
 from widestreet._src.estimators import classifier
 from widestreet._src.kernels import blocks
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.training import one_vs_one
 from widestreet._src.training.one_vs_one import OneVsOne
@@ -77,8 +78,9 @@ def test_scores_of_all_pairs_in_few_calls(k, form, rng, monkeypatch):
     monkeypatch.setattr(one_vs_one, "_SHARING_PAYS", np.inf)
     X, machines, coefs = random_machines(k, rng)
     gram = gram_in_form(form, X)
-    assert_scores(machines, machines.scores(gram, coefs), coefs, rbf(X, X))
-    assert gram.kernel_values == sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
+    poll = Poll()
+    assert_scores(machines, machines.scores(gram, coefs, poll=poll), coefs, rbf(X, X))
+    assert poll.kernel_values == sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -87,7 +89,8 @@ def test_scores_of_all_pairs(k, form, rng, monkeypatch):
     monkeypatch.setattr(one_vs_one, "_SHARING_PAYS", 0.0)
     X, machines, coefs = random_machines(k, rng)
     gram = gram_in_form(form, X)
-    assert_scores(machines, machines.scores(gram, coefs), coefs, rbf(X, X))
+    poll = Poll()
+    assert_scores(machines, machines.scores(gram, coefs, poll=poll), coefs, rbf(X, X))
     # kernel values within a class are shared by its pairs
     by_class = machines.by_class(coefs)
     own = [len(m) * c.any(axis=0).sum() for m, c in zip(machines.members, by_class, strict=True)]
@@ -96,7 +99,7 @@ def test_scores_of_all_pairs(k, form, rng, monkeypatch):
         + np.count_nonzero(coefs[p][len(machines.members[i]) :]) * len(machines.members[i])
         for p, (i, j) in enumerate(PairLayout(k).pairs)
     )
-    assert gram.kernel_values == sum(own) + across
+    assert poll.kernel_values == sum(own) + across
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -107,9 +110,10 @@ def test_several_sums_at_once_are_as_many_sums(form, lines, rng):
     gram, K = gram_in_form(form, X), rbf(X, X)
     I, J = rng.integers(0, 40, 17), rng.permutation(40)[:9]
     coef = rng.normal(size=(lines, 9))
-    found = gram.scan(I, J, coef)
+    poll = Poll()
+    found = gram.scan(I, J, coef, poll=poll)
     assert found.shape == (lines, 17)
-    assert gram.kernel_values == 17 * 9
+    assert poll.kernel_values == 17 * 9
     slack = TOL.scan_float64 * np.abs(coef).sum()
     np.testing.assert_allclose(found, coef @ K[np.ix_(I, J)].T, atol=slack, rtol=0)
     for line, one in zip(coef, found, strict=True):
@@ -125,21 +129,6 @@ def test_a_callable_is_asked_for_bounded_blocks_by_several_sums(monkeypatch, rng
     X, coef = rng.normal(size=(40, 3)), rng.normal(size=(3, 40))
     found = gram_in_form("callable", X).scan(None, None, coef)
     np.testing.assert_allclose(found, coef @ rbf(X, X), atol=TOL.twin)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_twin_has_the_same_values_and_accounts_of_its_own(form, rng):
-    X = rng.normal(size=(20, 3))
-    gram, calls = gram_in_form(form, X), []
-    gram.scan(None, None, np.ones(20))
-    twin = gram.twin(lambda: calls.append(None))
-    assert twin.kernel_values == 0
-    assert twin.seconds_per_value == gram.seconds_per_value  # what was learned counts
-    assert (twin.kernel, twin.left, twin.right) == (gram.kernel, gram.left, gram.right)
-    assert np.array_equal(twin.block(), gram.block())
-    assert np.array_equal(twin.diag(), gram.diag())
-    assert len(calls) == 1
-    assert (gram.kernel_values, twin.kernel_values) == (800, 400)
 
 
 # -- votes -------------------------------------------------------------------------------------

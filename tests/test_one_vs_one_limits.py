@@ -233,7 +233,7 @@ def test_an_interrupt_after_the_last_pair_is_raised_too(monkeypatch):
 @pytest.mark.usefixtures("by_rounds")
 @pytest.mark.parametrize(
     ("owner", "name", "at"),
-    [(training.Fleet, "of", 3), (WorkingSet, "__init__", 3), (one_vs_one, "examine_all", 1)],
+    [(training.ShardSet, "of", 3), (WorkingSet, "__init__", 3), (one_vs_one, "examine_all", 1)],
     ids=["before a pair", "in the engine's making", "in the proof"],
 )
 def test_an_interrupt_between_two_pairs_leaves_a_model(owner, name, at, monkeypatch):
@@ -270,7 +270,7 @@ def test_after_an_interrupt_nobody_waits_for_a_long_proof(monkeypatch):
 def test_no_time_for_the_proof(monkeypatch):
     """What nobody examined is not optimal, whatever the engine says."""
 
-    def late(self, gram, coefs, threads):
+    def late(self, gram, coefs, threads, poll):
         raise OutOfBudget("time_limit")
 
     monkeypatch.setattr(one_vs_one.OneVsOne, "scores", late)

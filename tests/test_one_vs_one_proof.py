@@ -39,8 +39,9 @@ def test_one_examination_certifies_every_pair(model, tol, n_jobs):
     X, y = clouds()
     machines, trained = train(X, y, model, tol=tol, n_jobs=n_jobs)
     gram = Gram(package.RBF(GAMMA), as_rows(X, centred=True))
-    for problem, one in zip(machines.problems, trained, strict=True):
-        found = examine(gram, problem.dual, one.solution.beta, problem.place)
+    for p, one in enumerate(trained):
+        own = gram.select(machines.rows(p))
+        found = examine(own, machines.problems[p].dual, one.solution.beta)
         expected = found.certificate(one.solution.status, tol)
         slack = TOL.scan_float64 * (1 + np.abs(one.solution.beta).sum()) * len(found.score)
         for field in ("primal_objective", "dual_objective", "gap", "kkt_violation"):
@@ -132,7 +133,7 @@ def test_an_engine_that_lies_is_caught_and_goes_on(model, monkeypatch):
     for p, (one, other) in enumerate(zip(trained, honest, strict=True)):
         assert one.certificate.status == "optimal"
         assert one.certificate.kkt_violation <= TOL.violation
-        rows = machines.problems[p].place
+        rows = machines.rows(p)
         change = (one.solution.beta - other.solution.beta)[0]
         assert np.abs(K[np.ix_(rows, rows)] @ change).max() <= TOL.decision
         np.testing.assert_allclose(one.bias, other.bias, atol=TOL.decision)

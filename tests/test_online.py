@@ -275,9 +275,7 @@ def test_a_street_of_no_width_is_warned_of_once_a_call():
         lambda: model.forget([0, 10]),
     )
     for call in calls:
-        with pytest.warns(
-            UserWarning, match=r"the margin is zero .*-1 against 1.*raise nu"
-        ) as caught:
+        with pytest.warns(UserWarning, match=r"margin is zero .*-1 against 1.*raise nu") as caught:
             call()
         assert [one.filename for one in caught] == [__file__]
         assert np.isfinite(model.decision_function(X)).all()

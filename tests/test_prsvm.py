@@ -14,14 +14,14 @@ from fitting import checker, coefficients, solve_dual
 from reference import prsvm, restricted
 from sampled import EPSILON, KERNELS, MODELS, SLIGHT, TIGHT, C, Case, case, easy
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.sampling.engine import SitesEngine
+from widestreet._src.engines.sampling.engine import SamplingEngine
 from widestreet._src.engines.solution import Solution, Trace, TraceRecord
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import select
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.runner import LocalRunner
-from widestreet._src.shards.shard_set import Fleet
-from widestreet.strategies import PRSVM, RSVM, SMO, OnSites
+from widestreet._src.shards.shard_set import ShardSet
+from widestreet.strategies import PRSVM, RSVM, SMO, WeightedSampling
 
 pytestmark = pytest.mark.numeric
 
@@ -36,7 +36,7 @@ class Seen:
 
 
 def watch(
-    problem: Case, plan: OnSites, seed: int, level: np.ndarray | None = None
+    problem: Case, plan: WeightedSampling, seed: int, level: np.ndarray | None = None
 ) -> tuple[list[Seen], Solution]:
     """Run the engine of the sites, and look on; rows may have been doubled before."""
     gram = Gram(problem.kernel, as_rows(problem.X, centred=problem.kernel.translation_invariant))
@@ -55,8 +55,8 @@ def watch(
         seen.append(Seen(samples.copy(), record, engine.multiset.level.copy()))
         samples.clear()
 
-    engine = SitesEngine(
-        Fleet.of(gram, problem.dual),
+    engine = SamplingEngine(
+        ShardSet.of(gram, problem.dual),
         plan,
         solve,
         tol=TIGHT,
@@ -71,7 +71,7 @@ def watch(
     return seen, engine.solve()
 
 
-def literal(problem: Case, plan: OnSites, seed: int) -> list[prsvm.Round]:
+def literal(problem: Case, plan: WeightedSampling, seed: int) -> list[prsvm.Round]:
     return prsvm.prsvm(
         problem.K,
         problem.reference,
@@ -84,7 +84,7 @@ def literal(problem: Case, plan: OnSites, seed: int) -> list[prsvm.Round]:
     )
 
 
-def assert_same_rounds(problem: Case, plan: OnSites, seed: int) -> list[prsvm.Round]:
+def assert_same_rounds(problem: Case, plan: WeightedSampling, seed: int) -> list[prsvm.Round]:
     expected = literal(problem, plan, seed)
     seen, solution = watch(problem, plan, seed)
     for one, other in zip(seen, expected, strict=True):

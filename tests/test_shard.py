@@ -17,9 +17,10 @@ from reference.duals import MODELS, BetaDual
 from widestreet import _core
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear, Poly
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import as_rows
-from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.shard import Shard, SurveyOrder
 
 from test_duals import build, in_reference, labels  # isort: skip
@@ -47,18 +48,18 @@ class Lab:
     rows: int = 120
     placed: bool = False
     shard: Shard = field(init=False)
-    model: Model = field(init=False)
+    model: Expansion = field(init=False)
     K: np.ndarray = field(init=False)
+    poll: Poll = field(default_factory=Poll)
 
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
         kernel, name, params = KERNELS[self.kernel]
         X = 0.7 * self.rng.normal(size=(2 * self.rows, 3))
         kept = np.sort(self.rng.permutation(2 * self.rows)[: self.rows])
-        place = kept if self.placed else None
         X = X if self.placed else X[kept]
         dual = build(self.model_name, labels(self.rng, self.model_name, self.rows), np.ones(1))
-        self.shard = Shard(Gram(kernel, as_rows(X)), dual, place, 1)
+        self.shard = Shard(Gram(kernel, as_rows(X)).select(kept if self.placed else None), dual, 1)
         self.shard.double = True
         self.shard.beta[:] = np.where(
             self.rng.random(dual.target.shape) < 0.1,
@@ -68,7 +69,7 @@ class Lab:
         used = X[kept] if self.placed else X
         self.K = kernels.matrix(name, used, **params)
         self.coef = np.zeros(self.rows)
-        self.model = Model(dual.groups)
+        self.model = Expansion(dual.groups)
 
     @property
     def dual(self) -> Dual:
@@ -88,7 +89,7 @@ class Lab:
     def survey(self, quota: int | None = None, *, skip: bool = True):
         """A survey that stops at a quota, or one of all rows."""
         order = SurveyOrder(quota or self.rows, TOLERANCE, whole=quota is None, skip=skip)
-        return self.shard.survey(self.model, order, self.rng)
+        return self.shard.survey(self.model, order, self.rng, self.poll)
 
     @property
     def score(self) -> np.ndarray:
@@ -242,18 +243,18 @@ def test_scores_from_changes_are_scores_from_scratch(seed, kernel, counts):
 
 def test_only_what_changed_is_scanned():
     lab = Lab("c_svc", "rbf", seed=4)
-    gram, every = lab.shard.gram, np.arange(lab.rows)
+    poll, every = Poll(), np.arange(lab.rows)
     lab.change(1.0, 50)
-    lab.shard.bring_up_to_date(every, lab.model)
-    assert gram.kernel_values == lab.rows * 50
+    lab.shard.bring_up_to_date(every, lab.model, poll)
+    assert poll.kernel_values == lab.rows * 50
     lab.change(1.0, 3)
-    lab.shard.bring_up_to_date(every, lab.model)
-    assert gram.kernel_values == lab.rows * 53
-    lab.shard.bring_up_to_date(every, lab.model)
-    assert gram.kernel_values == lab.rows * 53
+    lab.shard.bring_up_to_date(every, lab.model, poll)
+    assert poll.kernel_values == lab.rows * 53
+    lab.shard.bring_up_to_date(every, lab.model, poll)
+    assert poll.kernel_values == lab.rows * 53
     lab.shard.version[0] = _core.UNKNOWN
-    lab.shard.bring_up_to_date(every, lab.model)
-    assert gram.kernel_values == lab.rows * 53 + len(lab.model.ids)
+    lab.shard.bring_up_to_date(every, lab.model, poll)
+    assert poll.kernel_values == lab.rows * 53 + len(lab.model.ids)
 
 
 def test_float32_surveys_are_within_float32():
@@ -292,9 +293,9 @@ def test_refresh_accepts_scores_outside_the_working_set():
     assert np.array_equal(lab.shard.score[outside], lab.score[outside])
     assert np.array_equal(lab.shard.score[inside], before)
     assert (lab.shard.version[inside] == _core.IN_WORKING_SET).all()
-    values = lab.shard.gram.kernel_values
+    values = lab.poll.kernel_values
     lab.survey(skip=False)
-    assert lab.shard.gram.kernel_values == values
+    assert lab.poll.kernel_values == values
 
 
 # -- quotas ------------------------------------------------------------------------------------
@@ -318,8 +319,8 @@ def test_a_quota_is_drawn_from_the_violators(model):
 def test_a_survey_stops_when_it_has_enough(rng):
     n = 20_000
     X, y = rng.normal(size=(n, 2)), rng.choice([-1.0, 1.0], n)
-    shard = Shard(Gram(RBF(1.0), as_rows(X)), build("c_svc", y, np.ones(n)), None, 1)
-    model = Model(1)  # at zero every row violates
+    shard = Shard(Gram(RBF(1.0), as_rows(X)), build("c_svc", y, np.ones(n)), 1)
+    model = Expansion(1)  # at zero every row violates
     survey = shard.survey(model, SurveyOrder(100, 0.01), rng)
     assert not survey.complete
     assert len(survey.ids) == 100
@@ -338,9 +339,9 @@ def test_rows_are_drawn_from_everywhere(whole, rng):
     n = 20_000
     shard = Shard(
         Gram(RBF(1.0), as_rows(rng.normal(size=(n, 2)))),
-        build("c_svc", rng.choice([-1.0, 1.0], n), np.ones(n)), None, 1,
+        build("c_svc", rng.choice([-1.0, 1.0], n), np.ones(n)), 1,
     )  # fmt: skip
-    ids = shard.survey(Model(1), SurveyOrder(1000, 0.01, whole), rng).ids
+    ids = shard.survey(Expansion(1), SurveyOrder(1000, 0.01, whole), rng).ids
     quarter = np.bincount(ids * 4 // n, minlength=4)
     assert (quarter > 1000 / 4 / 2).all()
 

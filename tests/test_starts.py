@@ -18,8 +18,9 @@ from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.working_set.engine import WorkingSetEngine
 from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.rows import as_rows
-from widestreet._src.shards.shard_set import Fleet
+from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.training.training import Problem
 from widestreet.strategies import SMO, Auto
 
@@ -37,13 +38,13 @@ class Bench:
         self.gram = Gram(kernel or kernels.RBF(0.5), as_rows(self.problem.X))
 
     def engine(self, strategy=TINY, *, checked=True, budget=None, capacity=1 << 20, **options):
-        check = checker(self.gram, self.dual, TOL.violation)
+        check, budget = checker(self.gram, self.dual, TOL.violation), budget or Budget()
         return WorkingSetEngine(
-            Fleet.of(self.gram, self.dual),
+            ShardSet.of(self.gram, self.dual, poll=Poll(budget.look_at_clock)),
             strategy,
             tol=TOL.violation,
             check=check if checked else None,
-            budget=budget or Budget(),
+            budget=budget,
             capacity=capacity,
             observer=lambda record: None,
             rng=np.random.default_rng(0),
@@ -106,7 +107,6 @@ def test_an_interrupt_before_the_first_round_leaves_the_start(model, rng):
     bench = Bench(model)
     start = bench.starts(rng)[0]
     stopped = Budget(stopped=True)
-    bench.gram.between = stopped.look_at_clock
     solution = bench.engine(start=start, budget=stopped).solve()
     assert solution.status == "interrupted"
     assert np.array_equal(solution.beta, start)
@@ -181,11 +181,10 @@ def test_without_a_check_what_does_not_move_is_not_called_optimal():
 def test_a_problem_that_starts_somewhere(model, rng):
     """Near any point, with the rows that are free there."""
     bench = Bench(model)
-    problem = Problem(bench.dual, np.arange(60)[::-1])
+    problem = Problem(bench.dual)
     for beta in (*bench.starts(rng), 5 * rng.normal(size=bench.dual.target.shape)):
         begun = problem.starting_at(beta)
         assert begun.dual is problem.dual
-        assert begun.place is problem.place
         assert np.array_equal(begun.start, bench.dual.nearest(beta))
         free = (begun.start > bench.dual.lower) & (begun.start < bench.dual.upper)
         assert np.array_equal(begun.first, np.flatnonzero(free.any(axis=0)))

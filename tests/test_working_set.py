@@ -411,9 +411,9 @@ def cautions(monkeypatch) -> list[float]:
     seen: list[float] = []
     survey = Shard.survey
 
-    def watched(self, model, order, rng):
+    def watched(self, model, order, rng, poll):
         seen.append(order.caution)
-        return survey(self, model, order, rng)
+        return survey(self, model, order, rng, poll)
 
     monkeypatch.setattr(Shard, "survey", watched)
     return seen

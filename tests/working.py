@@ -51,7 +51,7 @@ class Bench:
         rows = Candidates(ids, select(self.dual, ids), self.beta[:, ids].copy(), self.score[ids])
         if leaving is None:
             leaving = np.zeros(self.work.size, dtype=bool)
-        self.work.exchange(leaving, rows, ids)
+        self.work.exchange(leaving, rows)
 
     def collect(self) -> np.ndarray:
         """Coefficients of all rows after the working set changed some."""

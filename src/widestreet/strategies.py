@@ -1,6 +1,6 @@
 """How the working-set engine picks rows."""
 
-from widestreet._src.engines.sampling.prsvm import PRSVM, RSVM, OnSites
+from widestreet._src.engines.sampling.prsvm import PRSVM, RSVM, WeightedSampling
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import (
     Proposal,
@@ -19,11 +19,11 @@ __all__ = [
     "RSVM",
     "SMO",
     "Auto",
-    "OnSites",
     "Proposal",
     "RandSVM",
     "Search",
     "Situation",
     "Stateless",
     "Strategy",
+    "WeightedSampling",
 ]

@@ -32,6 +32,7 @@ from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.certificate.certificate import GAP_TOL, Certificate
 from widestreet._src.certificate.screening import scores
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, join, select
 
 # Constraints may be broken by rounding only: this part of the boxes' width or of their sum.
@@ -156,10 +157,10 @@ def examine(
     gram: Gram,
     dual: Dual,
     beta: Floats,
-    place: Ints | None = None,
     score: Floats | None = None,
     exact: Bools | None = None,
     tol: float | None = None,
+    poll: Poll | None = None,
 ) -> Examination:
     """Examine a point over all rows in float64.
 
@@ -169,8 +170,6 @@ def examine(
         Kernel values between the rows.
     dual : Dual
     beta : ndarray of shape (layers, n)
-    place : ndarray, optional
-        Where row i of the dual stands among the rows of the Gram.
     score : ndarray, optional
         What `scores` or `scores_that_matter` returns, if that is known already.
     exact : ndarray of bool, optional
@@ -178,9 +177,11 @@ def examine(
     tol : float, optional
         Bound the rounding row by row, which costs a second pass over the rows, if the violation is
         at most `tol` and only the bound for all rows leaves doubt about that.
+    poll : Poll, optional
+        Looks at the clock and counts kernel values.
     """
     if score is None:
-        score = scores(gram, beta, place)
+        score = scores(gram, beta, poll)
     if exact is None:
         [found] = examine_all(gram, [dual], [beta], [score])
     else:
@@ -188,7 +189,7 @@ def examine(
         [found] = examine_all(gram, [select(dual, matter)], [beta[:, matter]], [score[matter]])
         found = replace(found, score=score, exact=exact)
     if tol is not None and found.violation <= tol < found.violation + found.rounding:
-        sharper = _rounding_by_rows(gram, dual, beta, place, found)
+        sharper = _rounding_by_rows(gram, dual, beta, found, poll)
         found = replace(found, rounding=min(found.rounding, sharper))
     return found
 
@@ -254,7 +255,7 @@ def _rounding(gram: Gram, target: Floats, beta: Floats, score: Floats, end: Ints
 
 
 def _rounding_by_rows(
-    gram: Gram, dual: Dual, beta: Floats, place: Ints | None, found: Examination
+    gram: Gram, dual: Dual, beta: Floats, found: Examination, poll: Poll | None
 ) -> float:
     """Bound the error of a violation by bounds for each row.
 
@@ -263,8 +264,7 @@ def _rounding_by_rows(
     """
     coef = beta.sum(axis=0)
     support = np.flatnonzero(coef)
-    columns = support if place is None else place[support]
-    error = gram.score_errors(place, columns, coef[support])
+    error = gram.score_errors(None, support, coef[support], poll=poll)
     error = error + 2.0 * _UNIT * (np.abs(dual.target).max(axis=0) + np.abs(found.score))
     f, worst = dual.target - found.score, 0.0
     for g in range(dual.groups):

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Floats
 from widestreet._src.certificate.certificate import Certificate
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 
 
 def examine_margins(
     gram: Gram,
     sign: Floats,
     weight: Floats,
-    place: Ints,
     *,
     offset: float,
     status: str,
     part: float,
+    poll: Poll | None = None,
 ) -> Certificate:
     """Examine weights as a solution of the hard-margin problem without a bias.
 
@@ -33,19 +34,18 @@ def examine_margins(
         +1 and -1.
     weight : ndarray of shape (n,)
         Not negative.
-    place : ndarray of shape (n,)
-        Where the rows stand among those of the Gram.
     offset : float
         Added to all kernel values.
     status : str
         What the engine says: "optimal" is for this examination to say, unless it was interrupted.
     part : float
         Of a'h: the violation up to which that is so.
+    poll : Poll, optional
     """
     share = weight / weight.sum()
     used = np.flatnonzero(share)
     coef = sign * share
-    score = gram.scan(place, place[used], coef[used]) + offset * float(coef.sum())
+    score = gram.scan(None, used, coef[used], poll=poll) + offset * float(coef.sum())
     margin = sign * score
     rho, least = float(share @ margin), float(margin.min())
     gap = max(0.0, rho - least)

@@ -11,6 +11,7 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
 _LARGE = 10_000_000  # kernel values from which on screening in float32 pays
@@ -18,16 +19,15 @@ _SAMPLE = 500  # rows that tell how many need float64
 _MANY = 0.35  # of them: more, and float64 throughout is cheaper
 
 
-def scores(gram: Gram, beta: Floats, place: Ints | None = None) -> Floats:
+def scores(gram: Gram, beta: Floats, poll: Poll | None = None) -> Floats:
     """Scores K c of all rows in float64, with the arguments of `examine`."""
     coef = beta.sum(axis=0)
     support = np.flatnonzero(coef)
-    columns = support if place is None else place[support]
-    return gram.scan(place, columns, coef[support], dtype=np.float64)
+    return gram.scan(None, support, coef[support], dtype=np.float64, poll=poll)
 
 
 def scores_that_matter(
-    gram: Gram, dual: Dual, beta: Floats, place: Ints | None = None
+    gram: Gram, dual: Dual, beta: Floats, poll: Poll | None = None
 ) -> tuple[Floats, Bools, Floats]:
     """Scores of all rows, in float64 wherever that can make a difference to an examination.
 
@@ -39,7 +39,7 @@ def scores_that_matter(
     error : ndarray of shape (n,)
         Bound on the difference of each score from that of float64.
     """
-    found = _Scores(gram, dual, beta, place)
+    found = _Scores(gram, dual, beta, poll)
     found.settle(np.flatnonzero(beta.any(axis=0)))
     rest = np.flatnonzero(~found.exact)
     sample = np.random.default_rng(0).permutation(rest)[:_SAMPLE]
@@ -64,26 +64,22 @@ class _Scores:
     exact : ndarray of bool, shape (n,)
     """
 
-    def __init__(self, gram: Gram, dual: Dual, beta: Floats, place: Ints | None) -> None:
-        self.gram, self.dual, self.beta, self.place = gram, dual, beta, place
+    def __init__(self, gram: Gram, dual: Dual, beta: Floats, poll: Poll | None = None) -> None:
+        self.gram, self.dual, self.beta, self.poll = gram, dual, beta, poll
         coef = beta.sum(axis=0)
         self.support = np.flatnonzero(coef)
         self.coef = coef[self.support]
         self.score, self.error = np.zeros(len(coef)), np.zeros(len(coef))
         self.exact: Bools = np.zeros(len(coef), dtype=bool)
 
-    def _at(self, rows: Ints) -> Ints:
-        return rows if self.place is None else self.place[rows]
-
     def settle(self, rows: Ints) -> None:
         """Scores in float64. Sets: score, error and exact of the rows."""
-        columns = self._at(self.support)
-        self.score[rows] = self.gram.scan(self._at(rows), columns, self.coef, dtype=np.float64)
+        self.score[rows] = self.gram.scan(rows, self.support, self.coef, poll=self.poll)
         self.exact[rows], self.error[rows] = True, 0.0
 
     def estimate(self, rows: Ints) -> bool:
         """Scores in float32, if a bound on their error is known. Sets: score and error."""
-        rough = self.gram.rough_scan(self._at(rows), self._at(self.support), self.coef)
+        rough = self.gram.rough_scan(rows, self.support, self.coef, poll=self.poll)
         if rough is None:
             return False
         self.score[rows], self.error[rows] = rough

@@ -13,7 +13,17 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.kernels import RBF, Kernel, Laplacian, Linear, Poly, Sigmoid
+from widestreet._src.kernels.kernels import (
+    RBF,
+    Callable,
+    Kernel,
+    Laplacian,
+    Linear,
+    Poly,
+    Precomputed,
+    Sigmoid,
+)
+from widestreet._src.kernels.poll import Poll
 
 _ROWS = 8  # of either precision that are compared in an examination
 _LARGE = 1_000_000  # kernel values from which on an examination is worth it
@@ -21,41 +31,46 @@ _AT_ONCE = 1 << 20  # features of differences held at a time
 _AMPLE = 8.0  # times the bound: the plain computation rounds as well, in another order
 
 
-def disagrees(gram: Gram, J: Ints, coef: Floats, I: Ints, score: Floats, error: Floats) -> bool:
+def disagrees(
+    gram: Gram, coef: Floats, score: Floats, error: Floats, poll: Poll | None = None
+) -> bool:
     """Tell whether scores of rows differ from plain ones by more than rounding explains.
 
     Parameters
     ----------
     gram : Gram
-    J : ndarray
-        Support vectors, among the right rows of the Gram.
+        Kernel values between the rows; some of these are drawn.
     coef : ndarray
         Their coefficients.
-    I : ndarray
-        Rows that were scored, among the left rows of the Gram; some are drawn.
     score, error : ndarray
         Their scores and bounds on the errors of these beyond the rounding of float64.
+    poll : Poll, optional
+        Looks at the clock.
     """
-    if gram.native is None or len(I) * len(J) < _LARGE:
+    J = np.flatnonzero(coef)
+    coef = coef[J]
+    if isinstance(gram.kernel, Precomputed | Callable) or len(score) * len(J) < _LARGE:
         return False
     rng = np.random.default_rng([len(J), crc32(coef.tobytes())])
     kinds = np.flatnonzero(error > 0), np.flatnonzero(error == 0)  # float32 and float64
     drawn = np.concatenate([rng.permutation(kind)[:_ROWS] for kind in kinds])
     bound = float(gram.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum())))
-    plain = plain_scores(gram, I[drawn], J, coef)
+    plain = plain_scores(gram, drawn, J, coef, poll)
     return not (np.abs(plain - score[drawn]) <= error[drawn] + _AMPLE * bound).all()
 
 
-def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats) -> Floats:
+def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats, poll: Poll | None = None) -> Floats:
     """Sum K(i, j) coef_j over j for each of a few rows i.
 
     Columns in which neither these rows nor the vectors have an entry are left out first.
     """
     values, centre = gram.left.data, getattr(gram.left, "centre", None)
-    total = np.zeros(len(I))
+    total = np.zeros(len(I)) + gram.diagonal_times(I, J, coef)
+    I, J = gram.left_index(I), gram.right_index(J)
     step = max(1, _AT_ONCE // max(1, _entries(values)))
     for a in range(0, len(J), step):
-        gram.between()
+        if poll is not None:
+            poll.look()
         X, S = _dense_columns(values[I], gram.right.data[J[a : a + step]])
         if centre is not None:
             X, S = X - centre, S - centre

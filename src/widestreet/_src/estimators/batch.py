@@ -45,12 +45,6 @@ class Prepared:
     box: Floats
     seen: dict[str, Any]
 
-    @property
-    def place(self) -> Ints | None:
-        """Where the rows of the dual stand among all rows; None when they are all of them."""
-        whole = len(self.merged.kept) == self.rows.shape[0]
-        return None if whole else self.merged.kept
-
 
 class BatchFit(CallbackSupport, KernelModel):
     """Base of the estimators that train on all rows at once."""
@@ -209,7 +203,7 @@ class BatchFit(CallbackSupport, KernelModel):
         )
         merged = prepared.merged
         dual = formulation.dual(target[merged.kept], merged.box)
-        problem = Problem(dual, prepared.place)
+        problem = Problem(dual)
         before = self._warm(1, X.shape[0], formulation.scale)
         if before is not None:
             coef = merged.gather(before)
@@ -218,7 +212,9 @@ class BatchFit(CallbackSupport, KernelModel):
         report = RoundReporter(self, *given)
         observers = Observers(settings.verbose, settings.tol, report)
         with observers, observers.problem() as observe:
-            trained = train(prepared.kernel, prepared.rows, problem, settings, observe)
+            trained = train(
+                prepared.kernel, prepared.rows, problem, settings, observe, merged.selection
+            )
         with undisturbed(swallow=self.on_interrupt == "keep"):  # there is a model: it is not lost
             coef = merged.spread(trained.solution.beta, prepared.box).sum(axis=0, keepdims=True)
             self._adopt(

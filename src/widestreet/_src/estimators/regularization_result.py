@@ -74,7 +74,7 @@ class ModelFamily:
         store, tol = self.store, self.machine._tolerance()
         members, formulation = self._optimum.members, self._problem(value).formulation
         gram = Gram(store.kernel, as_rows(store.X, centre=store.centre), threads=store.threads)
-        found = examine(gram, self.dual(value), beta, members, tol=tol)
+        found = examine(gram.select(members), self.dual(value), beta, tol=tol)
         proof = found.certificate("optimal", tol, gap_tol=None)
         solution = ProblemSolution(members, beta.sum(axis=0), found.bias)
         fitted = self.machine._task.attributes(

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from widestreet._src.arrays import Floats
 from widestreet._src.engines.budget import parse_memory
-from widestreet._src.engines.sampling.prsvm import PRSVM, RSVM, OnSites
+from widestreet._src.engines.sampling.prsvm import PRSVM, RSVM
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import Strategy
 from widestreet._src.engines.selection.isvm import ISVM
@@ -131,21 +131,19 @@ def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return str(value)
 
 
-def resolve_strategy(strategy: Any) -> Strategy | OnSites:
+def resolve_strategy(strategy: Any) -> Strategy:
     """A strategy from its name or from an object of its kind."""
     if isinstance(strategy, str):
         if strategy not in STRATEGIES:
             names = ", ".join(map(repr, STRATEGIES))
             raise ValueError(f"strategy must be one of {names} or a Strategy, got {strategy!r}")
-        chosen: Strategy | OnSites = STRATEGIES[strategy]()
+        chosen: Strategy = STRATEGIES[strategy]()
         return chosen
-    missing = not (isinstance(strategy, OnSites) or hasattr(strategy, "search"))
-    if missing or isinstance(strategy, type):
+    if not isinstance(strategy, Strategy):
         raise TypeError(
             f"strategy must be a name or an object such as ISVM(), not a class, got {strategy!r}"
         )
-    found: Strategy | OnSites = strategy
-    return found
+    return strategy
 
 
 def require_kernel(kernel: Any) -> None:

@@ -2,17 +2,17 @@
 
 Solvers ask it for three things: `diag`, `block` (some rows against some columns) and `scan` (a
 product with a vector, without ever writing K). Whether rows are dense or sparse and where the
-values are computed is decided here and known to nobody above.
+values are computed is decided here and known to nobody above. A Gram over some of the rows, with a
+diagonal added if need be, is a `select` of another one.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable as Function
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels.blocks import BlockBackend
 from widestreet._src.kernels.kernels import Callable, Kernel, Precomputed
 from widestreet._src.kernels.native import NativeBackend
-from widestreet._src.kernels.rounding import sum_error
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.kernels.rounding import UNIT, sum_error
+from widestreet._src.kernels.selection import Diagonal, Selection, compose
 from widestreet._src.rows import KernelRows, Rows
 
 # One native call is kept below this many multiply-adds per thread, so that signals and clocks are
@@ -30,11 +32,7 @@ _CALL_COST = 1e9
 _WORTH_SHARING = 2e7  # multiply-adds from which on it is worth waking another thread
 
 
-Action: TypeAlias = Function[[], None]
-
-
-def _nothing() -> None:
-    """Do nothing between calls."""
+_LARGEST_DIAGONAL = 1e30  # that float32 kernel values may be added to
 
 
 @dataclass
@@ -54,13 +52,11 @@ class Gram:
     left, right : Rows
         `right` defaults to `left`.
     threads : int
-    between : callable
-        Called between native calls, about every tenth of a second; may raise to stop the work.
 
     Attributes
     ----------
-    kernel_values : int
-        Kernel values computed so far.
+    left, right : Rows
+        All rows. Of a selection, `left_index` and `right_index` tell which of them count.
     """
 
     def __init__(
@@ -70,15 +66,14 @@ class Gram:
         right: Rows | None = None,
         *,
         threads: int = 1,
-        between: Action = _nothing,
     ) -> None:
         right = left if right is None else right
         self.kernel = kernel
         self.left = left
         self.right = right
-        self.between = between
         self.threads = threads
-        self.kernel_values = 0
+        self._at = Selection()
+        self._diagonal: Diagonal | None = None
         self._pace = _Pace()
         self._backend: NativeBackend | BlockBackend
         if isinstance(kernel, Precomputed | Callable):
@@ -88,15 +83,57 @@ class Gram:
             assert not isinstance(right, KernelRows)
             self._backend = NativeBackend(kernel, left, right, threads)
 
-    def twin(self, between: Action) -> Gram:
-        """The same kernel values for somebody else, counted apart and with other interruptions.
+    def select(
+        self,
+        rows: Ints | None,
+        columns: Ints | None = None,
+        *,
+        diagonal: Floats | None = None,
+    ) -> Gram:
+        """Return a Gram over some rows of this one.
 
-        How long a value takes is learned together.
+        How long a kernel value takes is learned together.
+
+        Parameters
+        ----------
+        rows : ndarray or None
+            Left rows, in the order they are to have; None means all.
+        columns : ndarray, optional
+            Right rows; as `rows` by default.
+        diagonal : ndarray, optional
+            With one value for each of the rows: makes it K + diag(diagonal).
         """
-        twin = copy(self)
-        twin.between = between
-        twin.kernel_values = 0
-        return twin
+        columns = rows if columns is None else columns
+        part = copy(self)
+        part._at = self._at.select(rows, columns)
+        if self._diagonal is not None:
+            assert diagonal is None, "there is a diagonal already"
+            part._diagonal = self._diagonal.select(rows, columns)
+        elif diagonal is not None:
+            part._diagonal = Diagonal(diagonal)
+        return part
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many left and right rows there are."""
+        return self._at.count(self.left.shape[0], self.right.shape[0])
+
+    def left_index(self, I: Ints) -> Ints:
+        """Return where left rows stand in `left`."""
+        return I if self._at.rows is None else self._at.rows[I]
+
+    def right_index(self, J: Ints) -> Ints:
+        """Return where right rows stand in `right`."""
+        return J if self._at.columns is None else self._at.columns[J]
+
+    def diagonal_times(self, I: Ints | None, J: Ints | None, coef: Floats) -> Floats | float:
+        """Return what the diagonal adds to a scan."""
+        return 0.0 if self._diagonal is None else self._diagonal.times(I, J, coef)
+
+    @property
+    def ones_on_diagonal(self) -> bool:
+        """Whether K(x, x) is one for every row."""
+        return self.kernel.translation_invariant and self._diagonal is None
 
     @property
     def cost(self) -> float:
@@ -106,9 +143,13 @@ class Gram:
     @property
     def fits_float32(self) -> bool:
         """Whether float32 can hold the kernel values."""
-        return self._backend.fits_float32
+        diagonal = self._diagonal
+        small = diagonal is None or bool(np.abs(diagonal.values).max() < _LARGEST_DIAGONAL)
+        return small and self._backend.fits_float32
 
-    def rough_scan(self, I: Ints, J: Ints, coef: Floats) -> tuple[Floats, Floats] | None:
+    def rough_scan(
+        self, I: Ints, J: Ints, coef: Floats, *, poll: Poll | None = None
+    ) -> tuple[Floats, Floats] | None:
         """K[I, J] @ coef from float32 values, and by how much each sum is off at the most.
 
         None where no bound is known. The bound holds against a scan in float64.
@@ -116,7 +157,8 @@ class Gram:
         part = self._backend.float32_error
         if part is None:
             return None
-        sums, sizes = self.scan(I, J, np.stack([coef, np.abs(coef)]), dtype=np.float32)
+        both = np.stack([coef, np.abs(coef)])
+        sums, sizes = self.scan(I, J, both, dtype=np.float32, poll=poll)
         tiny = float(np.finfo(np.float32).tiny)  # below, values and products lose digits
         return sums, 1.01 * part * sizes + tiny * float((np.abs(coef) + 1.0).sum())
 
@@ -130,25 +172,35 @@ class Gram:
         terms, size, net : ndarray
             Number, sum of the sizes, and sum of the coefficients of each sum.
         """
-        return self._backend.score_error(np.asarray(terms), np.asarray(size), np.asarray(net))
+        size = np.asarray(size)
+        error = self._backend.score_error(np.asarray(terms), size, np.asarray(net))
+        if self._diagonal is None:
+            return error
+        # one more addition, and one more product with its rounding
+        largest = float(np.abs(self._diagonal.values).max())
+        one_more = self._backend.score_error(np.asarray(1), size, np.asarray(0.0))
+        return np.asarray(error + one_more + 3 * UNIT * largest * size)
 
-    def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats:
+    def score_errors(
+        self, I: Ints | None, J: Ints, coef: Floats, *, poll: Poll | None = None
+    ) -> Floats:
         """Bound the error of `scan` in float64 row by row, tighter than `score_error`."""
-        found = self._backend.score_errors(I, J, coef)
-        if found is not None:
-            return found
+        found = self._backend.score_errors(compose(self._at.rows, I), self.right_index(J), coef)
+        if found is not None:  # which exceeds the rounding of one more addition to the sum
+            extra = np.abs(np.asarray(self.diagonal_times(I, J, coef)))
+            return np.where(extra > 0, 2.0 * found + 3 * UNIT * extra, found)
         size = np.abs(coef)
         crude = self.score_error(len(coef), float(size.sum()), float(coef.sum()))
         relative = self._backend.relative_error
         if relative is None:
-            return np.full(self.left.shape[0] if I is None else len(I), float(crude))
-        part = relative + float(sum_error(len(coef)))
-        return np.minimum(1.01 * part * self.scan(I, J, size), crude)
+            return np.full(self.shape[0] if I is None else len(I), float(crude))
+        part = relative + float(sum_error(len(coef))) + (3 * UNIT if self._diagonal else 0.0)
+        return np.minimum(1.01 * part * self.scan(I, J, size, poll=poll), crude)
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows] | None:
-        """What the core needs to compute values between left rows by itself; None if it cannot."""
-        return self._backend.native
+        """What the core needs to compute values between `left` by itself; None if it cannot."""
+        return None if self._diagonal is not None else self._backend.native
 
     @property
     def seconds_per_value(self) -> float:
@@ -159,7 +211,8 @@ class Gram:
 
     def diag(self, I: Ints | None = None) -> Floats:
         """K(x, x) of the left rows I (all when None)."""
-        return self._backend.diag(I)
+        values = self._backend.diag(compose(self._at.rows, I))
+        return values if self._diagonal is None else values + self._diagonal.of_rows(I)
 
     def block(
         self,
@@ -169,23 +222,27 @@ class Gram:
         dtype: Any = np.float64,
         out: Real | None = None,
         out_rows: Ints | None = None,
+        poll: Poll | None = None,
     ) -> Real:
         """K[I, J], written into the rows `out_rows` of `out` when these are given."""
-        height = self.left.shape[0] if I is None else len(I)
-        width = self.right.shape[0] if J is None else len(J)
+        height = self.shape[0] if I is None else len(I)
+        width = self.shape[1] if J is None else len(J)
         if out is None:
             out = np.empty((height, width), dtype=dtype)
         if width == 0:
             return out
         begun = time.perf_counter()
-        rows = np.arange(height) if out_rows is None else out_rows
-        order = self._backend.together(I, width)
+        into = rows = np.arange(height) if out_rows is None else out_rows
+        left, right = compose(self._at.rows, I), compose(self._at.columns, J)
+        order = self._backend.together(left, width)
         if order is not None:
-            I, rows = order if I is None else I[order], rows[order]
-        for place in self._pieces(height, width):
-            part = np.arange(place.start, place.stop) if I is None else I[place]
-            self._backend.fill(part, J, out, rows[place])
-        self._count(height * width, begun)
+            left, rows = order if left is None else left[order], rows[order]
+        for piece in self._pieces(height, width, poll):
+            part = np.arange(piece.start, piece.stop) if left is None else left[piece]
+            self._backend.fill(part, right, out, rows[piece])
+        if self._diagonal is not None:
+            self._diagonal.add_to(out, into, I, J)
+        self._count(height * width, begun, poll)
         return out
 
     def scan(
@@ -196,38 +253,45 @@ class Gram:
         *,
         dtype: Any = np.float64,
         out: Floats | None = None,
+        poll: Poll | None = None,
     ) -> Floats:
         """K[I, J] @ coef in float64, from kernel values of precision `dtype`; added to `out`.
 
         With several rows of coefficients the result has one row for each of them, and every kernel
         value is computed only once.
         """
-        height, width = self.left.shape[0] if I is None else len(I), coef.shape[-1]
+        height, width = self.shape[0] if I is None else len(I), coef.shape[-1]
         if out is None:
             out = np.zeros((*coef.shape[:-1], height))
         if coef.size == 0:
             return out
         begun = time.perf_counter()
-        coef = np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64)
-        order = self._backend.together(I, width)
+        lines = np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64)
+        left, right = compose(self._at.rows, I), compose(self._at.columns, J)
+        order = self._backend.together(left, width)
         sums = np.atleast_2d(out)
         if order is not None:
-            I = order if I is None else I[order]
+            left = order if left is None else left[order]
             sums = np.take(sums, order, axis=1)
-        for place in self._pieces(height, width):
-            part = np.arange(place.start, place.stop) if I is None else I[place]
-            self._backend.add_scan(part, J, coef, sums[:, place], dtype == np.float64)
+        for piece in self._pieces(height, width, poll):
+            part = np.arange(piece.start, piece.stop) if left is None else left[piece]
+            self._backend.add_scan(part, right, lines, sums[:, piece], dtype == np.float64)
         if order is not None:
             out[..., order] = sums if out.ndim > 1 else sums[0]
-        self._count(height * width, begun)
+        if self._diagonal is not None:
+            out += self._diagonal.times(I, J, coef)
+        self._count(height * width, begun, poll)
         return out
 
-    def scan_parts(self, I: Ints, end: Ints, coef: Floats, threads: int) -> Floats:
+    def scan_parts(
+        self, I: Ints, end: Ints, coef: Floats, threads: int, *, poll: Poll | None = None
+    ) -> Floats:
         """K[P, P] @ coef[P] in float64 for each part P of a list of left rows.
 
         Parts are short, and each is the work of one thread; `end` is where they end.
         """
         assert self.native is not None
+        I = self.left_index(I)
         out = np.zeros(len(I))
         begun = time.perf_counter()
         used = np.add.reduceat(coef != 0, np.append(0, end[:-1]), dtype=np.int64)
@@ -235,26 +299,29 @@ class Gram:
         threads = min(threads, 1 + int(cost[-1] / _WORTH_SHARING))
         a = b = 0
         while b < len(end):
-            self.between()
+            if poll is not None:
+                poll.look()
             spent, start = (cost[b - 1], end[b - 1]) if b else (0.0, 0)
             a, b = b, max(b + 1, int(np.searchsorted(cost, spent + threads * _CALL_COST)))
             part = slice(start, end[b - 1])
             values = _core.scan_parts(
                 *self.native, I[part], end[a:b] - start, coef[part], out[part], threads
             )
-            self._count(values, begun)
+            self._count(values, begun, poll)
             begun = time.perf_counter()
         return out
 
-    def _count(self, values: int, begun: float) -> None:
-        """Note how many kernel values were computed, and since when. Sets: kernel_values, pace."""
-        self.kernel_values += values
+    def _count(self, values: int, begun: float, poll: Poll | None) -> None:
+        """Note how many kernel values were computed, and since when. Sets: poll, pace."""
+        if poll is not None:
+            poll.kernel_values += values
         self._pace.seconds += time.perf_counter() - begun
         self._pace.values += values
 
-    def _pieces(self, height: int, width: int) -> Iterator[slice]:
+    def _pieces(self, height: int, width: int, poll: Poll | None) -> Iterator[slice]:
         """Cut a list of left rows so that no single call takes long."""
         step = max(48, int(self.threads * _CALL_COST / (self.cost * max(1, width))))
         for a in range(0, height, step):
-            self.between()
+            if poll is not None:
+                poll.look()
             yield slice(a, min(a + step, height))

@@ -26,6 +26,7 @@ from scipy.linalg.lapack import dpstrf
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 
 _NEGLIGIBLE = 1e-17  # of the largest coefficient: smaller ones are below the rounding of the others
 _PIECE = 1 << 23  # kernel values between two looks at the clock: fresh memory is slow to write to
@@ -50,12 +51,13 @@ class Held:
     threads: int
 
     @classmethod
-    def of(cls, gram: Gram, place: Ints) -> Held:
+    def of(cls, gram: Gram, poll: Poll | None = None) -> Held:
         """The kernel values of all pairs of rows."""
-        K = np.empty((len(place), len(place)))
-        step = 1 + _PIECE // max(1, len(place))
-        for a in range(0, len(place), step):
-            gram.block(place[a : a + step], place, out=K[a : a + step])
+        n = gram.shape[0]
+        K = np.empty((n, n))
+        step = 1 + _PIECE // max(1, n)
+        for a in range(0, n, step):
+            gram.block(np.arange(a, min(n, a + step)), None, out=K[a : a + step], poll=poll)
         return cls(K, gram.threads)
 
     @staticmethod
@@ -72,12 +74,12 @@ class Streamed:
     """A Gram matrix that is never held."""
 
     gram: Gram
-    place: Ints
+    poll: Poll | None = None
 
     def __call__(self, coef: Floats) -> Floats:
         size = np.abs(np.atleast_2d(coef))
         used = np.flatnonzero((size > _NEGLIGIBLE * size.max(axis=1, keepdims=True)).any(axis=0))
-        return self.gram.scan(self.place, self.place[used], coef[..., used])
+        return self.gram.scan(None, used, coef[..., used], poll=self.poll)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,29 +119,34 @@ class LowRank:
 
     @classmethod
     def of(
-        cls, gram: Gram, place: Ints, most: int, enough: float, rng: np.random.Generator
+        cls,
+        gram: Gram,
+        most: int,
+        enough: float,
+        rng: np.random.Generator,
+        poll: Poll | None = None,
     ) -> LowRank:
         """Choose pivots until there are `most` or not more than `enough` of the trace is left.
 
         Parameters
         ----------
         gram : Gram
-        place : ndarray
-            The rows.
         most : int
         enough : float
             A part of the trace.
         rng : numpy.random.Generator
             Draws the pivots.
+        poll : Poll, optional
         """
-        left = gram.diag(place)
+        left = gram.diag()
         trace = float(left.sum())
-        rank, most = 0, min(most, len(place))
-        factor = np.empty((most, len(place)))  # G', whose lines are written one after the other
+        rank, most = 0, min(most, len(left))
+        factor = np.empty((most, len(left)))  # G', whose lines are written one after the other
         pivots: list[int] = []
         while rank < most and left.sum() > max(enough, _ROUNDING) * trace:
             drawn = _draw(left, min(_TOGETHER, most - rank), rng)
-            block = gram.block(place[drawn], place) - factor[:rank, drawn].T @ factor[:rank]
+            block = gram.block(drawn, None, poll=poll)
+            block = block - factor[:rank, drawn].T @ factor[:rank]
             least = _WORTHWHILE * float(left.mean())
             lines, chosen = _explain(block, drawn, least)
             if not len(chosen):  # what seems to be left of these rows is rounding

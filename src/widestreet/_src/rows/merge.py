@@ -34,6 +34,11 @@ class Merged:
     member_of: Ints | None
     box: Floats
 
+    @property
+    def selection(self) -> Ints | None:
+        """The kept rows; None when they are all rows."""
+        return None if self.member_of is None else self.kept
+
     def spread(self, beta: Floats, own_box: Floats) -> Floats:
         """Divide coefficients of merged rows among their members.
 

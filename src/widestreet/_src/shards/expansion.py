@@ -9,7 +9,7 @@ from widestreet._src.arrays import Floats, Ints
 _KEPT_VERSIONS = 6  # older scores are recomputed from all support vectors
 
 
-class Model:
+class Expansion:
     """Support vectors (ids ascending, one summed coefficient each) and the biases.
 
     Attributes

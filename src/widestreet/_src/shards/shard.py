@@ -24,8 +24,9 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
-from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.expansion import Expansion
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,37 +112,24 @@ class Shard:
     Parameters
     ----------
     gram : Gram
-        Kernel values between the rows (left) and support vectors (right).
+        Kernel values between the rows (left) and the rows of all shards (right).
     dual : Dual
         The variables of the rows.
-    place : ndarray or None
-        Where row i of the dual stands among the left rows of the Gram; None means at i.
     threads : int
-    model_place : ndarray, optional
-        Where support vector i stands among the right rows of the Gram; as `place` by default.
     """
 
-    def __init__(
-        self,
-        gram: Gram,
-        dual: Dual,
-        place: Ints | None,
-        threads: int,
-        model_place: Ints | None = None,
-    ) -> None:
+    def __init__(self, gram: Gram, dual: Dual, threads: int) -> None:
         self.gram = gram
         self.dual = dual
-        self.place = place
-        self.model_place = place if model_place is None else model_place
         self.threads = threads
         self.double = False  # precision of the kernel values in surveys
         self.beta = np.zeros_like(dual.target)
         self.score = np.zeros(dual.rows)
         self.version = np.zeros(dual.rows, dtype=np.int32)  # zero is exact while beta is zero
         norm = None
-        if not gram.kernel.translation_invariant and gram.kernel.positive:
+        if not gram.ones_on_diagonal and gram.kernel.positive:
             with np.errstate(over="ignore"):  # infinite: then nothing is skipped
-                norm = np.sqrt(gram.diag(place)).astype(np.float32)
+                norm = np.sqrt(gram.diag()).astype(np.float32)
         self._native = _core.Shard(
             dual.target,
             dual.lower,
@@ -157,14 +145,6 @@ class Shard:
     @property
     def rows(self) -> int:
         return self.dual.rows
-
-    def at(self, ids: Ints) -> Ints:
-        """Where rows stand among the rows of the Gram."""
-        return ids if self.place is None else self.place[ids]
-
-    def at_right(self, ids: Ints) -> Ints:
-        """Where support vectors stand among the right rows of the Gram."""
-        return ids if self.model_place is None else self.model_place[ids]
 
     def start_from(self, beta: Floats) -> None:
         """Begin at another point than zero. Sets: beta; all scores become unknown."""
@@ -190,18 +170,26 @@ class Shard:
         self.score[outside] = score[outside]
         self.version[outside] = version
 
-    def evaluate(self, ids: Ints, model: Model, *, double: bool | None = None) -> Floats:
+    def evaluate(
+        self, ids: Ints, model: Expansion, *, double: bool | None = None, poll: Poll | None = None
+    ) -> Floats:
         """Scores of rows from all support vectors of the model."""
         dtype = np.float64 if (self.double if double is None else double) else np.float32
-        return self.gram.scan(self.at(ids), self.at_right(model.ids), model.coef, dtype=dtype)
+        return self.gram.scan(ids, model.ids, model.coef, dtype=dtype, poll=poll)
 
-    def survey(self, model: Model, order: SurveyOrder, rng: np.random.Generator) -> Survey:
+    def survey(
+        self,
+        model: Expansion,
+        order: SurveyOrder,
+        rng: np.random.Generator,
+        poll: Poll | None = None,
+    ) -> Survey:
         """Look for violators of the model, in all rows or in some spread evenly over them.
 
         Sets: score and version of the rows evaluated.
         """
         if order.rows is not None:
-            return self._survey_these(order.rows, model, order, rng)
+            return self._survey_these(order.rows, model, order, rng, poll)
         n = self.rows
         offset, stride, step = 0, 1, n  # every row: in order, for the sake of the caches
         if not order.whole:
@@ -218,7 +206,7 @@ class Shard:
             stale, jumped, jumped_loss = self._native.triage(
                 offset, stride, begin, end, model.bias, drift, 0.0, self.threads
             )
-            self.bring_up_to_date(stale, model)
+            self.bring_up_to_date(stale, model, poll)
             at, size, high, low, part_loss = self._native.judge(stale, model.bias, order.tol)
             drawn.append(stale[at])
             sizes.append(size)
@@ -247,7 +235,12 @@ class Shard:
         )
 
     def _survey_these(
-        self, rows: Ints, model: Model, order: SurveyOrder, rng: np.random.Generator
+        self,
+        rows: Ints,
+        model: Expansion,
+        order: SurveyOrder,
+        rng: np.random.Generator,
+        poll: Poll | None,
     ) -> Survey:
         """Look for violators among some rows, in their order.
 
@@ -255,7 +248,7 @@ class Shard:
         """
         outside = np.flatnonzero(self.version[rows] != _core.IN_WORKING_SET)
         stale = rows[outside]
-        self.bring_up_to_date(stale, model)
+        self.bring_up_to_date(stale, model, poll)
         at, violation, highest, lowest, loss = self._native.judge(stale, model.bias, order.tol)
         found, visited = len(at), len(rows)
         if found > order.quota and order.whole:
@@ -278,15 +271,15 @@ class Shard:
             visited=visited,
         )
 
-    def judge(self, beta: Floats, model: Model, tol: float) -> Survey:
+    def judge(self, beta: Floats, model: Expansion, tol: float, poll: Poll | None = None) -> Survey:
         """All violators of another point than the present one, which stays as it is."""
-        other = Shard(self.gram, self.dual, self.place, self.threads, self.model_place)
+        other = Shard(self.gram, self.dual, self.threads)
         other.double = self.double
         other.start_from(beta)
         order = SurveyOrder(self.rows, tol, whole=True, skip=False)
-        return other.survey(model, order, np.random.default_rng(0))
+        return other.survey(model, order, np.random.default_rng(0), poll)
 
-    def bring_up_to_date(self, stale: Ints, model: Model) -> None:
+    def bring_up_to_date(self, stale: Ints, model: Expansion, poll: Poll | None = None) -> None:
         """Compute the scores of rows, from all support vectors or from what changed since.
 
         Sets: score and version of the rows.
@@ -300,10 +293,10 @@ class Shard:
                 mine = versions == version
                 ids, anew = stale[mine], anew & ~mine
                 out = self.score[ids]
-                self.gram.scan(self.at(ids), self.at_right(changed), change, dtype=dtype, out=out)
+                self.gram.scan(ids, changed, change, dtype=dtype, out=out, poll=poll)
                 self.score[ids] = out
         if anew.any():
-            self.score[stale[anew]] = self.evaluate(stale[anew], model)
+            self.score[stale[anew]] = self.evaluate(stale[anew], model, poll=poll)
         self.version[stale] = model.version
 
 

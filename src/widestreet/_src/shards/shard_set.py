@@ -14,23 +14,34 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, join, select
-from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.runner import LocalRunner, Runner
 from widestreet._src.shards.shard import Candidates, Shard, Survey, SurveyOrder
 
 
-class Fleet:
+class ShardSet:
     """Shards and the runner that reaches them.
 
     Parameters
     ----------
     shards : sequence of Shard
+    gram : Gram
+        Kernel values between the rows of all shards, for the working set.
+    poll : Poll
     runner : Runner
     """
 
-    def __init__(self, shards: Sequence[Shard], runner: Runner | None = None) -> None:
+    def __init__(
+        self,
+        shards: Sequence[Shard],
+        gram: Gram,
+        poll: Poll,
+        runner: Runner | None = None,
+    ) -> None:
         self.shards = list(shards)
+        self.gram, self.poll = gram, poll
         self.runner = runner or LocalRunner()
         self._ends = np.cumsum([shard.rows for shard in self.shards])
         self._begins = self._ends - [shard.rows for shard in self.shards]
@@ -42,38 +53,29 @@ class Fleet:
         cls,
         gram: Gram,
         dual: Dual,
-        place: Ints | None = None,
         *,
+        poll: Poll | None = None,
         threads: int = 1,
         parts: int = 1,
         runner: Runner | None = None,
-    ) -> Fleet:
+    ) -> ShardSet:
         """Shards over rows in memory, which all have the same Gram."""
+        poll = poll or Poll()
         if parts == 1:
-            return cls([Shard(gram, dual, place, threads)], runner)
-        where = np.arange(dual.rows) if place is None else place
+            return cls([Shard(gram, dual, threads)], gram, poll, runner)
+        every = np.arange(dual.rows)
         shards = [
-            Shard(gram, select(dual, ids), where[ids], threads, model_place=where)
-            for ids in np.array_split(np.arange(dual.rows), parts)
+            Shard(gram.select(ids, every), select(dual, ids), threads)
+            for ids in np.array_split(every, parts)
         ]
-        return cls(shards, runner)
+        return cls(shards, gram, poll, runner)
 
     # -- what is known without asking --------------------------------------------------------------
-
-    @property
-    def gram(self) -> Gram:
-        """Kernel values between rows, for the working set."""
-        return self.shards[0].gram
 
     @property
     def dual(self) -> Dual:
         """The dual of the first shard: groups, totals and layers are everybody's."""
         return self.shards[0].dual
-
-    @property
-    def kernel_values(self) -> int:
-        """Kernel values computed so far."""
-        return sum({id(s.gram): s.gram.kernel_values for s in self.shards}.values())
 
     def first_violation(self) -> float:
         """Violation of the zero model, or one where zero is not feasible."""
@@ -137,31 +139,22 @@ class Fleet:
             at = np.flatnonzero(owner == k)
             yield self.shards[k], at, ids[at] - self._begins[k]
 
-    def take(self, ids: Ints, model: Model) -> tuple[Candidates, Ints]:
-        """Hand rows over to the working set, with scores of the present model.
-
-        Returns
-        -------
-        candidates : Candidates
-        place : ndarray
-            Where the rows stand among the rows of the Gram.
-        """
-        order, parts, places = [], [], []
+    def take(self, ids: Ints, model: Expansion) -> Candidates:
+        """Hand rows over to the working set, with scores of the present model."""
+        order, parts = [], []
         for shard, at, own in self._owners(ids):
-            shard.bring_up_to_date(own[shard.version[own] != model.version], model)
+            shard.bring_up_to_date(own[shard.version[own] != model.version], model, self.poll)
             order.append(at)
             parts.append(shard.take(own))
-            places.append(shard.at(own))
         if len(parts) == 1:
-            return Candidates(ids, parts[0].variables, parts[0].beta, parts[0].score), places[0]
+            return Candidates(ids, parts[0].variables, parts[0].beta, parts[0].score)
         back = np.argsort(np.concatenate(order), kind="stable")
-        candidates = Candidates(
+        return Candidates(
             ids,
             select(join([p.variables for p in parts]), back),
             np.concatenate([p.beta for p in parts], axis=1)[:, back],
             np.concatenate([p.score for p in parts])[back],
         )
-        return candidates, np.concatenate(places)[back]
 
     def release(self, ids: Ints, beta: Floats, score: Floats, version: int) -> None:
         """Take rows back from the working set."""
@@ -216,26 +209,26 @@ class Fleet:
         for shard, part, which in zip(self.shards, scores, known, strict=True):
             shard.refresh(part, which, version)
 
-    def evaluate(self, ids: Ints, model: Model, *, double: bool = True) -> Floats:
+    def evaluate(self, ids: Ints, model: Expansion, *, double: bool = True) -> Floats:
         """Scores of rows, exact ones unless told otherwise."""
         score = np.empty(len(ids))
         for shard, at, own in self._owners(ids):
-            score[at] = shard.evaluate(own, model, double=double)
+            score[at] = shard.evaluate(own, model, double=double, poll=self.poll)
         return score
 
-    def judge(self, beta: Floats, model: Model, tol: float) -> Survey:
+    def judge(self, beta: Floats, model: Expansion, tol: float) -> Survey:
         """All violators of another point than the present one."""
         parts = np.split(beta, self._ends[:-1], axis=1)
 
         def ask(k: int) -> Survey:
-            return self.shards[k].judge(parts[k], model, tol)
+            return self.shards[k].judge(parts[k], model, tol, self.poll)
 
         return _united(self.runner.map(ask, range(len(parts))), self._begins)
 
-    def survey(self, model: Model, order: SurveyOrder, rng: np.random.Generator) -> Survey:
+    def survey(self, model: Expansion, order: SurveyOrder, rng: np.random.Generator) -> Survey:
         """Ask every shard for violators; each is asked for its share of the quota."""
         if len(self.shards) == 1:
-            return self.shards[0].survey(model, order, rng)
+            return self.shards[0].survey(model, order, rng, self.poll)
         if order.rows is not None:
             return self._survey_these(order.rows, model, order, rng)
         seeds = rng.integers(2**63, size=len(self.shards))
@@ -243,13 +236,13 @@ class Fleet:
         def ask(k: int) -> Survey:
             shard = self.shards[k]
             share = replace(order, quota=-(-order.quota * shard.rows // self.rows))
-            return shard.survey(model, share, np.random.default_rng(seeds[k]))
+            return shard.survey(model, share, np.random.default_rng(seeds[k]), self.poll)
 
         found = self.runner.map(ask, range(len(self.shards)))
         return _united(found, self._begins)
 
     def _survey_these(
-        self, rows: Ints, model: Model, order: SurveyOrder, rng: np.random.Generator
+        self, rows: Ints, model: Expansion, order: SurveyOrder, rng: np.random.Generator
     ) -> Survey:
         """Ask for violators among some rows, from shard to shard in the order of the rows."""
         owner = np.searchsorted(self._ends, rows, side="right")
@@ -262,7 +255,7 @@ class Fleet:
         for part in np.split(rows, begins[1:]):
             k = int(np.searchsorted(self._ends, part[0], side="right")) if len(part) else 0
             own = replace(order, rows=part - self._begins[k], quota=left)
-            survey = self.shards[k].survey(model, own, rng)
+            survey = self.shards[k].survey(model, own, rng, self.poll)
             found.append(replace(survey, ids=survey.ids + self._begins[k]))
             left -= 0 if order.whole else survey.found
             if left == 0:

@@ -51,11 +51,11 @@ def train_classes(
     layout = PairLayout(int(np.max(code)) + 1)
     if layout.classes == 2:
         sign = np.where(code == 0, layout.sign_of_first, -layout.sign_of_first)
-        problem = Problem(formulation.dual(sign, merged.box), _place(merged, rows))
+        problem = Problem(formulation.dual(sign, merged.box))
         if start is not None:
             problem = problem.starting_at(start)
         with observers.problem() as observe:
-            trained = train(kernel, rows, problem, settings, observe)
+            trained = train(kernel, rows, problem, settings, observe, merged.selection)
         return trained.solution.beta, [trained]
     members = [np.flatnonzero(code == c) for c in range(layout.classes)]
     both = [(members[i], members[j]) for i, j in layout.pairs]
@@ -64,8 +64,7 @@ def train_classes(
     signs = [layout.sign_of_first, -layout.sign_of_first] * len(both)
     sign = np.repeat(signs, [len(part) for pair in both for part in pair])
     duals = formulation.duals(sign, merged.box[variables], sizes)
-    places = np.split(merged.kept[variables], np.cumsum(sizes)[:-1])
-    problems = [Problem(dual, place) for dual, place in zip(duals, places, strict=True)]
+    problems = [Problem(dual) for dual in duals]
     if start is not None:
         coefs = layout.gather(start, members)
         problems = [
@@ -75,8 +74,3 @@ def train_classes(
     found = train_pairs(kernel, rows, machines, settings, observers)
     lines = layout.scatter([one.solution.beta[0] for one in found], members, len(code))
     return lines, found
-
-
-def _place(merged: Merged, rows: Rows) -> Ints | None:
-    """Return where the variables stand among all rows; None when they are all of them."""
-    return None if len(merged.kept) == rows.shape[0] else merged.kept

@@ -25,6 +25,7 @@ from widestreet._src.engines.multiplicative.members import best_size
 from widestreet._src.engines.solution import Observer, Solution
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.kernels.products import Held, LowRank, Product, Streamed
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
@@ -88,13 +89,10 @@ class Pair:
         +1 and -1.
     prior : ndarray
         Positive weights.
-    place : ndarray
-        Where the rows stand among all of them.
     """
 
     sign: Floats
     prior: Floats
-    place: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +154,12 @@ def train_ensembles(
         for p, (i, j) in enumerate(layout.pairs):
             both = np.concatenate([members[i], members[j]])
             sign = np.where(code[both] == i, layout.sign_of_first, -layout.sign_of_first)
-            pair = Pair(sign, merged.box[both], merged.kept[both])
+            pair = Pair(sign, merged.box[both])
             budget = every.part(1 / (len(layout.pairs) - p), max_steps=resources.max_steps)
             with observers.problem(p) as observe:
-                one = train_pair(gram, pair, plan, budget, observe, resources.rng)
+                one = train_pair(
+                    gram.select(merged.kept[both]), pair, plan, budget, observe, resources.rng
+                )
             every.stopped = one.trained.solution.status == "interrupted"
             solution = labelled(one.trained.solution, p)
             found.append(replace(one, trained=replace(one.trained, solution=solution)))
@@ -170,18 +170,18 @@ def train_pair(
     gram: Gram, pair: Pair, plan: Plan, budget: Budget, observe: Observer, rng: np.random.Generator
 ) -> Result:
     """Train the ensemble of a pair of classes, and certify it with the exact kernel."""
-    counted = gram.twin(budget.look_at_clock)
+    poll = Poll(budget.look_at_clock)
     budget.keep_back(gram.seconds_per_value * float(len(pair.sign)) ** 2)
     left, missing = 1.0, 0.0
     try:
-        length = _length(counted, pair, plan)
-        product = _product(counted, pair, plan, rng)
+        length = _length(gram, plan)
+        product = _product(gram, pair, plan, rng, poll)
     except (OutOfBudget, KeyboardInterrupt) as stop:
         path = unmoved(pair.prior, stopped_by(stop))
         weight, square, size = path.first, inf, 1
     else:
         left = product.left if isinstance(product, LowRank) else 0.0
-        training = Training(pair, plan, product, length, budget, lambda: counted.kernel_values)
+        training = Training(pair, plan, product, length, budget, lambda: poll.kernel_values)
         path = training.engine(observe).solve()
         size = max(path.means)
         if plan.aggregate == "ensemble" and path.status == "approximate":
@@ -191,7 +191,7 @@ def train_pair(
         part = square - float(product.rest @ weight**2) if isinstance(product, LowRank) else square
         weight, missing = _pruned(weight, part, float(length.max()), plan.prune)
     trained = _certified(gram, pair, plan, budget, path, weight, square)
-    values = counted.kernel_values + trained.solution.kernel_values
+    values = poll.kernel_values + trained.solution.kernel_values
     trained = replace(trained, solution=replace(trained.solution, kernel_values=values))
     stages = pair.sign * _stages(path, plan) if plan.keep else np.zeros((0, len(weight)))
     return Result(trained, stages, size, missing, left)
@@ -280,9 +280,9 @@ class Training:
             yield number == fold
 
 
-def _length(gram: Gram, pair: Pair, plan: Plan) -> Floats:
+def _length(gram: Gram, plan: Plan) -> Floats:
     """The root of K(x, x) for each row."""
-    diagonal = gram.diag(pair.place)
+    diagonal = gram.diag()
     least = float(diagonal.min())
     if least < 0:
         raise indefinite(f"K(x, x) = {least:.3g}")
@@ -294,11 +294,11 @@ def streams(rows: int, plan: Plan) -> bool:
     return plan.rank is None and Held.memory(rows) > _HELD * plan.memory
 
 
-def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator) -> Product:
+def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator, poll: Poll) -> Product:
     """How kernel values meet weights."""
     n = len(pair.sign)
     if plan.rank is None:
-        return Streamed(gram, pair.place) if streams(n, plan) else Held.of(gram, pair.place)
+        return Streamed(gram, poll) if streams(n, plan) else Held.of(gram, poll)
     room = LowRank.most(n, plan.memory)
     whole = isinstance(plan.rank, int)
     asked = min(int(plan.rank), n) if whole else n
@@ -307,7 +307,7 @@ def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator) -> Pr
             f"rank={plan.rank!r}: {n:,} rows need {LowRank.memory(n, max(asked, 1)):,} bytes for "
             f"it, but max_memory is {plan.memory:,}; lower rank or raise max_memory"
         )
-    found = LowRank.of(gram, pair.place, min(asked, room), 0.0 if whole else plan.rank, rng)
+    found = LowRank.of(gram, min(asked, room), 0.0 if whole else plan.rank, rng, poll)
     if not whole and room < n and found.left > plan.rank:
         raise ValueError(
             f"rank={plan.rank!r}: the {room:,} columns that max_memory={plan.memory:,} allows miss "
@@ -357,19 +357,19 @@ def _certified(
 ) -> Trained:
     """The coefficients with their certificate: an empty one if there is no time for another."""
     status = path.status
-    looked = gram.twin(budget.look_at_end)
+    poll = Poll(budget.look_at_end)
     cost = gram.seconds_per_value * float(np.count_nonzero(weight)) * len(weight)
     certificate: Certificate | None = None
     if not (status == "interrupted" and cost > ANSWER_WITHIN):
         try:
             certificate = examine_margins(
-                looked,
+                gram,
                 pair.sign,
                 weight,
-                pair.place,
                 offset=float(plan.intercept),
                 status=status,
                 part=plan.part,
+                poll=poll,
             )
         except (OutOfBudget, KeyboardInterrupt) as stop:
             status = stopped_by(stop)
@@ -384,7 +384,7 @@ def _certified(
         status=status,
         trace=path.trace,
         pair_steps=max(1, path.steps),
-        kernel_values=looked.kernel_values,
+        kernel_values=poll.kernel_values,
     )
     return Trained(solution, bias, certificate)
 

@@ -25,6 +25,7 @@ from widestreet._src.engines.solution import Observer, Solution, Trace
 from widestreet._src.engines.working_set import small as whole
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable, Kernel
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Rows
@@ -75,6 +76,11 @@ class OneVsOne:
         """The pairs of the classes."""
         return PairLayout(len(self.members))
 
+    def rows(self, pair: int) -> Ints:
+        """Where the rows of a pair stand among all rows."""
+        i, j = self.layout.pairs[pair]
+        return np.concatenate([self.members[i], self.members[j]])
+
     def halves(self, pair: int, values: Floats) -> tuple[Floats, Floats]:
         """Split something with a last axis over the rows of a pair by its two classes."""
         first = len(self.members[self.layout.pairs[pair][0]])
@@ -90,7 +96,13 @@ class OneVsOne:
         here = np.split(np.arange(ends[-1]), ends[:-1])
         return np.split(self.layout.scatter(coefs, here, int(ends[-1])), ends[:-1], axis=1)
 
-    def scores(self, gram: Gram, coefs: Sequence[Floats], threads: int = 1) -> list[Floats]:
+    def scores(
+        self,
+        gram: Gram,
+        coefs: Sequence[Floats],
+        threads: int = 1,
+        poll: Poll | None = None,
+    ) -> list[Floats]:
         """Scores K c of the rows of every pair in float64.
 
         Parameters
@@ -100,30 +112,32 @@ class OneVsOne:
             Coefficients of the rows of each pair.
         threads : int
             For pairs that are done side by side.
+        poll : Poll, optional
         """
         values = sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
         if gram.native is None or values * gram.cost > _SHARING_PAYS * len(coefs):
-            return self._shared_scores(gram, self.by_class(coefs))
-        rows = [np.concatenate([self.members[i], self.members[j]]) for i, j in self.layout.pairs]
+            return self._shared_scores(gram, self.by_class(coefs), poll)
+        rows = [self.rows(p) for p in range(len(self.layout.pairs))]
         end = np.cumsum([len(both) for both in rows])
-        score = gram.scan_parts(np.concatenate(rows), end, np.concatenate(coefs), threads)
+        coef = np.concatenate(coefs)
+        score = gram.scan_parts(np.concatenate(rows), end, coef, threads, poll=poll)
         return np.split(score, end[:-1])
 
-    def _shared_scores(self, gram: Gram, matrix: list[Floats]) -> list[Floats]:
+    def _shared_scores(self, gram: Gram, matrix: list[Floats], poll: Poll | None) -> list[Floats]:
         """Sum the support vectors of each class over its own rows, and over those of each other."""
         k = len(self.members)
         sizes = [len(rows) for rows in self.members]
         found = [np.zeros(sizes[i] + sizes[j]) for i, j in self.layout.pairs]
         for c, rows in enumerate(self.members):
             support = matrix[c].any(axis=0)
-            own = gram.scan(rows, rows[support], matrix[c][:, support])
+            own = gram.scan(rows, rows[support], matrix[c][:, support], poll=poll)
             for line, other in enumerate(x for x in range(k) if x != c):
                 p = self.layout.number[c, other]
                 mine = self.halves(p, found[p])[int(c > other)]
                 mine += own[line]
                 theirs = matrix[other][self.layout.line(other, c)]
                 used = np.flatnonzero(theirs)
-                mine += gram.scan(rows, self.members[other][used], theirs[used])
+                mine += gram.scan(rows, self.members[other][used], theirs[used], poll=poll)
         return found
 
 
@@ -227,10 +241,9 @@ class _Fit:
         budget = self._share(sum(problem.dual.rows for problem in problems), len(group))
         if budget is None:
             return [untouched(problem, self._why()) for problem in problems]
+        grams = [self.gram.select(self.machines.rows(p)) for p in group]
         try:
-            solutions = solve_whole(
-                self.gram, problems, self.settings, budget, threads, numbers=group
-            )
+            solutions = solve_whole(grams, problems, self.settings, budget, threads, numbers=group)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
                 self._stop()
@@ -255,7 +268,7 @@ class _Fit:
     def _solver(self, p: int, observe: Observer, budget: Budget) -> Solver:
         """What a pair is solved with."""
         return Solver(
-            self.gram,
+            self.gram.select(self.machines.rows(p)),
             self.settings,
             budget,
             observe,
@@ -359,12 +372,12 @@ class _Fit:
 
     def _examined(self, solutions: list[Solution]) -> list[Trained]:
         tol, gap_tol, machines = self.settings.tol, self.settings.gap_tol, self.machines
-        gram = self.gram.twin(self.budget.look_at_end)
+        gram, poll = self.gram, Poll(self.budget.look_at_end)
         betas = [solution.beta for solution in solutions]
-        scores = machines.scores(gram, [beta[0] for beta in betas], self.helpers)
+        scores = machines.scores(gram, [beta[0] for beta in betas], self.helpers, poll)
         duals = [problem.dual for problem in machines.problems]
         seen = examine_all(gram, duals, betas, scores)
-        solutions = self._settle(gram, solutions, seen)
+        solutions = self._settle(poll, solutions, seen)
         found = [
             Trained(solution, one.bias, one.certificate(solution.status, tol, gap_tol))
             for solution, one in zip(solutions, seen, strict=True)
@@ -374,31 +387,31 @@ class _Fit:
             found[p] = self._again(p, found[p], len(unfinished) - k)
             if found[p].certificate.status == "interrupted":
                 break
-        every = found[0].solution.kernel_values + gram.kernel_values
+        every = found[0].solution.kernel_values + poll.kernel_values
         found[0] = replace(found[0], solution=replace(found[0].solution, kernel_values=every))
         return found
 
     def _settle(
-        self, gram: Gram, solutions: list[Solution], seen: list[Examination]
+        self, poll: Poll, solutions: list[Solution], seen: list[Examination]
     ) -> list[Solution]:
         """Bound rounding by rows where that decides, and keep no pair that is worse than zero.
 
         The scores of the largest pair are compared with a second computation. Sets: seen.
         """
         problems, tol, kept = self.machines.problems, self.settings.tol, list(solutions)
+        gram = self.gram
         for p, (problem, one) in enumerate(zip(problems, seen, strict=True)):
-            dual, place, beta, score = problem.dual, problem.place, kept[p].beta, one.score
+            dual, beta, score = problem.dual, kept[p].beta, one.score
             if one.violation <= tol < one.violation + one.rounding:
-                seen[p] = examine(gram, dual, beta, place, score, tol=tol)
+                own = gram.select(self.machines.rows(p))
+                seen[p] = examine(own, dual, beta, score, tol=tol, poll=poll)
             elif not (dual.total.any() or one.dual >= 0 or one.meets(tol, self.settings.gap_tol)):
                 beta = np.zeros_like(beta)
-                seen[p] = examine(gram, dual, beta, place, np.zeros_like(score))
+                seen[p] = examine(gram, dual, beta, np.zeros_like(score))
                 kept[p] = replace(kept[p], beta=beta, bias=seen[p].bias, dual_objective=0.0)
         p = int(np.argmax([beta.size * np.count_nonzero(beta) for beta in (s.beta for s in kept)]))
-        coef, place = kept[p].beta.sum(axis=0), problems[p].place
-        rows = np.arange(len(coef)) if place is None else place
-        used = np.flatnonzero(coef)
-        if disagrees(gram, rows[used], coef[used], rows, seen[p].score, np.zeros(len(coef))):
+        coef, largest = kept[p].beta.sum(axis=0), gram.select(self.machines.rows(p))
+        if disagrees(largest, coef, seen[p].score, np.zeros(len(coef)), poll):
             seen[:] = [replace(one, rounding=np.inf) for one in seen]
         return kept
 
@@ -412,7 +425,8 @@ class _Fit:
                 return trained
         budget = Budget(seconds, steps if steps < 0 else max(0, steps - solution.pair_steps))
         problem = self.machines.problems[p].starting_at(solution.beta)
-        examiner = Examiner(self.gram, problem, budget, self.settings)
+        gram = self.gram.select(self.machines.rows(p))
+        examiner = Examiner(gram, problem, budget, self.settings)
         solver = replace(self._solver(p, lambda record: None, budget), check=examiner.check)
         more = labelled(solver.by_rounds(problem, solver.observe), p)
         return examiner.certified(continued(solution, more))

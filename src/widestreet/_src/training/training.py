@@ -19,8 +19,8 @@ from widestreet._src.certificate import (
     unexamined,
 )
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.sampling.engine import SitesEngine
-from widestreet._src.engines.sampling.prsvm import OnSites
+from widestreet._src.engines.sampling.engine import SamplingEngine, SolveSample
+from widestreet._src.engines.sampling.prsvm import WeightedSampling
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import MARGIN, Strategy
 from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
@@ -28,10 +28,11 @@ from widestreet._src.engines.working_set import small as whole
 from widestreet._src.engines.working_set.engine import Check, WorkingSetEngine
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable, Kernel
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.rows import Rows
 from widestreet._src.shards.runner import LocalRunner
-from widestreet._src.shards.shard_set import Fleet
+from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.threads import limited_blas
 
 SUCCESS = ("optimal", "approximate")  # statuses that are what was asked for
@@ -63,7 +64,7 @@ class Resources:
 class Settings(Resources):
     """Everything about a fit to an optimum that is not the problem itself."""
 
-    strategy: Strategy | OnSites
+    strategy: Strategy
     tol: float
     gap_tol: float | None
     skip: bool
@@ -84,13 +85,11 @@ class Trained:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A dual over some of the rows.
+    """A dual and where to begin.
 
     Attributes
     ----------
     dual : Dual
-    place : ndarray or None
-        Where row i of the dual stands among all rows; None means at i.
     start : ndarray, optional
         A feasible point to begin at.
     first : ndarray, optional
@@ -98,7 +97,6 @@ class Problem:
     """
 
     dual: Dual
-    place: Ints | None = None
     start: Floats | None = None
     first: Ints | None = None
 
@@ -131,7 +129,9 @@ class Solver:
         if not solved_whole(self.gram, problem.dual, self.settings):
             return self.by_rounds(problem, self.observe)
         try:
-            [solution] = solve_whole(self.gram, [problem], self.settings, self.budget, self.threads)
+            [solution] = solve_whole(
+                [self.gram], [problem], self.settings, self.budget, self.threads
+            )
         except (OutOfBudget, KeyboardInterrupt) as stop:
             return untouched(problem, stopped_by(stop))
         return self.finish(problem, solution)
@@ -155,76 +155,110 @@ class Solver:
         return continued(solution, more)
 
     def by_rounds(self, problem: Problem, observe: Observer) -> Solution:
-        """Run the working-set engine, after weighted samples if the strategy is to draw any."""
-        settings, dual = self.settings, problem.dual
-        if isinstance(settings.strategy, OnSites):
-            return self._by_samples(problem, settings.strategy, observe)
-        gram = self.gram.twin(self.budget.look_at_clock)
+        """Solve a problem as its strategy does."""
+        return self.settings.strategy.solve(Engines(self, problem, observe))
+
+
+@dataclass(frozen=True, eq=False)
+class Engines:
+    """A problem and the engines that can solve it: the context of a strategy."""
+
+    solver: Solver
+    problem: Problem
+    observe: Observer
+
+    @property
+    def _shards(self) -> ShardSet:
+        solver = self.solver
+        poll = Poll(solver.budget.look_at_clock)
+        return ShardSet.of(solver.gram, self.problem.dual, poll=poll, threads=solver.threads)
+
+    def by_rounds(self, strategy: Strategy) -> Solution:
+        """Run the working-set engine."""
+        solver, problem, settings = self.solver, self.problem, self.solver.settings
+        columns = solver.gram.left.shape[1]
         return WorkingSetEngine(
-            Fleet.of(gram, dual, problem.place, threads=self.threads),
-            settings.strategy,
+            self._shards,
+            strategy,
             tol=settings.tol,
-            check=self.check,
-            budget=self.budget,
-            capacity=working_set_capacity(settings.max_memory, dual, gram.left.shape[1]),
-            observer=observe,
-            rng=self.rng(),
-            threads=self.threads,
+            check=solver.check,
+            budget=solver.budget,
+            capacity=working_set_capacity(settings.max_memory, problem.dual, columns),
+            observer=self.observe,
+            rng=solver.rng(),
+            threads=solver.threads,
             skip=settings.skip,
             start=problem.start,
             first=problem.first,
         ).solve()
 
-    def _by_samples(self, problem: Problem, plan: OnSites, observe: Observer) -> Solution:
+    def by_samples(self, strategy: WeightedSampling) -> Solution:
         """Solve samples of the rows on sites; the working-set engine goes on from there."""
-        dual, columns = problem.dual, self.gram.left.shape[1]
-        room = self.settings.max_memory // least_memory(dual, columns)
-        workers = 1 if isinstance(self.gram.kernel, Callable) else min(self.threads, plan.sites)
-        workers = max(1, min(workers, room))
-        settings = replace(
-            self.settings,
-            strategy=Auto(),
-            tol=MARGIN * self.settings.tol,  # rows that violate by more are counted
-            max_memory=self.settings.max_memory // workers,
-        )
-        threads = max(1, self.threads // workers)
-        place = np.arange(dual.rows) if problem.place is None else problem.place
-
-        def solve(
-            rows: Ints, start: Floats | None, budget: Budget, rng: np.random.Generator
-        ) -> Solution:
-            sample = Problem(select(dual, rows), place[rows])
-            if start is not None:
-                sample = sample.starting_at(start)
-            solver = Solver(
-                self.gram, settings, budget, lambda record: None, threads, lambda: rng, None
-            )
-            return solver.solve(sample)
-
-        gram = self.gram.twin(self.budget.look_at_clock)
-        engine = SitesEngine(
-            Fleet.of(gram, dual, problem.place, threads=self.threads),
-            plan,
-            solve,
-            tol=self.settings.tol,
-            check=self.check,
-            budget=self.budget,
+        solver, observe = self.solver, self.observe
+        workers = self._workers(strategy)
+        engine = SamplingEngine(
+            self._shards,
+            strategy,
+            self._sample_solver(workers),
+            tol=solver.settings.tol,
+            check=solver.check,
+            budget=solver.budget,
             observer=observe,
-            rng=self.rng(),
+            rng=solver.rng(),
             runner=LocalRunner(workers),
-            start=problem.start,
+            start=self.problem.start,
         )
         found = engine.solve()
-        if not engine.unfinished or not plan.until_certified:
+        if not engine.unfinished or not strategy.until_certified:
             return found
-        rest = replace(self, settings=replace(self.settings, strategy=Auto()))
-        more = rest.by_rounds(
-            problem.starting_at(found.beta), lambda record: observe(after(found, record))
+        rest = replace(
+            self,
+            problem=self.problem.starting_at(found.beta),
+            observe=lambda record: observe(after(found, record)),
         )
+        more = rest.by_rounds(strategy)
         if not more.trace:  # stopped before it knew anything better
             more = replace(more, beta=found.beta, bias=found.bias)
             more = replace(more, dual_objective=found.dual_objective)
         return continued(found, more)
+
+    def _workers(self, strategy: WeightedSampling) -> int:
+        """Samples that are solved at the same time."""
+        solver = self.solver
+        if isinstance(solver.gram.kernel, Callable):
+            return 1
+        least = least_memory(self.problem.dual, solver.gram.left.shape[1])
+        room = solver.settings.max_memory // least
+        return max(1, min(solver.threads, strategy.sites, room))
+
+    def _sample_solver(self, workers: int) -> SolveSample:
+        """Return what solves the dual of a sample."""
+        solver, dual = self.solver, self.problem.dual
+        settings = replace(
+            solver.settings,
+            strategy=Auto(),
+            tol=MARGIN * solver.settings.tol,  # rows that violate by more are counted
+            max_memory=solver.settings.max_memory // workers,
+        )
+        threads = max(1, solver.threads // workers)
+
+        def solve(
+            rows: Ints, start: Floats | None, budget: Budget, rng: np.random.Generator
+        ) -> Solution:
+            sample = Problem(select(dual, rows))
+            if start is not None:
+                sample = sample.starting_at(start)
+            return Solver(
+                solver.gram.select(rows),
+                settings,
+                budget,
+                lambda record: None,
+                threads,
+                lambda: rng,
+                None,
+            ).solve(sample)
+
+        return solve
 
 
 def solved_whole(gram: Gram, dual: Dual, settings: Settings) -> bool:
@@ -234,7 +268,7 @@ def solved_whole(gram: Gram, dual: Dual, settings: Settings) -> bool:
 
 
 def solve_whole(
-    gram: Gram,
+    grams: Sequence[Gram],
     problems: Sequence[Problem],
     settings: Settings,
     budget: Budget,
@@ -247,9 +281,8 @@ def solve_whole(
     """
     budget.look_at_clock()
     return whole.solve(
-        gram,
+        grams,
         [problem.dual for problem in problems],
-        [problem.place for problem in problems],
         [problem.start for problem in problems],
         tol=settings.tol,
         budget=budget,
@@ -299,12 +332,17 @@ def continued(solution: Solution, more: Solution) -> Solution:
 
 
 def train(
-    kernel: Kernel, rows: Rows, problem: Problem, settings: Settings, observe: Observer
+    kernel: Kernel,
+    rows: Rows,
+    problem: Problem,
+    settings: Settings,
+    observe: Observer,
+    kept: Ints | None = None,
 ) -> Trained:
-    """Solve one problem and certify the result."""
+    """Solve one problem and certify the result; `kept` are its rows among all, if not all are."""
     threads = threads_for(problem.dual.rows, settings)
     budget = Budget(settings.max_time, settings.max_steps)
-    gram = Gram(kernel, rows, threads=threads)
+    gram = Gram(kernel, rows, threads=threads).select(kept)
     examiner = Examiner(gram, problem, budget, settings)
     rng = settings.rng
     solver = Solver(gram, settings, budget, observe, threads, lambda: rng, examiner.check)
@@ -316,7 +354,7 @@ class Examiner:
     """Examines points of one problem for the engine; remembers the last one and the best one."""
 
     def __init__(self, gram: Gram, problem: Problem, budget: Budget, settings: Settings) -> None:
-        self.gram, self.problem = gram.twin(budget.look_at_end), problem
+        self.gram, self.problem, self.poll = gram, problem, Poll(budget.look_at_end)
         self.tol, self.gap_tol = settings.tol, settings.gap_tol
         self._last: tuple[Floats, Examination] | None = None
         self._best: tuple[Floats, Examination] | None = None
@@ -331,12 +369,10 @@ class Examiner:
         return found
 
     def _examined(self, beta: Floats) -> Examination:
-        gram, dual, place = self.gram, self.problem.dual, self.problem.place
-        score, exact, error = scores_that_matter(gram, dual, beta, place)
-        found = examine(gram, dual, beta, place, score, exact, self.tol)
-        coef = beta.sum(axis=0)
-        rows, support = np.arange(dual.rows) if place is None else place, np.flatnonzero(coef)
-        if disagrees(gram, rows[support], coef[support], rows, score, error):
+        gram, dual, poll = self.gram, self.problem.dual, self.poll
+        score, exact, error = scores_that_matter(gram, dual, beta, poll)
+        found = examine(gram, dual, beta, score, exact, self.tol, poll)
+        if disagrees(gram, beta.sum(axis=0), score, error, poll):
             found = replace(found, rounding=np.inf)
         return found
 
@@ -364,7 +400,7 @@ class Examiner:
             if isinstance(stop, KeyboardInterrupt):
                 solution = replace(solution, status="interrupted")
             return uncertified(solution, self.tol, self.gap_tol)
-        every = solution.kernel_values + self.gram.kernel_values
+        every = solution.kernel_values + self.poll.kernel_values
         certificate = found.certificate(solution.status, self.tol, self.gap_tol)
         return Trained(replace(solution, kernel_values=every), found.bias, certificate)
 

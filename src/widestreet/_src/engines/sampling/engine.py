@@ -18,14 +18,14 @@ import numpy as np
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.sampling.multiset import Multiset
-from widestreet._src.engines.sampling.prsvm import OnSites
+from widestreet._src.engines.sampling.prsvm import WeightedSampling
 from widestreet._src.engines.selection.contract import MARGIN
 from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
 from widestreet._src.engines.working_set.engine import Check
-from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.shards.shard import Survey
-from widestreet._src.shards.shard_set import Fleet
+from widestreet._src.shards.shard_set import ShardSet
 
 _DOUBLE_ROWS = 2048  # problems up to this size are float64 throughout
 _DOUBTED = 256  # rows whose scores are compared with exact ones
@@ -45,13 +45,13 @@ class Theta:
         The sample, ascending.
     beta : ndarray of shape (layers, len(rows))
         Coefficients of its rows; all others are zero.
-    model : Model
+    model : Expansion
     objective : float
     """
 
     rows: Ints
     beta: Floats
-    model: Model
+    model: Expansion
     objective: float
 
     def dense(self, n: int) -> Floats:
@@ -68,13 +68,13 @@ class Theta:
         return beta
 
 
-class SitesEngine:
+class SamplingEngine:
     """Solves the dual of a fleet by weighted samples.
 
     Parameters
     ----------
-    fleet : Fleet
-    plan : OnSites
+    fleet : ShardSet
+    plan : WeightedSampling
     solve_sample : callable
         Takes rows, a feasible point on them to begin at or None, a Budget and a generator;
         returns the Solution of the dual on these rows.
@@ -92,8 +92,8 @@ class SitesEngine:
 
     def __init__(
         self,
-        fleet: Fleet,
-        plan: OnSites,
+        fleet: ShardSet,
+        plan: WeightedSampling,
         solve_sample: SolveSample,
         *,
         tol: float,
@@ -133,7 +133,7 @@ class SitesEngine:
 
     def _theta(self, rows: Ints, beta: Floats, bias: Floats, objective: float) -> Theta:
         used = beta.any(axis=0)
-        model = Model(len(bias))
+        model = Expansion(len(bias))
         model.publish(rows[used], beta[:, used].sum(axis=0), bias, np.inf)
         return Theta(rows, beta, model, objective)
 
@@ -154,7 +154,7 @@ class SitesEngine:
             status=status,
             trace=self.trace,
             pair_steps=self.pair_steps,
-            kernel_values=self._values + self.fleet.kernel_values,
+            kernel_values=self._values + self.fleet.poll.kernel_values,
         )
 
     def _rounds(self) -> str:
@@ -322,7 +322,7 @@ class SitesEngine:
             gap=primal - theta.objective,
             rows_scanned=sum(s.scanned for s in surveys),
             rows_skipped=0,
-            kernel_values=self._values + self.fleet.kernel_values,
+            kernel_values=self._values + self.fleet.poll.kernel_values,
             pair_steps=self.pair_steps,
             seconds=self.budget.elapsed,
             violators=survey.found,

@@ -30,20 +30,28 @@ dual objective never falls; and after `max_rounds` the working-set engine goes o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, sqrt
 
+from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import (
+    Context,
+    Search,
+    Strategy,
     require_at_least,
     require_flag,
     require_number,
 )
+from widestreet._src.engines.solution import Solution
 
 _SAMPLE = 2048  # rows of a site where nothing is said
 
 
-class OnSites:
-    """Weighted samples on one site or many."""
+class WeightedSampling(Strategy):
+    """Weighted samples on one site or many; the working-set engine goes on after them.
+
+    Subclasses say how many sites there are.
+    """
 
     sites: int
     sample_size: int | None
@@ -64,6 +72,15 @@ class OnSites:
             require_at_least("max_rounds", self.max_rounds, 1)
         require_flag("until_certified", self.until_certified)
 
+    def search(self) -> Search:
+        """Return the search of the rounds that follow the samples."""
+        found: Search = Auto().search()
+        return found
+
+    def solve(self, context: Context) -> Solution:
+        """Solve a problem by weighted samples."""
+        return context.by_samples(self)
+
     @property
     def size(self) -> int:
         """Elements that each site draws: 6 delta^2, where nothing else is said."""
@@ -82,7 +99,7 @@ class OnSites:
 
 
 @dataclass(frozen=True)
-class PRSVM(OnSites):
+class PRSVM(WeightedSampling):
     """Parallel randomized training by weighted sampling.
 
     Made for rows that live in many places, of which only solutions travel. Here the sites are
@@ -136,7 +153,7 @@ class PRSVM(OnSites):
 
 
 @dataclass(frozen=True)
-class RSVM(OnSites):
+class RSVM(WeightedSampling):
     """Randomized training by weighted sampling: `PRSVM` on one site.
 
     Parameters
@@ -176,8 +193,4 @@ class RSVM(OnSites):
     combinatorial_dimension: float | None = None
     max_rounds: int | None = 30
     until_certified: bool = True
-
-    @property
-    def sites(self) -> int:  # type: ignore[override]
-        """One."""
-        return 1
+    sites: int = field(default=1, init=False, repr=False)

@@ -18,6 +18,7 @@ Each round
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -56,6 +57,7 @@ class Auto(Stateless):
     max_size: int = 8192
     looseness: float = 0.05
     keep_slack: float = 0.2
+    solves_small: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.start_size < 2:

@@ -1,7 +1,9 @@
 """The contract between the working-set engine and its strategies.
 
 A strategy is a frozen dataclass of its parameters. For every fit it begins a Search, which sees a
-Situation and answers with a Proposal; neither computes a kernel value or holds a row.
+Situation and answers with a Proposal; neither computes a kernel value or holds a row. What else a
+strategy can do it declares: `solves_small`, and `solve` if rounds of the working-set engine are not
+how it solves a problem.
 """
 
 from __future__ import annotations
@@ -9,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.engines.solution import Solution
 from widestreet._src.shards.shard import SurveyOrder
 
 MARGIN = 0.4  # of tol: aimed at on either side of the bias, so that rounding does not matter
@@ -153,15 +156,44 @@ class Search(Protocol):
         ...
 
 
-class Strategy(Protocol):
-    """Begins searches."""
+class Context(Protocol):
+    """A problem and the engines that can solve it."""
 
-    def search(self) -> Search:
-        """Return a search that has seen nothing yet."""
+    def by_rounds(self, strategy: Strategy) -> Solution:
+        """Return the solution of the working-set engine."""
+        ...
+
+    def by_samples(self, strategy: Any) -> Solution:
+        """Return the solution of the sampling engine, which takes a WeightedSampling."""
         ...
 
 
-class Stateless:
+class Strategy:
+    """Base of the strategies.
+
+    Attributes
+    ----------
+    solves_small : bool
+        Whether a problem whose first working set is all of it may be solved in one native call,
+        without asking the strategy. A subclass that overrides anything must declare it anew.
+    """
+
+    solves_small: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.solves_small = vars(cls).get("solves_small", False)
+
+    def search(self) -> Search:
+        """Return a search that has seen nothing yet."""
+        raise NotImplementedError
+
+    def solve(self, context: Context) -> Solution:
+        """Solve a problem: by rounds of the working-set engine."""
+        return context.by_rounds(self)
+
+
+class Stateless(Strategy):
     """A strategy that needs no memory from round to round: it is its own search."""
 
     def search(self) -> Any:

@@ -35,6 +35,7 @@ from widestreet._src.engines.selection.contract import (
     Notes,
     Proposal,
     Situation,
+    Strategy,
     make_room,
     require_at_least,
     require_flag,
@@ -46,7 +47,7 @@ _LEAST_STEP, _MOST_STEP = 64, 8192  # rows of a pass that are evaluated together
 
 
 @dataclass(frozen=True)
-class ISVM:
+class ISVM(Strategy):
     """Two-stage incremental working set.
 
     Good where support vectors are few: the cost is one pass or two over the data, and one small

@@ -34,6 +34,7 @@ from widestreet._src.engines.selection.contract import (
     Notes,
     Proposal,
     Situation,
+    Strategy,
     make_room,
     require_at_least,
     require_flag,
@@ -46,7 +47,7 @@ _LOOSENESS = 0.05  # sets are solved to this part of the violation outside
 
 
 @dataclass(frozen=True)
-class RandSVM:
+class RandSVM(Strategy):
     """Randomized training on samples that keep the support vectors.
 
     Parameters

@@ -9,6 +9,7 @@ and oneDAL do. It is the yardstick for the other strategies.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class SMO(Stateless):
     """
 
     size: int = 8192
+    solves_small: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.size < 2:

@@ -30,9 +30,9 @@ from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRec
 from widestreet._src.engines.working_set.newton import polish
 from widestreet._src.engines.working_set.newton_schedule import FEW_FREE, Pacing
 from widestreet._src.engines.working_set.tile import WorkingSet, tiles_memory
-from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.shard import Survey, SurveyOrder
-from widestreet._src.shards.shard_set import Fleet
+from widestreet._src.shards.shard_set import ShardSet
 
 log = logging.getLogger("widestreet")
 
@@ -81,7 +81,7 @@ class WorkingSetEngine:
 
     Parameters
     ----------
-    fleet : Fleet
+    fleet : ShardSet
     strategy : Strategy
     tol : float
         Violation to reach over all rows.
@@ -106,7 +106,7 @@ class WorkingSetEngine:
 
     def __init__(
         self,
-        fleet: Fleet,
+        fleet: ShardSet,
         strategy: Strategy,
         *,
         tol: float,
@@ -126,9 +126,9 @@ class WorkingSetEngine:
         self.skip = skip and fleet.gram.kernel.positive
         self.capacity = min(capacity, fleet.rows)
         self.work = WorkingSet(
-            fleet.gram, fleet.dual, self.capacity, threads, tiles_memory(capacity)
+            fleet.gram, fleet.dual, self.capacity, threads, tiles_memory(capacity), fleet.poll
         )
-        self.model = Model(fleet.dual.groups)
+        self.model = Expansion(fleet.dual.groups)
         self.trace = Trace()
         self.pair_steps = 0
         self.timings: dict[str, float] = {}
@@ -165,7 +165,7 @@ class WorkingSetEngine:
             status=status,
             trace=self.trace,
             pair_steps=self.pair_steps,
-            kernel_values=self.fleet.kernel_values,
+            kernel_values=self.fleet.poll.kernel_values,
         )
 
     def _rounds(self) -> str:
@@ -282,7 +282,7 @@ class WorkingSetEngine:
             )
         self._newcomers += len(proposal.add)
         if len(proposal.add):
-            work.exchange(proposal.drop, *fleet.take(np.sort(proposal.add), self.model))
+            work.exchange(proposal.drop, fleet.take(np.sort(proposal.add), self.model))
         else:
             work.exchange(proposal.drop)
         self._clock("exchange", begun)
@@ -518,7 +518,7 @@ class WorkingSetEngine:
             gap=primal - dual,
             rows_scanned=survey.scanned,
             rows_skipped=survey.skipped,
-            kernel_values=self.fleet.kernel_values,
+            kernel_values=self.fleet.poll.kernel_values,
             pair_steps=self.pair_steps,
             seconds=self.budget.elapsed,
             timings=self.timings,

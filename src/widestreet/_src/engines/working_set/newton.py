@@ -39,7 +39,7 @@ def polish(work: WorkingSet) -> bool:
     """
     few = int(work.free().sum()) <= _FEW_FREE
     for _ in range(_MORE_CUT_STEPS if few else _CUT_STEPS):
-        work.gram.between()  # a factorisation takes a while
+        work.poll.look()  # a factorisation takes a while
         layer, slot = (np.ascontiguousarray(index) for index in np.nonzero(work.free()))
         if len(slot) == 0 or len(slot) > MAX_FREE or 8 * len(slot) ** 2 > work.spare:
             return False

@@ -65,7 +65,7 @@ def leap(work: WorkingSet, tol: float) -> bool:
 
     Sets: beta and score of the working set.
     """
-    work.gram.between()  # a factorisation takes a while
+    work.poll.look()  # a factorisation takes a while
     face = _face(work, tol)
     if face is None or len(face.slot) > MOST:
         return False

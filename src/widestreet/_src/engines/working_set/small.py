@@ -17,10 +17,7 @@ from scipy.linalg import cython_lapack
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.sampling.prsvm import OnSites
-from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import MARGIN, Strategy
-from widestreet._src.engines.selection.smo import SMO
 from widestreet._src.engines.solution import Solution, Trace, TraceRecord
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual, join
@@ -49,22 +46,20 @@ def cost_of_many(gram: Gram, rows: int) -> float:
     return cost(gram, rows) + _NEWTON_STEPS * min(rows, _FREE) ** 3 / 3
 
 
-def suits(gram: Gram, rows: int, strategy: Strategy | OnSites, capacity: int) -> bool:
+def suits(gram: Gram, rows: int, strategy: Strategy, capacity: int) -> bool:
     """Whether a problem of so many rows may be solved whole; `capacity` is what memory allows."""
     return (
         rows <= _MOST_ROWS
         and gram.native is not None
-        and isinstance(strategy, Auto | SMO)
-        and type(strategy) in (Auto, SMO)  # who solve what is everything to the end, unasked
-        and strategy.start(rows, capacity) == rows
+        and strategy.solves_small
+        and strategy.search().start(rows, capacity) == rows
         and cost(gram, rows) <= CALL_COST
     )
 
 
 def solve(
-    gram: Gram,
+    grams: Sequence[Gram],
     duals: Sequence[Dual],
-    places: Sequence[Ints | None],
     starts: Sequence[Floats | None],
     *,
     tol: float,
@@ -79,10 +74,9 @@ def solve(
 
     Parameters
     ----------
-    gram : Gram
+    grams : sequence of Gram
+        Kernel values between the rows of each dual, all of them of one Gram.
     duals : sequence of Dual
-    places : sequence of ndarray or None
-        Where the rows of each dual stand among those of the Gram; None means in order.
     starts : sequence of ndarray or None
         Feasible points.
     tol : float
@@ -93,14 +87,15 @@ def solve(
     numbers : sequence of int
         What the problems are called in their records.
     """
-    assert gram.native is not None
+    native = grams[0].native
+    assert native is not None
     begun = time.perf_counter()
     sizes = [dual.rows for dual in duals]
     end = np.cumsum(sizes)
     one = len(duals) == 1
     whole = duals[0] if one else join(duals)
-    each = [np.arange(n) if at is None else at for n, at in zip(sizes, places, strict=True)]
-    place = each[0] if one else np.concatenate(each)
+    index = [gram.left_index(np.arange(n)) for gram, n in zip(grams, sizes, strict=True)]
+    rows = index[0] if one else np.concatenate(index)
     totals = np.array([dual.total for dual in duals])
     left = budget.steps_left
     beta = np.zeros_like(whole.target)
@@ -108,12 +103,12 @@ def solve(
     for dual, b, start in zip(duals, end.tolist(), starts, strict=True):
         if start is not None or away:
             beta[:, b - dual.rows : b] = dual.feasible_point() if start is None else start
-    native, score = gram.native, np.empty(len(place))
+    score = np.empty(len(rows))
 
     def call(steps: Ints) -> tuple[Floats, Floats]:
         return _core.solve_whole(
             *native,
-            place,
+            rows,
             end,
             steps,
             whole.target,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from widestreet import _core
 from widestreet._src.arrays import Bools, Bytes, Floats, Ints, Real
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.shards.shard import Candidates
 
@@ -51,13 +52,14 @@ class WorkingSet:
     threads : int
     memory : int, optional
         Bytes for the tile and all that is made of it.
+    poll : Poll, optional
 
     Attributes
     ----------
     size : int
         Rows present. The arrays below may be longer; `present` says which part counts.
-    ids, place : ndarray
-        Of each row: its number, and where it stands among the rows of the Gram.
+    ids : ndarray
+        The number of each row, among those of the Gram.
     entered : ndarray
         With which of the `admissions` each row came.
     target, lower, upper, group, beta : ndarray of shape (layers, length)
@@ -67,16 +69,22 @@ class WorkingSet:
     """
 
     def __init__(
-        self, gram: Gram, dual: Dual, capacity: int, threads: int, memory: int = _NO_LIMIT
+        self,
+        gram: Gram,
+        dual: Dual,
+        capacity: int,
+        threads: int,
+        memory: int = _NO_LIMIT,
+        poll: Poll | None = None,
     ) -> None:
         self.gram = gram
+        self.poll = poll or Poll()
         self.capacity = capacity
         self._memory = memory
         self.threads = threads
         self.groups = dual.groups
         self.size = 0
         self.ids: Ints = np.zeros(0, dtype=np.int64)
-        self.place: Ints = np.zeros(0, dtype=np.int64)
         self.entered: Ints = np.zeros(0, dtype=np.int64)
         self.admissions = 0
         self.score: Floats = np.zeros(0)
@@ -110,21 +118,19 @@ class WorkingSet:
             return
         length = max(room, min(self.capacity, int(_AHEAD * room)))
         length = -(-length // _ROUND_TO) * _ROUND_TO
-        names = ("ids", "place", "entered", "score", "target", "lower", "upper", "beta", "group")
+        names = ("ids", "entered", "score", "target", "lower", "upper", "beta", "group")
         for name in names:
             setattr(self, name, _grown(getattr(self, name), length))
         self._scratch = np.empty(0, dtype=np.uint8)
         tile = np.empty((length, length + _APART), dtype=self.tile.dtype)[:, :length]
         step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
         for a in range(0, self.size, step):
-            self.gram.between()
+            self.poll.look()
             end = min(a + step, self.size)
             _core.copy_rows(tile, self.tile, a, end, self.size, self.threads)
         self.tile = tile
 
-    def exchange(
-        self, leaving: Bools, rows: Candidates | None = None, place: Ints | None = None
-    ) -> None:
+    def exchange(self, leaving: Bools, rows: Candidates | None = None) -> None:
         """Remove some rows and put others in, in the gaps first; only their tile is computed.
 
         Sets: all arrays.
@@ -133,7 +139,7 @@ class WorkingSet:
         coming = 0 if rows is None else len(rows)
         if coming < len(gaps):
             self._close(gaps[coming:])
-        if rows is None or place is None or coming == 0:
+        if rows is None or coming == 0:
             return
         old = self.size
         gaps = gaps[:coming]
@@ -142,7 +148,7 @@ class WorkingSet:
         slots = np.concatenate([gaps, np.arange(old, new)])
         self.admissions += 1
         self.entered[slots] = self.admissions
-        self.ids[slots], self.place[slots], self.score[slots] = rows.ids, place, rows.score
+        self.ids[slots], self.score[slots] = rows.ids, rows.score
         self.beta[:, slots] = rows.beta
         self.target[:, slots] = rows.variables.target
         self.lower[:, slots] = rows.variables.lower
@@ -153,8 +159,8 @@ class WorkingSet:
 
     def _compute(self, slots: Ints) -> None:
         """Tile rows and columns of some slots. Sets: tile."""
-        places = self.place[self.present]
-        self.gram.block(places[slots], places, out=self.tile, out_rows=slots)
+        ids = self.ids[self.present]
+        self.gram.block(ids[slots], ids, out=self.tile, out_rows=slots, poll=self.poll)
         _core.mirror(self.tile, self.size, slots, self.threads)
 
     def _close(self, gaps: Ints) -> None:
@@ -165,7 +171,7 @@ class WorkingSet:
         targets = gaps[gaps < size]
         movers = size + np.flatnonzero(~empty[size:])
         if len(targets):
-            for array in (self.ids, self.place, self.entered, self.score):
+            for array in (self.ids, self.entered, self.score):
                 array[targets] = array[movers]
             for layered in (self.target, self.lower, self.upper, self.beta, self.group):
                 layered[:, targets] = layered[:, movers]
@@ -204,7 +210,7 @@ class WorkingSet:
         """Pair steps until the violation within the set is at most `tol`.
 
         One call does a bounded amount of work: the caller repeats it while the violation is above
-        `tol` and there are steps left. What `gram.between` raises ends it early, in good order.
+        `tol` and there are steps left. What `poll.look` raises ends it early, in good order.
         The first `direct_steps` are tried on all rows at once, which pays where not many are
         needed.
 
@@ -235,7 +241,7 @@ class WorkingSet:
             direct_steps,
             self.threads,
             self._scratch,
-            self.gram.between,
+            self.poll.look,
         )
         return violation, done
 

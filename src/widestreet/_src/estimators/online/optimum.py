@@ -122,5 +122,5 @@ class Optimum(ABC):
         """What an independent look at all rows proves."""
         rows = as_rows(self.store.X, centre=self.store.centre)
         gram = Gram(self.store.kernel, rows, threads=self.store.threads)
-        found = examine(gram, self.make_dual(), self.beta, self.members, tol=tol)
+        found = examine(gram.select(self.members), self.make_dual(), self.beta, tol=tol)
         return found.certificate("optimal", tol, gap_tol=None)

@@ -80,10 +80,12 @@ class PathOptimum(Optimum):
         """The optimum by the batch engine, from a point near it, and the path from there."""
         dual = self.make_dual()
         gram = self.store.gram
-        problem = Problem(dual, self.members)
+        problem = Problem(dual)
         if beta is not None:
             problem = problem.starting_at(beta)
-        trained = train(self.store.kernel, gram.left, problem, self.settings, lambda record: None)
+        trained = train(
+            self.store.kernel, gram.left, problem, self.settings, lambda record: None, self.members
+        )
         self.store.kernel_values += trained.solution.kernel_values
         return Path(self, gram.diag(self.members), dual, trained.solution.beta)
 

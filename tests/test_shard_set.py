@@ -11,10 +11,10 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.dual import select
 from widestreet._src.rows import as_rows
-from widestreet._src.shards.expansion import Model
+from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.shards.shard import SurveyOrder
-from widestreet._src.shards.shard_set import Fleet
+from widestreet._src.shards.shard_set import ShardSet
 from widestreet.datasets import friedman, twonorm
 from widestreet.strategies import Auto
 
@@ -49,14 +49,14 @@ def test_same_seed_same_result_with_several_shards():
 def fleet_and_model(parts, rng):
     """A fleet of 90 rows out of 100, and a model of some of them."""
     X, y = twonorm(100, random_state=1)
-    place = np.sort(rng.choice(100, 90, replace=False))
-    dual = build_dual("c_svc", np.float64(y[place]), C=1.0)
-    fleet = Fleet.of(Gram(RBF(0.1), as_rows(X)), dual, place, parts=parts)
+    kept = np.sort(rng.choice(100, 90, replace=False))
+    dual = build_dual("c_svc", np.float64(y[kept]), C=1.0)
+    fleet = ShardSet.of(Gram(RBF(0.1), as_rows(X)).select(kept), dual, parts=parts)
     fleet.use_double()
     beta = np.where(rng.random(dual.target.shape) < 0.3, dual.upper + dual.lower, 0.0)
     fleet.start_from(beta)
     ids = np.flatnonzero(beta[0])
-    model = Model(1)
+    model = Expansion(1)
     model.publish(ids, beta[0, ids], np.zeros(1), np.inf)
     return fleet, model, dual, beta
 
@@ -65,13 +65,13 @@ def fleet_and_model(parts, rng):
 def test_rows_find_their_shard_and_come_back_in_order(parts, rng):
     fleet, model, dual, beta = fleet_and_model(parts, rng)
     ids = rng.permutation(90)[:40]
-    rows, place = fleet.take(ids, model)
+    rows = fleet.take(ids, model)
     assert np.array_equal(rows.ids, ids)
     assert np.array_equal(rows.beta, beta[:, ids])
     wanted = select(dual, ids)
     for name in ("target", "lower", "upper", "group"):
         assert np.array_equal(getattr(rows.variables, name), getattr(wanted, name))
-    exact = fleet.gram.scan(place, fleet.shards[0].at_right(model.ids), model.coef)
+    exact = fleet.gram.scan(ids, model.ids, model.coef)
     assert np.array_equal(rows.score, exact)
     fleet.release(ids, 0.5 * rows.beta, rows.score, model.version)
     changed = beta.copy()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import TOL
-from widestreet._src.shards.expansion import _KEPT_VERSIONS, Model
+from widestreet._src.shards.expansion import _KEPT_VERSIONS, Expansion
 
 
 def dense(ids, coef, n: int) -> np.ndarray:
@@ -17,7 +17,7 @@ def dense(ids, coef, n: int) -> np.ndarray:
     return every
 
 
-def publish_random(model: Model, rng, n: int, length: float = 1.0) -> np.ndarray:
+def publish_random(model: Expansion, rng, n: int, length: float = 1.0) -> np.ndarray:
     """Publish random support vectors in random order; returns their coefficients over all rows."""
     ids = rng.permutation(n)[: rng.integers(0, n + 1)]
     coef = rng.choice([-1.0, 0.5, 2.0], len(ids))
@@ -26,7 +26,7 @@ def publish_random(model: Model, rng, n: int, length: float = 1.0) -> np.ndarray
 
 
 def test_the_first_model_is_zero():
-    model = Model(2)
+    model = Expansion(2)
     assert model.version == 0
     assert len(model.ids) == len(model.coef) == 0
     assert model.bias.tolist() == [0.0, 0.0]
@@ -39,7 +39,7 @@ def test_the_first_model_is_zero():
 def test_changes_add_up(seed, n, rounds):
     """Coefficients of a version plus the change since are those of now; equal ones are left out."""
     rng = np.random.default_rng(seed)
-    model, past = Model(1), [np.zeros(n)]
+    model, past = Expansion(1), [np.zeros(n)]
     for _ in range(rounds):
         past.append(publish_random(model, rng, n))
         assert model.version == len(past) - 1
@@ -61,7 +61,7 @@ def test_changes_add_up(seed, n, rounds):
 def test_drift_bounds_the_way_from_every_version(seed, rounds):
     """The sum of the steps, which is no shorter than the straight way."""
     rng = np.random.default_rng(seed)
-    model, n = Model(1), 10
+    model, n = Expansion(1), 10
     G = rng.normal(size=(n, 4))
     w, lengths = [np.zeros(4)], []
     for _ in range(rounds):
@@ -78,7 +78,7 @@ def test_drift_bounds_the_way_from_every_version(seed, rounds):
 
 
 def test_an_unknown_length_forgets_the_past():
-    model = Model(1)
+    model = Expansion(1)
     model.publish(np.array([3]), np.ones(1), np.zeros(1), 1.0)
     model.publish(np.array([3]), np.ones(1), np.zeros(1), np.inf)
     model.publish(np.array([3]), np.ones(1), np.zeros(1), 0.5)
@@ -86,7 +86,7 @@ def test_an_unknown_length_forgets_the_past():
 
 
 def test_support_vectors_that_leave_are_a_change():
-    model = Model(1)
+    model = Expansion(1)
     model.publish(np.array([5, 2]), np.array([1.0, -1.0]), np.zeros(1), 1.0)
     assert model.ids.tolist() == [2, 5]
     assert model.coef.tolist() == [-1.0, 1.0]
