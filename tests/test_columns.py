@@ -195,7 +195,14 @@ BAD_TARGETS = {
     "polars dates": (pl.Series(DAYS.date.tolist()), r"dates or times: turn them into numbers"),
     "complex": (NUMBERS * 1j, r"complex numbers: .*pass real numbers"),
     "objects": (np.array([{}] * N), r"objects of type dict: pass numbers"),
+    "NaN": (np.where(NUMBERS > 0, np.nan, 1.0), r"NaN: drop those rows"),
+    "None among numbers": ([None, *NUMBERS[1:]], r"NaN: drop those rows"),
+    "None among objects": (pd.Series([None, *NUMBERS[1:]], dtype=object), r"NaN: drop those rows"),
+    "infinity": (np.where(NUMBERS > 0, np.inf, 1.0), r"infinity: .*drop those rows"),
 }
+if np.finfo(np.longdouble).max > np.finfo(np.float64).max:
+    beyond = np.finfo(np.float64).max * np.longdouble(16.0)
+    BAD_TARGETS["beyond float64"] = (np.full(N, beyond), r"infinity: .*drop those rows")
 
 
 @pytest.mark.parametrize("what", BAD_TARGETS)

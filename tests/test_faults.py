@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX")
 
 
 @pytest.mark.parametrize(
-    ("kind", "count"), [("interrupts", 6), ("allocations", 5), ("kills", 25), ("files", 4)]
+    ("kind", "count"), [("interrupts", 6), ("allocations", 5), ("kills", 10), ("files", 4)]
 )
 def test_faults(kind, count):
     if kind == "allocations" and allocations.compiler() is None:

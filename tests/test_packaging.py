@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import tomllib
+from functools import cache
 from importlib import resources
 from importlib.metadata import requires, version
 from pathlib import Path
@@ -34,6 +35,7 @@ def module_of(requirement: str) -> str:
     return MODULES.get(name, name)
 
 
+@cache
 def imported(folders: tuple[str, ...], *, on_import: bool = False) -> set[str]:
     """Return the top-level modules that the code imports, or those it imports unconditionally."""
     found = set()

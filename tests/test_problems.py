@@ -22,8 +22,6 @@ from problems import (
 from reference import duals, kernels, kkt, merge, smo
 from reference.qp import solve_qp
 
-pytestmark = pytest.mark.numeric
-
 # -- the generated problems --------------------------------------------------------------------
 
 
@@ -134,6 +132,7 @@ def test_merging_keeps_the_optimum(convex_problems):
 # -- solved by the estimators ------------------------------------------------------------------
 
 
+@pytest.mark.numeric
 @pytest.mark.parametrize("problem", generate(), ids=lambda problem: problem.name)
 def test_every_generated_problem_is_solved_exactly(problem):
     """Objective, optimality conditions, constraints: judged from support_ and dual_coef_ alone."""
@@ -175,6 +174,7 @@ def check_figures(certificate, K, dual, beta, *, convex):
         assert np.isnan([certificate.gap, certificate.relative_gap]).all()
 
 
+@pytest.mark.numeric
 @pytest.mark.parametrize("task", TASKS)
 def test_the_certificate_bounds_the_distance_to_the_optimum(task, convex_problems):
     """Stopped early, the optimum lies between the two objectives: the gap is a promise."""

@@ -250,7 +250,7 @@ def run(seed: int, index: int) -> tuple[str, str | None]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            drawn.call()
+            values = np.asarray(getattr(found := drawn.call(), "intercept_", found))
         except NotFittedError:
             return "refused", None  # the call took all rows, and nothing is left to predict with
         except (ValueError, TypeError) as error:
@@ -263,4 +263,6 @@ def run(seed: int, index: int) -> tuple[str, str | None]:
             )
         except Exception as error:
             return "raised", f"{type(error).__name__}: {error!s:.200}: {drawn.name:.300}"
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        return "not finite", f"a result is not finite: {drawn.name:.300}"
     return "accepted", None

@@ -83,7 +83,9 @@ def _with_parameter(said: str) -> str:
 
 
 def numbers(name: str, values: Any) -> Floats:
-    """Return values as float64, or raise an error that says what else they are.
+    """Return values as finite float64, or raise an error that says what else they are.
+
+    scikit-learn's validation is not enough for y: None passes it and then becomes NaN.
 
     Parameters
     ----------
@@ -94,7 +96,10 @@ def numbers(name: str, values: Any) -> Floats:
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "cMm":
-            return array.astype(np.float64)
+            with np.errstate(over="ignore"):
+                array = array.astype(np.float64)
+            if np.isfinite(array).all():
+                return array
     except (TypeError, ValueError, OverflowError):
         pass
     found = _refusal(name, values, _CURES_OF_VECTORS)

@@ -256,8 +256,6 @@ def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> 
         raise ValueError(
             f"sample_weight must have shape ({rows},), a number for each row, got {weight.shape}"
         )
-    if not np.isfinite(weight).all():
-        raise ValueError("sample_weight contains NaN or infinity; remove those rows")
     with np.errstate(over="ignore"):
         total = weight.sum()
     if total > _LARGEST:
