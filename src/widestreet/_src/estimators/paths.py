@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate import examine
-from widestreet._src.engines.homotopy.parametric_optimum import Segment
+from widestreet._src.engines.homotopy.parametric_optimum import Endpoint, PathSegment
 from widestreet._src.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM, validation
 from widestreet._src.estimators.base import KernelMachine
 from widestreet._src.estimators.online.machine import OnlineMachine
@@ -18,7 +18,6 @@ from widestreet._src.estimators.online.nu_svc import OnlineNuSVC
 from widestreet._src.estimators.online.nu_svr import OnlineNuSVR
 from widestreet._src.estimators.online.one_class import OnlineOneClassSVM
 from widestreet._src.estimators.online.optimum import MakeDual
-from widestreet._src.estimators.online.path_optimum import ends_of
 from widestreet._src.estimators.online.svc import OnlineSVC
 from widestreet._src.estimators.online.svr import OnlineSVR
 from widestreet._src.estimators.regularization import Leg, RegularizationPath
@@ -203,8 +202,8 @@ class _Walker:
         stops = self._stops(low, high)
         with limited_blas(1):
             for start, stop in zip([low, *stops], stops, strict=False):
-                segments: list[Segment] = []
-                exact.path.follow(ends_of(self.dual(stop)), observe=segments.append)
+                segments: list[PathSegment] = []
+                exact.path.follow(Endpoint.of(self.dual(stop)), observe=segments.append)
                 legs.append(Leg(start, stop, segments, [s.theta for s in segments]))
         return RegularizationPath(self.parameter, self, legs)
 

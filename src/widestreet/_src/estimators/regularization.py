@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from widestreet._src.arrays import Floats
-from widestreet._src.engines.homotopy.parametric_optimum import Segment
+from widestreet._src.engines.homotopy.parametric_optimum import PathSegment
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.base import dense_coef
 from widestreet._src.estimators.online.row_store import Store
@@ -44,7 +44,7 @@ class Leg:
 
     start: float
     stop: float
-    segments: list[Segment]
+    segments: list[PathSegment]
     thetas: list[float]
 
 

@@ -14,7 +14,7 @@ from math import sqrt
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.homotopy.parametric_optimum import closed
+from widestreet._src.engines.homotopy.parametric_optimum import order_after_removal
 from widestreet._src.engines.insvr.stages import Counts, Insvr, Scaling
 from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.path_optimum import Exact
@@ -156,7 +156,7 @@ class Faithful(Optimum):
 
     def drop(self, gone: Ints) -> None:
         """Remove rows that are no samples, by their place in the store. Sets: members, rows."""
-        order = closed(len(self.members), np.flatnonzero(np.isin(self.members, gone)))
+        order = order_after_removal(len(self.members), np.flatnonzero(np.isin(self.members, gone)))
         now = np.zeros(len(self.members), dtype=np.int64)
         now[order] = np.arange(len(order))
         self.members, self._rows = self.members[order], now[self._rows]

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import parse_memory
-from widestreet._src.engines.homotopy.parametric_optimum import NoSolution
+from widestreet._src.engines.homotopy.parametric_optimum import InfeasibleError
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.solution import Trace
 from widestreet._src.estimators import validation
@@ -587,7 +587,7 @@ class _Change:
                 self._state["_store"].restore(self._rows)
                 self._state |= {"_problems": {}, "_proof": None}
             self._machine.__dict__ = self._state
-        if isinstance(error, NoSolution) and callable(self._machine.kernel):
+        if isinstance(error, InfeasibleError) and callable(self._machine.kernel):
             raise ValueError(
                 "kernel must be positive semidefinite, and the values of this function are not: "
                 "there is no path to follow"
