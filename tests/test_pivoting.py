@@ -29,7 +29,9 @@ class Kernel:
 def state_of(X: np.ndarray, y: np.ndarray, beta: np.ndarray) -> PathState:
     """A linear kernel, C = 1; nonzero variables are inside their boxes."""
     K = X @ X.T
-    state = PathState.of(Kernel(K), np.diag(K).copy(), formulations.c_svc(y, np.ones(len(y))), beta[None])
+    state = PathState.of(
+        Kernel(K), np.diag(K).copy(), formulations.c_svc(y, np.ones(len(y))), beta[None]
+    )
     enter_all(state, np.flatnonzero(beta))
     state.refresh()
     return state

@@ -15,12 +15,13 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.homotopy.parametric_optimum import order_after_removal
-from widestreet._src.engines.insvr.stages import Counts, Insvr, Scaling
+from widestreet._src.engines.insvr.insvr import Insvr
+from widestreet._src.engines.insvr.stages import StageCounts
 from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.path_optimum import Exact
 from widestreet._src.estimators.online.row_store import Store
 from widestreet._src.problems.dual import Dual
-from widestreet._src.problems.formulations import nu_svr
+from widestreet._src.problems.formulations import Scaling, nu_svr
 from widestreet._src.training.training import Settings
 
 _AT_BOUND = 1e-12  # of C: the path engine puts on a bound what belongs there
@@ -53,7 +54,7 @@ class Faithful(Optimum):
 
     Attributes
     ----------
-    counts, last : Counts
+    counts, last : StageCounts
         What INSVR met since it began, and what in the last change.
     """
 
@@ -68,7 +69,7 @@ class Faithful(Optimum):
         beta: Floats | None = None,
     ) -> None:
         super().__init__(store, members, make, settings)
-        self.counts, self.last = Counts(), Counts()
+        self.counts, self.last = StageCounts(), StageCounts()
         self._check_room(members)
         self._load(Exact(store, members, make, settings, beta))
 
@@ -149,7 +150,7 @@ class Faithful(Optimum):
 
     def update(self) -> None:
         """Begin anew if the parameters are other ones. Sets: insvr, last."""
-        self.last = Counts()
+        self.last = StageCounts()
         now = self._insvr
         if self.make != NuSvr(now.C, now.nu, now.scaling):
             self._load(Exact(self.store, self.members, self.make, self.settings))

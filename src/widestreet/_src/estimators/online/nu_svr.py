@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.insvr.stages import Counts, Scaling
+from widestreet._src.engines.insvr.stages import StageCounts
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.online.insvr_optimum import Faithful, NuSvr
 from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.path_optimum import Exact
 from widestreet._src.estimators.online.regressor import OnlineRegressor
+from widestreet._src.problems.formulations import Scaling
 from widestreet._src.training.training import Settings
 
 _CURE = 'method="path" does that; set_params keeps the rows that are there'
@@ -64,7 +65,7 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
     ----------
     epsilon_ : float
         Half the width of the tube.
-    insvr_counts_, insvr_last_counts_ : Counts
+    insvr_counts_, insvr_last_counts_ : StageCounts
         With method="insvr" only: what it did for all rows that it added, and for those of the last
         call. Steps of its stages are `ia`, `raia` and `sra`; `conflict_1`, `conflict_2`, `sc_1` and
         `sc_2` say how many of them met that special case.
@@ -81,7 +82,7 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
     True
     """
 
-    _counts: tuple[Counts, Counts] | None
+    _counts: tuple[StageCounts, StageCounts] | None
 
     def __init__(
         self,
@@ -115,7 +116,7 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
         self.n_jobs = n_jobs
 
     @property
-    def insvr_counts_(self) -> Counts:
+    def insvr_counts_(self) -> StageCounts:
         """What INSVR did for all rows that were added, with method="insvr".
 
         The steps of its three stages, `ia`, `raia` and `sra`, and how many of them met a special
@@ -126,11 +127,11 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
         return self._counted()[0]
 
     @property
-    def insvr_last_counts_(self) -> Counts:
+    def insvr_last_counts_(self) -> StageCounts:
         """The same for the rows of the last call alone."""
         return self._counted()[1]
 
-    def _counted(self) -> tuple[Counts, Counts]:
+    def _counted(self) -> tuple[StageCounts, StageCounts]:
         check_is_fitted(self, "_store")
         if self._counts is None:
             raise AttributeError('there are counts of INSVR with method="insvr" only')
@@ -201,8 +202,8 @@ class OnlineNuSVR(OnlineRegressor, NuSVR):
         super()._publish()
         before, self._counts = getattr(self, "_counts", None), None
         if self.method == "insvr":
-            total, last = Counts(), Counts()
-            total += before[0] if before is not None else Counts()
+            total, last = StageCounts(), StageCounts()
+            total += before[0] if before is not None else StageCounts()
             for problem in self._problems.values():
                 assert isinstance(problem, Faithful)
                 last += problem.last
