@@ -16,7 +16,7 @@ import numpy as np
 from sklearn import svm
 
 from widestreet import NuSVR
-from widestreet._src.engines.insvr.stages import Insvr
+from widestreet._src.engines.insvr.insvr import Insvr
 from widestreet.benchmarks.records import Record
 from widestreet.benchmarks.solver import CACHE_MB
 from widestreet.benchmarks.task import Split

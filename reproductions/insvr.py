@@ -57,7 +57,7 @@ PAPER = Paper(
     reference=(
         "Incremental learning for nu-support vector regression (Gu, Sheng, Wang, Ho, Osman and Li, "
         "Neural Networks 67, 2015): Table 3, Figure 2 and Figure 3. Its algorithm is "
-        "`widestreet._src.engines.insvr.stages`; ours for the same task is "
+        "`widestreet._src.engines.insvr.insvr`; ours for the same task is "
         "`widestreet.online.OnlineNuSVR`."
     ),
     problems=problems,

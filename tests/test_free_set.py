@@ -1,6 +1,9 @@
-"""The free variables of a path: kernel values and the factor, as variables come and go."""
+"""The free set: members, kernel columns and the factor, as variables enter and leave."""
 
 from __future__ import annotations
+
+import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ pytestmark = pytest.mark.numeric
 
 
 class Twin:
-    """A free set and what it should be: kernel values of all rows, and a list of variables."""
+    """A free set and its expected content: kernel values of all rows, and a list of variables."""
 
     def __init__(self, rng, n=30):
         X = rng.normal(size=(n, 2))
@@ -40,14 +43,16 @@ class Twin:
     def check(self):
         free, S = self.free, self.members
         assert free.members == S
-        assert free.present(2) == [any(v % 2 == g for v in S) for g in range(2)]
+        assert free.groups_present(2) == [any(v % 2 == g for v in S) for g in range(2)]
         change, rows = self.rng.normal(size=len(S)), self.rng.permutation(len(self.K))[:7]
         wanted = self.K[:, S] @ change
-        np.testing.assert_allclose(free.spread(change), wanted, rtol=0, atol=TOL.twin)
-        np.testing.assert_allclose(free.spread(change, rows), wanted[rows], rtol=0, atol=TOL.twin)
-        np.testing.assert_array_equal(free.values(3), self.K[3, S])
+        np.testing.assert_allclose(free.score_change(change), wanted, rtol=0, atol=TOL.twin)
+        np.testing.assert_allclose(
+            free.score_change(change, rows), wanted[rows], rtol=0, atol=TOL.twin
+        )
+        np.testing.assert_array_equal(free.columns.row(3), self.K[3, S])
         for at, v in enumerate(S):
-            np.testing.assert_array_equal(free.column(at), self.K[:, v])
+            np.testing.assert_array_equal(free.columns.column(at), self.K[:, v])
         if {v % 2 for v in S} == {0, 1}:
             sums = self.rng.normal(size=2)
             x, m = free.solve(change, sums)
@@ -58,21 +63,20 @@ class Twin:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_variables_come_and_go(seed):
-    """Many come, nearly all go, and others take their places: some between two looks."""
+def test_variables_enter_and_leave(seed):
+    """Many enter, nearly all leave, and others take their slots: some between two checks."""
     rng = np.random.default_rng(seed)
-    twin, looks = Twin(rng), (1.0, 0.5, 0.2, 0.07)[seed]
+    twin, checks = Twin(rng), (1.0, 0.5, 0.2, 0.07)[seed]
     for chance in (0.9, 0.1, 0.6):
         for _ in range(40):
             (twin.append if rng.random() < chance else twin.remove)()
-            if rng.random() < looks:
+            if rng.random() < checks:
                 twin.check()
     twin.check()
-    assert twin.free._held.shape[1] < 4 * len(twin.K)
 
 
-def test_copies_do_not_disturb_each_other():
-    """Kernel values are shared until somebody writes."""
+def test_copies_are_independent():
+    """Kernel values are shared until one of the copies writes."""
     rng = np.random.default_rng(5)
     twins = [Twin(rng)]
     for _ in range(12):
@@ -86,21 +90,66 @@ def test_copies_do_not_disturb_each_other():
             other.check()
 
 
-def test_nothing_is_kept_of_rows_that_are_gone():
-    rng = np.random.default_rng(6)
+def test_members_are_replaced_at_once(rng):
+    twin = Twin(rng)
+    twin.append()
+    variables = rng.permutation(len(twin.K))[:9]
+    group = (variables % 2).astype(np.uint8)
+    assert twin.free.replace(variables, group, twin.K[:, variables])
+    twin.members = variables.tolist()
+    twin.check()
+    twin.append()
+    twin.remove()
+    twin.check()
+
+
+def test_dependent_variables_are_refused(rng):
+    """One by one, and all at once; the set stays as it was."""
+    twin = Twin(rng)
+    twin.K[7], twin.K[:, 7] = twin.K[5], twin.K[:, 5]
+    twin.K[7, 7] = twin.K[5, 5]
+    assert twin.free.append(5, 1, twin.K[5, 5], twin.K[:, 5])
+    twin.members.append(5)
+    assert not twin.free.append(7, 1, twin.K[7, 7], twin.K[:, 7])
+    both = np.array([5, 7])
+    assert not twin.free.replace(both, np.ones(2, dtype=np.uint8), twin.K[:, both])
+    twin.check()
+
+
+def test_another_sigma_changes_no_solution(rng):
     twin = Twin(rng)
     for _ in range(10):
         twin.append()
-    keep = np.setdiff1d(np.arange(len(twin.K)), twin.members[:3])
-    gone = twin.K[:, twin.members[:3]].copy()
-    for _ in range(3):
-        twin.free.remove(0)
-    twin.free.rearrange(keep)
-    held = twin.free._held
-    assert not any(
-        (held[: len(keep), j] == gone[keep, i]).all() for j in range(16) for i in range(3)
+    twin.free.rescale(50.0)
+    assert twin.free.sigma == 50.0
+    twin.check()
+    twin.append()
+    twin.check()
+
+
+@pytest.mark.parametrize("how", ["pickle", "deepcopy"])
+def test_copies_have_a_factor_of_their_own(how, rng):
+    twin = Twin(rng)
+    for _ in range(10):
+        twin.append()
+    other = twin.copy()
+    other.free = (
+        pickle.loads(pickle.dumps(twin.free)) if how == "pickle" else copy.deepcopy(twin.free)
     )
-    np.testing.assert_array_equal(
-        twin.free.spread(np.ones(7)).round(9),
-        twin.K[np.ix_(keep, twin.members[3:])].sum(axis=1).round(9),
-    )
+    other.remove()
+    other.append()
+    twin.check()
+    other.check()
+
+
+def test_members_follow_their_rows(rng):
+    """Two variables per row; rows are selected in another order."""
+    K = np.cov(rng.normal(size=(6, 9)))
+    free = FreeSet(6, 2, 1.0)
+    for v in (3, 8, 10):
+        assert free.append(v, v % 2, K[v // 2, v // 2], K[:, v // 2])
+    order = np.array([0, 5, 4, 1])
+    free.select_rows(order)
+    assert free.members == [7, 4, 2]
+    assert free.rows.tolist() == [3, 2, 1]
+    np.testing.assert_array_equal(free.columns.block(free.rows), K[np.ix_([1, 4, 5], [1, 4, 5])])

@@ -1,106 +1,26 @@
-"""Incremental nu-SVR: every sample ends at the optimum, whatever it meets on its way."""
+"""Incremental nu-SVR: every added sample ends at the optimum."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from conftest import TOL, chosen_rng
-from reference import duals
-from reference.kernels import matrix
-from reference.qp import solve_qp
-from widestreet._src.engines.insvr import stages as insvr
-from widestreet._src.engines.insvr.extended_set import MARGIN
-from widestreet._src.engines.insvr.stages import Insvr
-
-LD = np.longdouble
-KERNELS = {
-    "rbf": {"kernel": "rbf", "gamma": 1.0},
-    "linear": {"kernel": "linear"},
-    "poly": {"kernel": "poly", "degree": 2, "coef0": 1.0},
-}
-SCALINGS = ("schoelkopf", "libsvm")
-PARAMETERS = ((0.1, 100.0), (0.3, 1.0), (0.6, 10.0), (0.9, 1.0), (0.9, 100.0))  # nu and C
-GRID = [(s, k, nu, C) for s, k, (nu, C) in product(SCALINGS, KERNELS, PARAMETERS)]
-every_case = pytest.mark.parametrize(("scaling", "kernel", "nu", "C"), GRID)
-every_scaling = pytest.mark.parametrize("scaling", SCALINGS)
-every_kernel = pytest.mark.parametrize("kernel", KERNELS)
-
-
-def problem(kernel: str, n: int, seed: int = 0, d: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """A kernel matrix and targets: a wave with noise."""
-    rng = chosen_rng(seed)  # the special cases are met on these samples
-    X = rng.normal(size=(n, d))
-    y = np.sin(2 * X.sum(axis=1)) + 0.3 * rng.normal(size=n)
-    return matrix(X=X, **KERNELS[kernel]), y
-
-
-def arrivals(machine: Insvr, K, y) -> Iterator[int]:
-    """Add all samples; the number there are after each."""
-    for i in range(len(y)):
-        machine.add(K[:i, i], K[i, i], y[i])
-        yield i + 1
-
-
-def trained(K, y, *args, **kwargs) -> Insvr:
-    machine = Insvr(*args, **kwargs)
-    machine.load(K, y)
-    return machine
-
-
-def violation(machine: Insvr, K, y) -> float:
-    """The conditions (10), from alpha, bias and tube alone, relative to the targets."""
-    l = len(y)
-    scale = LD(1) / l if machine.scaling == "schoelkopf" else LD(1)
-    alpha = machine.alpha.astype(LD)
-    f = scale * (K[:l, :l].astype(LD) @ (alpha[0] - alpha[1])) + machine.bias - y
-    g = np.stack([f, -f]) + machine.tube
-    wrong = np.where(alpha == 0, -g, np.where(alpha == machine.C, g, np.abs(g)))
-    return float(max(wrong.max(), 0) / max(1.0, np.abs(y).max()))
-
-
-def assert_optimal(machine: Insvr, K, y) -> None:
-    alpha, total = machine.alpha, machine.C * machine.nu * len(y)
-    assert violation(machine, K, y) <= TOL.insvr_violation
-    assert alpha.min() >= 0
-    assert alpha.max() <= machine.C
-    assert abs(alpha.sum() - total) <= TOL.insvr_sum * total
-    assert abs(alpha[0].sum() - alpha[1].sum()) <= TOL.insvr_sum * total
-    assert machine.tube >= -TOL.insvr_tube
-    scale = 1 / len(y) if machine.scaling == "schoelkopf" else 1.0
-    np.testing.assert_allclose(machine.coef, scale * (alpha[0] - alpha[1]), atol=0, rtol=TOL.exact)
-
-
-def decision(machine: Insvr, K) -> np.ndarray:
-    l = len(machine.coef)
-    return K[:l, :l] @ machine.coef + machine.bias
-
-
-def programme(K, y, scaling: str, nu: float, C: float) -> tuple[np.ndarray, np.ndarray]:
-    """Decision values by the dense QP in LIBSVM's scale, and alpha in that of the paper."""
-    l = len(y)
-    box = C / l if scaling == "schoelkopf" else C
-    qp = duals.nu_svr(K, y, box, nu)
-    a = solve_qp(qp.Q, qp.p, qp.A, qp.d, qp.upper).a
-    score = K @ qp.coef(a)
-    middle = []  # of what b + e and -b + e may be
-    for sign, side in zip((1, -1), a.reshape(2, l) / box, strict=True):
-        needed = sign * (y - score)
-        zero, full = side < TOL.decision, side > 1 - TOL.decision
-        free = ~(zero | full)
-        ends = needed[free] if free.any() else [needed[zero].max(), needed[full].min()]
-        middle.append(np.mean(ends))
-    return score + (middle[0] - middle[1]) / 2, a.reshape(2, l) * (C / box)
-
-
-# -- every sample ends at the optimum --------------------------------------------------------------
+from conftest import TOL
+from insvr_problems import (
+    arrivals,
+    assert_optimal,
+    decision,
+    every_case,
+    every_kernel,
+    every_scaling,
+    problem,
+    programme,
+    trained,
+)
+from widestreet._src.engines.insvr.insvr import Insvr
 
 
 @every_case
@@ -200,110 +120,6 @@ def test_the_gradient_is_that_of_what_is_reported(scaling):
     np.testing.assert_allclose(machine.g, np.stack([f, -f]) + machine.tube, atol=TOL.twin, rtol=0)
 
 
-# -- special cases ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("case", "stage", "kernel", "nu", "C"),
-    [
-        ("conflict_1", "raia", "rbf", 0.9, 1.0),
-        ("conflict_2", "sra", "rbf", 0.9, 1.0),
-        ("sc_1", "ia", "rbf", 0.6, 1.0),
-        ("held", "raia", "rbf", 0.9, 100.0),
-        ("empty", "ia", "rbf", 0.9, 1.0),
-        ("exchanges", "raia", "linear", 0.6, 100.0),
-    ],
-)
-def test_each_special_case_is_met(case, stage, kernel, nu, C):
-    """None of the branches is idle, and who passes through one of them ends at the optimum."""
-    K, y = problem(kernel, 20)
-    machine, met = Insvr(C, nu, debug=True), 0
-    for l in arrivals(machine, K, y):
-        if getattr(machine.last, case):
-            met += 1
-            assert getattr(machine.last, stage) > 0
-            assert_optimal(machine, K, y[:l])
-            expected, _ = programme(K[:l, :l], y[:l], "schoelkopf", nu, C)
-            np.testing.assert_allclose(decision(machine, K), expected, atol=TOL.decision, rtol=0)
-    assert met > 0
-    assert machine.inverse_error <= TOL.inverse
-
-
-@every_scaling
-def test_many_doubled_samples_are_held_still(scaling):
-    """SC-2: an optimum without a tube, in which several samples pull both ways."""
-    K, y = problem("rbf", 14, seed=7)
-    C = 100.0 if scaling == "libsvm" else 1300.0
-    old = trained(K[:13, :13], y[:13], C, 0.3, scaling)
-    assert old.tube == pytest.approx(0, abs=TOL.insvr_tube)
-    alpha = old.alpha
-    alpha += old.C * old.nu / 2 - alpha.sum(axis=0) / 2  # every sample takes an equal share
-    assert alpha.min() > 0
-    machine = Insvr(C, 0.3, scaling, debug=True)
-    machine.load(K[:13, :13], y[:13], alpha)
-    assert len(machine._set.doubled) > 2
-    machine.add(K[:13, 13], K[13, 13], y[13])
-    assert machine.last.held >= machine.last.sc_2 >= machine.last.raia + machine.last.ia > 0
-    assert machine.inverse_error <= TOL.inverse
-    assert_optimal(machine, K, y)
-    fresh = trained(K, y, C, 0.3, scaling)
-    np.testing.assert_allclose(decision(machine, K), decision(fresh, K), atol=TOL.decision, rtol=0)
-
-
-@every_scaling
-def test_an_empty_margin(scaling):
-    """A box so small that every alpha is at a bound: b' and e' are intervals."""
-    K, y = problem("rbf", 20, seed=8)
-    machine = Insvr(1e-3, 0.5, scaling)
-    for l in arrivals(machine, K, y):
-        assert_optimal(machine, K, y[:l])
-        if l % 4 == 0:
-            assert not (machine._set.state == MARGIN).any()
-            expected, _ = programme(K[:l, :l], y[:l], scaling, 0.5, 1e-3)
-            np.testing.assert_allclose(decision(machine, K), expected, atol=TOL.decision, rtol=0)
-    assert machine.counts.empty > 0
-
-
-@every_scaling
-@every_kernel
-@pytest.mark.parametrize("same_target", [True, False])
-def test_repeated_samples(scaling, kernel, same_target):
-    """Assumption 1 of the paper excludes them; here they are exchanged."""
-    K, y = problem(kernel, 8, seed=9)
-    twice = np.tile(np.arange(8), 2)
-    K, y = K[np.ix_(twice, twice)], y[twice]
-    if not same_target:
-        y[8:] += np.linspace(-1, 1, 8)
-    machine = Insvr(10.0, 0.4, scaling)
-    for l in arrivals(machine, K, y):
-        assert_optimal(machine, K, y[:l])
-        expected, _ = programme(K[:l, :l], y[:l], scaling, 0.4, 10.0)
-        np.testing.assert_allclose(decision(machine, K), expected, atol=TOL.decision, rtol=0)
-
-
-@pytest.mark.parametrize("kernel", ["linear", "poly"])
-def test_kernels_of_low_rank_shed_and_exchange(kernel):
-    K, y = problem(kernel, 30, seed=10)
-    machine = trained(K, y, 100.0, 0.4)
-    assert machine.counts.exchanges > 0
-    assert_optimal(machine, K, y)
-
-
-@given(
-    data=st.data(), n=st.integers(2, 14), d=st.integers(1, 3), kernel=st.sampled_from([*KERNELS]),
-    scaling=st.sampled_from(SCALINGS), nu=st.sampled_from([0.1, 0.5, 0.9, 1.0]),
-    C=st.sampled_from([0.1, 1.0, 100.0]),
-)  # fmt: skip
-def test_samples_on_a_grid(data, n, d, kernel, scaling, nu, C):
-    """Where everything coincides: repeated rows, repeated targets, equal distances."""
-    integers = st.lists(st.integers(0, 2), min_size=n * (d + 1), max_size=n * (d + 1))
-    values = np.array(data.draw(integers), dtype=np.float64).reshape(n, d + 1)
-    K, y = matrix(X=values[:, :d], **KERNELS[kernel]), values[:, d]
-    machine = Insvr(C, nu, scaling)
-    for l in arrivals(machine, K, y):
-        assert_optimal(machine, K, y[:l])
-
-
 # -- beginning from several samples ----------------------------------------------------------------
 
 
@@ -340,50 +156,3 @@ def test_loading_forgets_what_there_was():
     assert machine.counts == fresh.counts
     machine.load(np.zeros((0, 0)), np.zeros(0))
     assert (len(machine.coef), machine.bias, machine.tube) == (0, 0.0, 0.0)
-
-
-# -- refusals --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "message"),
-    [
-        ("C", 0.0, r"C must be positive and finite, got 0\.0"),
-        ("C", np.inf, "C must be positive and finite, got inf"),
-        ("nu", 0.0, r"nu must be in \(0, 1\], got 0\.0"),
-        ("nu", 1.5, r"nu must be in \(0, 1\], got 1\.5"),
-        ("scaling", "none", 'scaling must be "schoelkopf" or "libsvm", got \'none\''),
-        ("epsilon", 0.0, r"epsilon must be negative and finite, got 0\.0"),
-    ],
-)
-def test_parameters_are_checked(name, value, message):
-    with pytest.raises(ValueError, match=message):
-        Insvr(**({"C": 1.0, "nu": 0.5} | {name: value}))
-
-
-def test_samples_are_checked():
-    K, y = problem("rbf", 5)
-    machine = trained(K, y, 1.0, 0.5)
-    with pytest.raises(ValueError, match=r"column must have shape \(5,\), got \(4,\)"):
-        machine.add(np.zeros(4), 1.0, 0.0)
-    for column, own, target in (
-        (K[0] * np.nan, 1.0, 0.0),
-        (K[0], np.inf, 0.0),
-        (K[0], 1.0, np.nan),
-    ):
-        with pytest.raises(ValueError, match="kernel values and targets must be finite"):
-            machine.add(column, own, target)
-    with pytest.raises(ValueError, match="kernel values and targets must be finite"):
-        machine.load(K * np.nan, y)
-    with pytest.raises(ValueError, match="K must be square with a row for each y"):
-        machine.load(K, y[:4])
-    with pytest.raises(ValueError, match=r"alpha must have shape \(2, 5\), got \(5,\)"):
-        machine.load(K, y, np.zeros(5))
-
-
-def test_giving_up_names_the_cure(monkeypatch):
-    K, y = problem("rbf", 5)
-    machine = trained(K[:4, :4], y[:4], 1.0, 0.5)
-    monkeypatch.setattr(insvr, "_STEPS", 0)
-    with pytest.raises(RuntimeError, match='sample 4: not settled in 1 steps; method="path"'):
-        machine.add(K[:4, 4], K[4, 4], y[4])

@@ -14,7 +14,7 @@ from fitting import decision
 from journals import failing
 from machines import GAMMA, data
 from online_machines import N, add, assert_same, begun, fit, machine, mixed
-from widestreet._src.engines.homotopy.parametric_optimum import NoSolution, Path
+from widestreet._src.engines.homotopy.parametric_optimum import InfeasibleError, ParametricOptimum
 from widestreet._src.estimators.online.machine import OnlineMachine
 from widestreet._src.estimators.online.path_optimum import PathOptimum
 from widestreet.online import load
@@ -40,7 +40,7 @@ class Broken(Exception):  # noqa: N818
 def break_path(monkeypatch, what: type[BaseException], after: int) -> None:
     """Let the path engine fail after some steps."""
     steps = []
-    follow, solved = Path.follow, PathOptimum._solved
+    follow, solved = ParametricOptimum.follow, PathOptimum._solved
 
     def stumble(self, *args, **options):
         steps.append(self)
@@ -54,7 +54,7 @@ def break_path(monkeypatch, what: type[BaseException], after: int) -> None:
             raise what
         return solved(self, *args)
 
-    monkeypatch.setattr(Path, "follow", stumble)
+    monkeypatch.setattr(ParametricOptimum, "follow", stumble)
     monkeypatch.setattr(PathOptimum, "_solved", fail)
 
 
@@ -206,11 +206,11 @@ def test_a_path_without_a_solution_names_the_function_that_is_the_kernel(monkeyp
     """A path exists for positive semidefinite kernels only, which a function need not be."""
 
     def fails(*_, **__):
-        raise NoSolution(0.5, 0)
+        raise InfeasibleError(0.5, 0)
 
     X, y = mixed("svc")
     model = add(machine("svc", kernel=lambda A, B: A @ B.T), "svc", X[:30], y[:30])
-    monkeypatch.setattr(Path, "follow", fails)
+    monkeypatch.setattr(ParametricOptimum, "follow", fails)
     with pytest.raises(ValueError, match="kernel must be positive semidefinite"):
         add(model, "svc", X[30:], y[30:])
     assert model.n_rows_ == 30

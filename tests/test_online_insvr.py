@@ -13,7 +13,7 @@ from scipy import sparse
 import widestreet as ws
 from conftest import TOL, chosen_rng
 from histories import KERNELS
-from widestreet._src.engines.insvr.stages import Insvr
+from widestreet._src.engines.insvr.insvr import Insvr
 from widestreet.online import OnlineNuSVR, load
 
 N, FIRST = 30, 12
@@ -245,8 +245,8 @@ def test_a_failure_leaves_the_machine_as_it_was(monkeypatch):
     model = begun().partial_fit(X[FIRST:20], y[FIRST:20])
     before, counts = model.predict(X), model.insvr_counts_
     with monkeypatch.context() as patch:
-        patch.setattr("widestreet._src.engines.insvr.stages._STEPS", 0)
-        with pytest.raises(RuntimeError, match=r'not settled in 1 steps; method="path" deals'):
+        patch.setattr("widestreet._src.engines.insvr.stages._STEPS_PER_SAMPLE", 0)
+        with pytest.raises(RuntimeError, match=r'not optimal after 1 steps; method="path" deals'):
             model.partial_fit(X[20:], y[20:])
     assert model.n_rows_ == 20
     np.testing.assert_array_equal(model.predict(X), before)
@@ -270,7 +270,7 @@ def test_more_samples_than_memory_allows_are_refused(weight):
 
 def test_an_optimum_that_cannot_be_taken_over_names_the_cure(monkeypatch):
     X, y = rows()
-    monkeypatch.setattr("widestreet._src.engines.insvr.stages.TOLERANCE", -1.0)
+    monkeypatch.setattr("widestreet._src.engines.insvr.insvr._LARGEST_VIOLATION", -1.0)
     with pytest.raises(RuntimeError, match=r'violates the conditions.*method="path" deals'):
         insvr().fit(X, y)
 

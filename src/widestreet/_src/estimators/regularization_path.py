@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from widestreet._src.engines.homotopy.parametric_optimum import Segment
+from widestreet._src.engines.homotopy.parametric_optimum import Endpoint, PathSegment
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.nu_svc import NuSVC
@@ -15,7 +15,7 @@ from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.online.machine import OnlineMachine
 from widestreet._src.estimators.online.nu_svc import OnlineNuSVC
 from widestreet._src.estimators.online.nu_svr import OnlineNuSVR
-from widestreet._src.estimators.online.path_optimum import PathOptimum, ends_of
+from widestreet._src.estimators.online.path_optimum import PathOptimum
 from widestreet._src.estimators.online.state import OnlineState
 from widestreet._src.estimators.online.svc import OnlineSVC
 from widestreet._src.estimators.online.svr import OnlineSVR
@@ -157,8 +157,8 @@ def _follow(
     stops = _stops(parameter, low, high)
     with limited_blas(1):
         for start, stop in zip([low, *stops], stops, strict=False):
-            segments: list[Segment] = []
-            optimum.path.follow(ends_of(family.dual(stop)), observe=segments.append)
+            segments: list[PathSegment] = []
+            optimum.path.follow(Endpoint.of(family.dual(stop)), observe=segments.append)
             legs.append(Leg(start, stop, segments, [s.theta for s in segments]))
     return RegularizationPath(parameter, family, legs)
 

@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate import examine
-from widestreet._src.engines.homotopy.parametric_optimum import Segment
+from widestreet._src.engines.homotopy.parametric_optimum import PathSegment
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.model import KernelModel, dense_coef
 from widestreet._src.estimators.online.machine import OnlineMachine
@@ -94,7 +94,7 @@ class Leg:
 
     start: float
     stop: float
-    segments: list[Segment]
+    segments: list[PathSegment]
     thetas: list[float]
 
 

@@ -1,1 +1,1 @@
-"""The optimum as rows, weights and parameters change."""
+"""The exact optimum of a dual problem as its data change, by a homotopy."""

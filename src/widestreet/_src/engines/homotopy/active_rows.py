@@ -1,114 +1,99 @@
-"""The rows that a walk of the path engine looks at.
+"""The rows that a homotopy evaluates in every step.
 
-A step needs h only of rows where it may soon be zero, and of thousands of bound rows next to none
-is so. A walk looks at all rows now and then; what it sees then, h and its slope dh, tells which
-ones to look at in between: free rows, rows whose data move, and the m bound variables of least
+A step needs h only of variables that may reach h = 0 soon, and of thousands of bound variables
+hardly any may. A homotopy evaluates all rows now and then. From h and its slope dh there it
+predicts which rows matter until the next time: those of free variables, those whose data move, and
+those of the m bound variables of least
 
     |h| / (|dh| + mean |dh|)
 
-the mean because slopes turn at breakpoints. This is a guess. The scores of all other rows are left
-alone until the walk looks at all of them again, at the latest at its end: one product brings them
-up to date, and who is on the wrong side of h = 0 was overlooked. The point is the optimum of other
-data then, with targets that make these right, and a second path leads to the true ones.
+(the mean, because slopes change at breakpoints). The scores of all other rows are not updated until
+the next full scan, at the latest at the end: one product makes them current. A variable that
+violates its condition then was missed. The point is optimal for targets that satisfy its
+condition, and a second homotopy leads from these to the true ones.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from widestreet._src.arrays import Bools, Floats
+from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.engines.homotopy.path_state import PathState
 
-if TYPE_CHECKING:
-    from widestreet._src.engines.homotopy.parametric_optimum import Path
-
-ALL = slice(None)
-
-_NEAR = 128  # bound variables to look at
-_WIDER = 4  # times as many on the second path
-_AGAIN = 50  # steps after which to look at all rows
-_WORTH = 300_000  # kernel values of all rows with the free ones from which on it pays
-_SMALL = 1e-100  # against division by zero
+_ACTIVE_BOUND_VARIABLES = 128  # m: their product costs less than the rest of a step
+_WIDENING_FACTOR = 4  # of m, for the homotopy that follows one that has missed variables
+_STEPS_BETWEEN_SCANS = 50  # the prediction gets worse with every breakpoint
+_KERNEL_VALUES_WORTH_RESTRICTING = 300_000  # n |S|: below it one product takes microseconds
+_SMALLEST_SLOPE = 1e-100  # avoids 0 / 0 where no h changes
 
 
-class Sight:
-    """What a walk looks at: `path.watched`.
+class ActiveRows:
+    """Chooses active rows, and brings the scores of the others up to date.
 
     Parameters
     ----------
-    path : Path
     moving : ndarray of bool
         Rows whose data move.
-    near : int or None
-        How many bound variables to look at; None for as many as is usual, 0 for all.
+    limit : int or None
+        How many bound variables to keep active; None for the default, 0 for all.
     """
 
-    def __init__(self, path: Path, moving: Bools, near: int | None) -> None:
-        self.path, self._moving = path, moving
-        self.near = _NEAR if near is None else near
-        self._able = self.near > 0 and int(np.count_nonzero(moving)) <= self.near
-        self._steps = 0
+    def __init__(self, moving: Bools, limit: int | None) -> None:
+        self.limit = _ACTIVE_BOUND_VARIABLES if limit is None else limit
+        self._moving = moving
+        self._possible = self.limit > 0 and int(np.count_nonzero(moving)) <= self.limit
+        self._steps = 0  # since rows were restricted
 
     @property
-    def whole(self) -> bool:
-        return isinstance(self.path.watched, slice)
+    def wider_limit(self) -> int:
+        """The limit to use after variables were missed."""
+        return _WIDENING_FACTOR * self.limit
 
-    def worn(self) -> bool:
-        """Count a step; whether it is time to look at all rows again."""
+    def is_stale(self, state: PathState) -> bool:
+        """Count a step and return whether a full scan is due."""
         self._steps += 1
-        return self._steps > _AGAIN and not self.whole
+        return self._steps > _STEPS_BETWEEN_SCANS and not state.all_active
 
-    @property
-    def pays(self) -> bool:
-        """Whether to look at fewer rows takes less time."""
-        return self._able and self.path.rows * len(self.path.free) >= _WORTH
+    def worthwhile(self, state: PathState) -> bool:
+        """Return whether restricting the rows saves time."""
+        return self._possible and state.rows * len(state.free) >= _KERNEL_VALUES_WORTH_RESTRICTING
 
-    @property
-    def wider(self) -> int:
-        """How many to look at where so many were too few."""
-        return _WIDER * self.near
-
-    def narrow(self, slope: Floats, variable: int) -> None:
-        """Look at fewer rows from here on.
+    def restrict(self, state: PathState, slope: Floats, variable: int) -> Ints | slice:
+        """Return the rows to evaluate from here on.
 
         Parameters
         ----------
+        state : PathState
+            All of its rows are active.
         slope : ndarray
-            Of h.
+            The slope of h of every variable.
         variable : int
-            Who is about to change its set.
-
-        Sets: path.watched.
+            A variable that is about to change its bound state.
         """
-        path = self.path
-        able = path.upper > path.lower
-        able[path.free.variables] = False
-        bound = np.flatnonzero(able)
-        if len(bound) <= self.near:
-            return
+        movable = state.upper > state.lower
+        movable[state.free.variables] = False
+        bound = np.flatnonzero(movable)
+        if len(bound) <= self.limit:
+            return state.active
         rate = np.abs(slope[bound])
-        rate += max(float(rate.mean()), _SMALL)
-        near = np.argpartition(np.abs(path.slack()[bound]) / rate, self.near)[: self.near]
-        watched = self._moving.copy()
-        watched[bound[near] // path.layers] = True
-        watched[path.free.rows] = True
-        watched[variable // path.layers] = True
-        path.watched = np.flatnonzero(watched)
-        self._score, self._beta = path.score.copy(), path.beta.copy()
+        rate += max(float(rate.mean()), _SMALLEST_SLOPE)
+        distance = np.abs(state.slack()[bound]) / rate
+        nearest = bound[np.argpartition(distance, self.limit)[: self.limit]]
+        active = self._moving.copy()
+        active[nearest // state.layers] = True
+        active[state.free.rows] = True
+        active[variable // state.layers] = True
+        self._score, self._beta = state.score.copy(), state.beta.copy()
         self._steps = 0
+        return np.flatnonzero(active)
 
-    def widen(self) -> Bools:
-        """Look at all rows again; returns which variables were out of sight.
-
-        Sets: path.score, path.watched.
-        """
-        path, free = self.path, self.path.free.variables
-        change = path.beta - self._beta
-        score = self._score + path.free.spread(change[free])
+    def restore(self, state: PathState) -> tuple[Floats, Bools]:
+        """Return the scores of all rows, and which variables were not active."""
+        free = state.free.variables
+        change = state.beta - self._beta
+        score = self._score + state.free.score_change(change[free])
         change[free] = 0.0
-        path.score = score + path.product(change.reshape(-1, path.layers).sum(axis=1))
-        unseen = np.ones((path.rows, path.layers), dtype=bool)
-        unseen[path.watched] = False
-        path.watched = ALL
-        return unseen.ravel()
+        score += state.product(state.sum_by_row(change))
+        inactive = np.ones((state.rows, state.layers), dtype=bool)
+        inactive[state.active] = False
+        return score, inactive.ravel()

@@ -1,6 +1,11 @@
-"""The free variables of a path: their kernel values with all rows, and the factor of their system.
+"""The free variables of a parametric optimum, and the factor of their linear system.
 
-The factor is that of M = K_SS + sigma A_S'A_S, where A_gv = 1 if variable v belongs to group g.
+The factor is the Cholesky factor of
+
+    M = K_SS + sigma A_S'A_S,     A_gv = 1 if variable v belongs to group g
+
+which is positive definite exactly if K_SS is so on the directions that keep the sums of the groups.
+Variables enter and leave in O(|S|^2) (core/factor.cpp).
 """
 
 from __future__ import annotations
@@ -13,17 +18,15 @@ from scipy.linalg import cython_blas
 
 from widestreet import _core
 from widestreet._src.arrays import Bytes, Floats, Ints
-from widestreet._src.engines.homotopy.active_rows import ALL
+from widestreet._src.engines.homotopy.kernel_columns import ALL_ROWS, KernelColumns
 
 _core.use_trsv(cython_blas.__pyx_capi__["dtrsv"])
 
-FLAT = 1e-12  # of its own curvature: what a variable must add to enter
-_HOLES = 16  # beyond as many as there are variables, from which on they are closed
-_AHEAD = 1.5  # times what is needed: room that arrays get when they grow
+PIVOT_TOLERANCE = 1e-12  # of a diagonal entry: a smaller pivot may be rounding of a singular matrix
 
 
 class FreeSet:
-    """Free variables, in the order in which they came.
+    """The set S of free variables, in the order in which they entered.
 
     Parameters
     ----------
@@ -31,35 +34,33 @@ class FreeSet:
     layers : int
         Variables per row.
     sigma : float
-        Of the size of the kernel values.
+        The typical size of kernel values.
 
     Attributes
     ----------
     members : list of int
-        Variables.
+        The variables.
+    columns : KernelColumns
+        Kernel values of all rows with the row of each variable.
     """
 
     def __init__(self, rows: int, layers: int, sigma: float) -> None:
-        self.n, self.layers, self.sigma = rows, layers, sigma
+        self.layers, self.sigma = layers, sigma
         self.members: list[int] = []
+        self.columns = KernelColumns(rows)
         self._group: list[int] = []
-        self._slot: list[int] = []  # column of `held` of each of them
-        self._holes: list[int] = []  # columns of `held` that nobody has, below the last one
-        self._held: Floats = np.zeros((rows, 16))
-        self._shared = False  # whether `held` belongs to others as well, and must not be written
         self._factor = _core.Factor()
-        self._arrays: tuple[Ints, Ints, Bytes, Ints] | None = None
+        self._arrays: tuple[Ints, Ints, Bytes] | None = None
 
     def __len__(self) -> int:
         return len(self.members)
 
     def copy(self) -> FreeSet:
-        """Another one of the same variables; kernel values are copied when one of them writes."""
-        self._shared = True
-        other = FreeSet.__new__(FreeSet)
+        """Return a copy; kernel values are shared until one of the two changes."""
+        other = FreeSet.__new__(FreeSet)  # `copy` would store and load the factor
         vars(other).update(vars(self))
-        for name in ("members", "_group", "_slot", "_holes", "_factor"):
-            setattr(other, name, getattr(self, name).copy())
+        other.members, other._group = self.members.copy(), self._group.copy()
+        other.columns, other._factor = self.columns.copy(), self._factor.copy()
         return other
 
     def __getstate__(self) -> dict[str, Any]:
@@ -72,174 +73,122 @@ class FreeSet:
         self._factor = _core.Factor()
         self._factor.load(state["_factor"])
 
-    # -- who is there ------------------------------------------------------------------------------
+    # -- members -----------------------------------------------------------------------------------
 
-    def _all(self) -> tuple[Ints, Ints, Bytes, Ints]:
+    def _as_arrays(self) -> tuple[Ints, Ints, Bytes]:
+        """Return variables, rows and groups."""
         if self._arrays is None:
             variables = np.array(self.members, dtype=np.int64)
-            self._arrays = (
-                variables,
-                variables // self.layers,
-                np.array(self._group, dtype=np.uint8),
-                np.array(self._slot, dtype=np.int64),
-            )
+            group = np.array(self._group, dtype=np.uint8)
+            self._arrays = variables, variables // self.layers, group
         return self._arrays
 
     @property
     def variables(self) -> Ints:
         """The variables, as an array."""
-        return self._all()[0]
-
-    @property
-    def group(self) -> Bytes:
-        """The group of each."""
-        return self._all()[2]
+        return self._as_arrays()[0]
 
     @property
     def rows(self) -> Ints:
-        """The row of each."""
-        return self._all()[1]
+        """The row of each variable."""
+        return self._as_arrays()[1]
 
     @property
-    def _slots(self) -> Ints:
-        return self._all()[3]
+    def group(self) -> Bytes:
+        """The group of each variable."""
+        return self._as_arrays()[2]
 
-    @property
-    def _width(self) -> int:
-        """Columns of `held` up to the last one that somebody has."""
-        return len(self.members) + len(self._holes)
+    def groups_present(self, groups: int) -> list[bool]:
+        """Return which of the groups have a free variable."""
+        return [g in self._group for g in range(groups)]
 
-    def place(self, variable: int) -> int:
-        """Where a variable stands among the others."""
+    def index(self, variable: int) -> int:
+        """Return the position of a variable in `members`."""
         return self.members.index(variable)
 
-    def column(self, at: int) -> Floats:
-        """Kernel values of all rows with that of a variable."""
-        return self._held[: self.n, self._slot[at]].copy()
+    # -- entering and leaving ----------------------------------------------------------------------
 
-    def values(self, row: int) -> Floats:
-        """Kernel values of a row with those of all variables."""
-        found: Floats = self._held[row, self._slots]
-        return found
-
-    # -- who comes and goes ------------------------------------------------------------------------
-
-    def load(self, variables: Ints, group: Bytes, K: Floats) -> bool:
-        """Let many enter at once, unless they are too much alike: then nobody does.
+    def replace(self, variables: Ints, group: Bytes, K: Floats) -> bool:
+        """Replace all members at once, unless their matrix is singular; return whether it was done.
 
         Parameters
         ----------
         variables, group : ndarray
         K : ndarray of shape (n, len(variables))
-            Kernel values of all rows with theirs.
+            Kernel values of all rows with the rows of the variables.
+
+        Sets: everything.
         """
-        rows = variables // self.layers
-        same = group[:, None] == group
-        M = K[rows] + self.sigma * same
+        M = K[variables // self.layers] + self.sigma * (group[:, None] == group)
         L, info = linalg.lapack.dpotrf(M, lower=True, clean=True)
-        if info != 0 or not (np.diag(L) ** 2 > FLAT * np.diag(M)).all():
+        if info != 0 or not (np.diag(L) ** 2 > PIVOT_TOLERANCE * np.diag(M)).all():
             return False
         self._factor.load(np.ascontiguousarray(L.T))
         self.members, self._group = variables.tolist(), group.tolist()
-        self._slot, self._holes = list(range(len(variables))), []
-        self._arrays, self._shared = None, False
-        self._held = np.zeros((self.n, int(_AHEAD * len(variables)) + 16))
-        self._held[:, : len(variables)] = K
+        self._arrays = None
+        self.columns.replace(K)
         return True
 
+    def append(self, variable: int, group: int, own: float, column: Floats) -> bool:
+        """Append a variable unless it depends on the others; return whether it was done.
+
+        Parameters
+        ----------
+        own : float
+            The kernel value of its row with itself.
+        column : ndarray
+            Kernel values of all rows with its row.
+
+        Sets: everything.
+        """
+        own += self.sigma
+        cross = column[self.rows] + self.sigma * (self.group == group)
+        pivot = self._factor.append(cross, own, PIVOT_TOLERANCE)
+        if not pivot > PIVOT_TOLERANCE * own:
+            return False
+        self.columns.append(column)
+        self.members.append(variable)
+        self._group.append(group)
+        self._arrays = None
+        return True
+
+    def remove(self, index: int) -> int:
+        """Remove the variable at an index and return it. Sets: everything."""
+        variable = self.members.pop(index)
+        self._group.pop(index)
+        self._arrays = None
+        self._factor.remove(index)
+        self.columns.remove(index)
+        return variable
+
     def rescale(self, sigma: float) -> None:
-        """Kernel values have another size than when sigma was chosen. Sets: sigma, factor."""
-        K = self._held[np.ix_(self.rows, self._slots)]
+        """Factor the matrix for another sigma, if it is regular. Sets: sigma, factor."""
+        K = self.columns.block(self.rows)
         same = self.group[:, None] == self.group
         L, info = linalg.lapack.dpotrf(K + sigma * same, lower=True, clean=True)
         if info == 0:
             self._factor.load(np.ascontiguousarray(L.T))
             self.sigma = sigma
 
-    def append(self, variable: int, group: int, own: float, column: Floats) -> bool:
-        """Let a variable enter, unless it adds no curvature."""
-        same = self.group == group
-        own += self.sigma
-        pivot = self._factor.append(column[self.rows] + self.sigma * same, own, FLAT)
-        if not pivot > FLAT * own:
-            return False
-        slot = self._holes[-1] if self._holes else self._width
-        self._reserve(len(self._held), slot + 1)
-        self._held[: self.n, slot] = column
-        del self._holes[-1:]
-        self.members.append(variable)
-        self._group.append(group)
-        self._slot.append(slot)
-        self._arrays = None
-        return True
+    def select_rows(self, order: Ints) -> None:
+        """Keep the rows of `order`, in that order; the rows of members must be among them.
 
-    def remove(self, at: int) -> int:
-        """Let a variable go; returns which one."""
-        variable = self.members.pop(at)
-        self._holes.append(self._slot.pop(at))
-        self._group.pop(at)
-        self._arrays = None
-        self._factor.remove(at)
-        if len(self._holes) > len(self.members) + _HOLES:
-            self._close()
-        return variable
-
-    def _close(self) -> None:
-        """Sets: held, without holes."""
-        k = len(self.members)
-        held = np.zeros_like(self._held)
-        held[:, :k] = self._held[:, self._slots]
-        self._held, self._shared = held, False
-        self._slot, self._holes, self._arrays = list(range(k)), [], None
-
-    def _reserve(self, rows: int, slots: int) -> None:
-        """Sets: held, with room for so many, to be written."""
-        if rows <= len(self._held) and slots <= self._held.shape[1] and not self._shared:
-            return
-        height, width = len(self._held), self._held.shape[1]
-        if rows > height:
-            height = int(_AHEAD * rows) + 16
-        if slots > width:
-            width = int(_AHEAD * slots) + 16
-        held = np.zeros((height, width))
-        k = self._width
-        held[: self.n, :k] = self._held[: self.n, :k]
-        self._held, self._shared = held, False
-
-    def extend(self, values: Floats) -> None:
-        """More rows, with their kernel values with those of the variables."""
-        m = len(values)
-        self._reserve(self.n + m, 1)
-        self._held[self.n : self.n + m, self._slots] = values
-        self.n += m
-
-    def rearrange(self, order: Ints) -> None:
-        """Rows have other places: which one now stands where."""
-        self._reserve(0, 0)
-        self._held[:, self._holes] = 0.0
-        moved = np.flatnonzero(order != np.arange(len(order)))
-        self._held[moved] = self._held[order[moved]]
+        Sets: everything.
+        """
+        self.columns.select(order)
         now = dict(zip(order.tolist(), range(len(order)), strict=True))
         d = self.layers
         self.members = [now[v // d] * d + v % d for v in self.members]
-        self._arrays, self.n = None, len(order)
-        self._held[self.n :] = 0.0  # nothing of the others is kept
+        self._arrays = None
 
-    # -- what they are for -------------------------------------------------------------------------
+    # -- linear algebra ----------------------------------------------------------------------------
 
     def solve(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
-        """Solve [K_SS A_S'; A_S 0] [x; m] = [first; second]; groups of nobody get 0."""
+        """Solve [K_SS A_S'; A_S 0] [x; m] = [first; second]; m is 0 for groups without a member."""
         x, m = np.empty(len(self.members)), np.empty(len(second))
         self._factor.solve_bordered(first, second, self.group, self.sigma, x, m)
         return x, m
 
-    def spread(self, change: Floats, rows: Ints | slice = ALL) -> Floats:
-        """What changes of the variables do to the scores of rows."""
-        weights = np.zeros(self._width)
-        weights[self._slots] = change
-        moved: Floats = self._held[: self.n, : len(weights)][rows] @ weights
-        return moved
-
-    def present(self, groups: int) -> list[bool]:
-        """Which groups have a variable here."""
-        return [g in self._group for g in range(groups)]
+    def score_change(self, change: Floats, rows: Ints | slice = ALL_ROWS) -> Floats:
+        """Return the change of the scores of rows when the members change."""
+        return self.columns.product(change, rows)

@@ -4,13 +4,13 @@
         [ 0    corner  1'    ]  e'        corner: epsilon < 0 in SRA, otherwise 0
         [ z_S  1       Q_SS  ]  S'
 
-S' is S without the lower sides that have to be held still: of samples that are in S with both sides
-(then e' = 0) RAIA can take only one side, IA and SRA can take one such sample with both.
+S' is S without the lower sides that are held fixed. Of samples that are in S with both sides (then
+e' = 0) M has only one side in RAIA; in IA and SRA it has both sides of one such sample.
 
 M is singular along alpha -> alpha + t d if Q d = 0 and d changes neither sum: then no g changes
-either. `sync` meets such a d when a variable enters that depends on the others, and follows it
-until one of them is at a bound and leaves (an exchange). `shed` does the same where d changes the
-sum of alpha alone, which the row of e' forbids and RAIA does not.
+either. `sync` finds such a d when a variable enters that depends on the others, and follows it
+until one of them reaches a bound and leaves (an exchange). `remove_dependent` does the same if d
+changes the sum of alpha alone, which the row of e' excludes and RAIA does not.
 """
 
 from __future__ import annotations
@@ -21,34 +21,36 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from widestreet._src.arrays import Floats
-from widestreet._src.engines.insvr.bordered_inverse import Bordered
-from widestreet._src.engines.insvr.extended_set import Extended, Move
+from widestreet._src.engines.insvr.bordered_inverse import BorderedInverse
+from widestreet._src.engines.insvr.extended_set import ExtendedSet
+from widestreet._src.engines.insvr.line import Line
 
 Stage: TypeAlias = Literal["ia", "raia", "sra"]
 
 BIAS, TUBE = -2, -1  # the rows of b' and e'
-_FLAT = 1e-9  # of its terms: a curvature beyond this is no accident of rounding
-_FLATTEST = 1e-14  # the same: one beneath this is rounding and nothing else
-_SMALL = 1e-6  # of the largest K(x, x): what is smaller is not to be compared with
-_HARMLESS = 10.0  # times their rounding: rates of g that decide in between
+
+_CURVATURE_BEYOND_ROUNDING = 1e-9  # of its terms: a larger curvature is not rounding
+_CURVATURE_ROUNDING = 1e-14  # of its terms: a smaller curvature is rounding
+_SMALLEST_DIAGONAL = 1e-6  # of the largest K(x, x): added, since K(x, x) may be zero
+_FLAT_RATES = 10.0  # of their rounding: rates of g of a curvature between these two that is zero
 
 
 class MarginSet:
-    """S' with its matrix, kept in step with the states of an extended set.
+    """S' with its matrix, which follows the states of an extended set.
 
     Attributes
     ----------
     exchanges : int
-        Variables exchanged or shed so far because S depended on them.
-    error : float
-        With `debug` the largest entry of |MR - 1| that there has ever been.
+        Variables that were exchanged or removed because S depended on them.
+    largest_error : float
+        With `debug` the largest entry of |MR - 1| after any change.
     """
 
-    def __init__(self, extended: Extended, epsilon: float, debug: bool) -> None:
+    def __init__(self, extended: ExtendedSet, epsilon: float, debug: bool) -> None:
         self.extended, self.epsilon = extended, epsilon
-        self.bordered = Bordered(self._watch if debug else None)
+        self.bordered = BorderedInverse(self._record_error if debug else None)
         self.exchanges = 0
-        self.error = 0.0
+        self.largest_error = 0.0
         self._corner = 0.0
 
     @property
@@ -57,25 +59,25 @@ class MarginSet:
 
     @property
     def one_label(self) -> bool:
-        """Whether S is not empty and all of its labels are equal: |sum z_S| = |S|."""
+        """Whether S is not empty and has one label only: |sum z_S| = |S|."""
         return len(np.unique(self.extended.margin & 1)) == 1
 
     @property
-    def holds(self) -> bool:
-        """Whether some of S are held still."""
+    def has_fixed(self) -> bool:
+        """Whether some variables of S are held fixed."""
         members = sum(key >= 0 for key in self.bordered.keys)
         return members < len(self.extended.margin)
 
-    def measured(self) -> float:
-        """The largest entry of |MR - 1|, M made from the kernel matrix anew."""
+    def inverse_error(self) -> float:
+        """Return the largest entry of |MR - 1|, with M from the kernel matrix."""
         M = self.entries(self.bordered.keys, self.bordered.keys)
         return float(np.abs(M @ self.bordered.inverse - np.eye(len(M))).max(initial=0.0))
 
-    def _watch(self) -> None:
-        self.error = max(self.error, self.measured())
+    def _record_error(self) -> None:
+        self.largest_error = max(self.largest_error, self.inverse_error())
 
     def entries(self, rows: Sequence[int], columns: Sequence[int]) -> Floats:
-        """A block of M, whose rows and columns are named by BIAS, TUBE and variables."""
+        """Return a block of M; rows and columns are named BIAS, TUBE or by a variable."""
         i, j = np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64)
         block = np.zeros((len(i), len(j)))
         block[np.ix_(i >= 0, j >= 0)] = self.extended.Q(i[i >= 0], j[j >= 0])
@@ -88,40 +90,55 @@ class MarginSet:
 
     # -- lines -----------------------------------------------------------------------------------
 
-    def move(self, right: Floats, pull: Floats | None = None, driven: int | None = None) -> Move:
-        """The line M h = right; `driven` is a variable outside S that rises at unit speed."""
+    def line(
+        self, right: Floats, linear_rate: Floats | None = None, driven: int | None = None
+    ) -> Line:
+        """Return the line M h = right.
+
+        Parameters
+        ----------
+        linear_rate : ndarray, optional
+            The rate of the linear term z y.
+        driven : int, optional
+            A variable outside S that rises at unit speed.
+        """
         h = self.bordered.solve(right)
         keys = np.array(self.bordered.keys, dtype=np.int64)
         members, rate = keys[keys >= 0], h[keys >= 0]
         if driven is not None:
             members, rate = np.append(members, driven), np.append(rate, 1.0)
         bias, tube = float(h[keys == BIAS].sum()), float(h[keys == TUBE].sum())
-        return self.extended.move(members, rate, bias, tube, pull)
+        return Line.of(self.extended, members, rate, bias, tube, linear_rate)
 
-    def right(self, bias: float, tube: float, values: Floats) -> Floats:
-        """A right-hand side; `values` has an entry for each variable of the extended set."""
+    def right_side(self, bias: float, tube: float, values: Floats) -> Floats:
+        """Return a right-hand side; `values` has an entry for each variable."""
         own = {BIAS: bias, TUBE: tube}
         return np.array([own[key] if key < 0 else values[key] for key in self.bordered.keys])
 
     # -- the matrix follows the sets -------------------------------------------------------------
 
     def sync(self, stage: Stage) -> None:
-        """Give M the rows that S asks for in this stage. Sets: bordered; alpha in exchanges."""
-        while not self._follows(stage):
+        """Give M the rows of S' and of the multipliers of a stage. Sets: bordered, alpha, state."""
+        while not self._update(stage):
             pass
 
-    def _follows(self, stage: Stage) -> bool:
-        """Change rows of M until it has all, or until an exchange has changed S."""
+    def _update(self, stage: Stage) -> bool:
+        """Change rows of M until it has all, or until an exchange has changed S.
+
+        Returns
+        -------
+        complete : bool
+        """
         wanted, keys = self._wanted(stage), self.bordered.keys
-        stay = _regular(wanted.intersection(keys), stage)
-        gone = [key for key in keys if key not in stay]
+        kept = _regular(wanted.intersection(keys), stage)
+        gone = [key for key in keys if key not in kept]
         if gone:
             self.bordered.shrink(gone)
         corner = self.epsilon if stage == "sra" else 0.0
         change, self._corner = corner - self._corner, corner
         if TUBE in self.bordered and change != 0:
             self.bordered.shift(TUBE, change)
-        entering = sorted(key for key in wanted - stay if key >= 0)
+        entering = sorted(key for key in wanted - kept if key >= 0)
         return self._enter([], stage) and all(self._enter([v], stage) for v in entering)
 
     def _enter(self, variables: list[int], stage: Stage) -> bool:
@@ -132,7 +149,7 @@ class MarginSet:
             return True
         border, block = self.entries(keys, new), self.entries(new, new)
         if new == variables:  # with a multiplier it could not depend on the others
-            line = self._flat(border[:, 0], float(block[0, 0]), new[0])
+            line = self._flat_line(border[:, 0], float(block[0, 0]), new[0])
             if line is not None:
                 self._exchange(line)
                 return False
@@ -140,16 +157,16 @@ class MarginSet:
         return True
 
     def _wanted(self, stage: Stage) -> set[int]:
-        """The rows that M should have."""
-        held = self.extended.doubled.tolist()
-        if held and stage != "raia":
-            taken = [v for v in held if v in self.bordered]
-            held.remove(taken[0] if taken else held[0])
-        return _regular({BIAS, TUBE, *self.extended.margin.tolist()}.difference(held), stage)
+        """Return the rows that M should have."""
+        fixed = self.extended.doubled.tolist()
+        if fixed and stage != "raia":
+            present = [v for v in fixed if v in self.bordered]
+            fixed.remove(present[0] if present else fixed[0])
+        return _regular({BIAS, TUBE, *self.extended.margin.tolist()}.difference(fixed), stage)
 
-    def _flat(self, border: Floats, own: float, v: int) -> Move | None:
-        """The line along which a variable that depends on S' can enter, if it does depend."""
-        line = self.move(-border, driven=v)
+    def _flat_line(self, border: Floats, own: float, v: int) -> Line | None:
+        """Return the line along which v enters without a change of g, if v depends on S'."""
+        line = self.line(-border, driven=v)
         keys = np.array(self.bordered.keys, dtype=np.int64)
         h = np.where(keys == TUBE, line.tube, line.bias)
         h[keys >= 0] = line.rate[:-1]
@@ -157,46 +174,45 @@ class MarginSet:
             return None
         return line
 
-    def _is_flat(self, line: Move, curvature: float, more: float = 0.0) -> bool:
-        """Whether no g changes along a line; `more` belongs to the terms of its curvature."""
+    def _is_flat(self, line: Line, curvature: float, more: float = 0.0) -> bool:
+        """Return whether no g changes along a line; `more` is a term of its curvature."""
         own = self.extended.scale * self.extended.K.diagonal()
-        own += _SMALL * own.max()  # K(x, x) may be zero
+        own += _SMALLEST_DIAGONAL * own.max()
         terms = float(line.rate**2 @ own[line.members >> 1]) + more
-        if _FLATTEST * terms < curvature < _FLAT * terms:
-            return bool((np.abs(line.g) <= _HARMLESS * line.noise).all())
-        return curvature <= _FLATTEST * terms
+        if _CURVATURE_ROUNDING * terms < curvature < _CURVATURE_BEYOND_ROUNDING * terms:
+            return bool((np.abs(line.g) <= _FLAT_RATES * line.noise).all())
+        return curvature <= _CURVATURE_ROUNDING * terms
 
-    def _exchange(self, line: Move) -> None:
+    def _exchange(self, line: Line) -> None:
         """Follow a line that changes no g until one of its variables leaves. Sets: alpha, state."""
-        s, none = self.extended, np.zeros(2 * self.extended.size)
-        upper = s.alpha[line.members[-1]] == s.C  # the last one comes from there
-        line = Move(line.members, -line.rate if upper else line.rate, 0.0, 0.0, none, none)
-        step, who = s.largest(line, np.inf)
-        if who is None:
-            raise np.linalg.LinAlgError("a line along which nothing changes")
-        s.advance(line, step)
-        s.leave(who, bool(line.rate[line.members == who] > 0))
+        s, zero = self.extended, np.zeros(2 * self.extended.size)
+        from_upper = s.alpha[line.members[-1]] == s.C  # the variable that enters is the last
+        line = Line(line.members, -line.rate if from_upper else line.rate, 0.0, 0.0, zero, zero)
+        step, variable = line.longest_step(s, np.inf)
+        if variable is None:
+            raise np.linalg.LinAlgError("no variable reaches a bound along a flat line")
+        line.follow(s, step)
+        s.leave(variable, line.rises(variable))
         self.exchanges += 1
 
-    def shed(self) -> None:
-        """Let a variable leave S if S depends without the row of e'. Sets: alpha, state."""
+    def remove_dependent(self) -> None:
+        """Remove a variable from S if S is dependent without the row of e'. Sets: alpha, state."""
         if TUBE not in self.bordered or len(self.extended.doubled):
             return
-        line = self.move(self.right(0.0, 1.0, np.zeros(2 * self.extended.size)))
+        line = self.line(self.right_side(0.0, 1.0, np.zeros(2 * self.extended.size)))
         if self._is_flat(line, -line.tube):
             self._exchange(line)
 
     def refine(self, total: float) -> None:
-        """One Newton step: both sums, and g = 0 on S'. Sets: alpha, bias, tube, g."""
+        """Take one Newton step for both sums and for g = 0 on S'. Sets: alpha, bias, tube, g."""
         s = self.extended
         sums = -float(s.z @ s.alpha), total - float(s.alpha.sum())
-        line = self.move(self.right(*sums, -s.g))
-        s.advance(line, 1.0)
+        self.line(self.right_side(*sums, -s.g)).follow(s, 1.0)
         s.refresh()
 
 
 def _regular(keys: set[int], stage: Stage) -> set[int]:
-    """These rows without those of multipliers for which there are too few variables."""
+    """Return rows without the multipliers that have too few variables for a regular M."""
     labels = {key & 1 for key in keys if key >= 0}
     tube = {"ia": len(labels) == 2, "raia": False, "sra": True}[stage]
     return keys - ({BIAS} if not labels else set()) - ({TUBE} if not tube else set())

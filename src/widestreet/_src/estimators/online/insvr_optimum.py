@@ -13,8 +13,9 @@ from math import sqrt
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.homotopy.parametric_optimum import closed
-from widestreet._src.engines.insvr.stages import Counts, Insvr
+from widestreet._src.engines.homotopy.parametric_optimum import order_after_removal
+from widestreet._src.engines.insvr.insvr import Insvr
+from widestreet._src.engines.insvr.stages import StageCounts
 from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.path_optimum import PathOptimum
 from widestreet._src.estimators.online.problem import OnlineProblem
@@ -39,7 +40,7 @@ class InsvrOptimum(Optimum):
 
     Attributes
     ----------
-    counts, last : Counts
+    counts, last : StageCounts
         What INSVR met since it began, and what in the last change.
     """
 
@@ -52,7 +53,7 @@ class InsvrOptimum(Optimum):
         beta: Floats | None = None,
     ) -> None:
         super().__init__(store, members, problem, settings)
-        self.counts, self.last = Counts(), Counts()
+        self.counts, self.last = StageCounts(), StageCounts()
         self._check_room(members)
         self._load(PathOptimum(store, members, problem, settings, beta))
 
@@ -138,14 +139,14 @@ class InsvrOptimum(Optimum):
 
     def update(self) -> None:
         """Begin anew if the parameters are other ones. Sets: insvr, last."""
-        self.last = Counts()
+        self.last = StageCounts()
         now = self._insvr
         if self._formulation != NuSVR(now.C, now.nu, now.scaling):
             self._load(PathOptimum(self.store, self.members, self.problem, self.settings))
 
     def drop(self, gone: Ints) -> None:
         """Remove rows that are no samples, by their place in the store. Sets: members, rows."""
-        order = closed(len(self.members), np.flatnonzero(np.isin(self.members, gone)))
+        order = order_after_removal(len(self.members), np.flatnonzero(np.isin(self.members, gone)))
         now = np.zeros(len(self.members), dtype=np.int64)
         now[order] = np.arange(len(order))
         self.members, self._rows = self.members[order], now[self._rows]

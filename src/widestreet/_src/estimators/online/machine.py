@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import parse_memory
-from widestreet._src.engines.homotopy.parametric_optimum import NoSolution
+from widestreet._src.engines.homotopy.parametric_optimum import InfeasibleError
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.model import KernelModel
@@ -267,7 +267,7 @@ class OnlineMachine(KernelModel):
         except BaseException as error:
             with undisturbed():
                 state.restore(kept)
-            if isinstance(error, NoSolution) and callable(self.kernel):
+            if isinstance(error, InfeasibleError) and callable(self.kernel):
                 raise ValueError(
                     "kernel must be positive semidefinite, and the values of this function are "
                     "not: the homotopy is not defined"

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.insvr.stages import Counts
+from widestreet._src.engines.insvr.stages import StageCounts
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.online.insvr_optimum import InsvrOptimum
 from widestreet._src.estimators.online.optimum import Optimum
@@ -65,7 +65,7 @@ class OnlineNuSVR(OnlineRegressor):
     ----------
     epsilon_ : float
         Half the width of the tube.
-    insvr_counts_, insvr_last_counts_ : Counts
+    insvr_counts_, insvr_last_counts_ : StageCounts
         With method="insvr" only: what it did for all rows that it added, and for those of the last
         call. Steps of its stages are `ia`, `raia` and `sra`; `conflict_1`, `conflict_2`, `sc_1` and
         `sc_2` say how many of them met that special case.
@@ -114,7 +114,7 @@ class OnlineNuSVR(OnlineRegressor):
         self.n_jobs = n_jobs
 
     @property
-    def insvr_counts_(self) -> Counts:
+    def insvr_counts_(self) -> StageCounts:
         """What INSVR did for all rows that were added, with method="insvr".
 
         The steps of its three stages, `ia`, `raia` and `sra`, and how many of them met a special
@@ -125,11 +125,11 @@ class OnlineNuSVR(OnlineRegressor):
         return self._counted()[0]
 
     @property
-    def insvr_last_counts_(self) -> Counts:
+    def insvr_last_counts_(self) -> StageCounts:
         """The same for the rows of the last call alone."""
         return self._counted()[1]
 
-    def _counted(self) -> tuple[Counts, Counts]:
+    def _counted(self) -> tuple[StageCounts, StageCounts]:
         check_is_fitted(self, "_state")
         if self._state.counts is None:
             raise AttributeError('there are counts of INSVR with method="insvr" only')
@@ -199,8 +199,8 @@ class OnlineNuSVR(OnlineRegressor):
         super()._arrange(state, new)
         before, state.counts = state.counts, None
         if published:
-            total, last = Counts(), Counts()
-            total += before[0] if before is not None else Counts()
+            total, last = StageCounts(), StageCounts()
+            total += before[0] if before is not None else StageCounts()
             for optimum in state.optima.values():
                 assert isinstance(optimum, InsvrOptimum)
                 last += optimum.last

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
-from widestreet._src.engines.homotopy.parametric_optimum import Ends, Path
+from widestreet._src.engines.homotopy.parametric_optimum import Endpoint, ParametricOptimum
 from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.row_store import RowStore
@@ -44,7 +44,7 @@ class PathOptimum(Optimum):
         if beta is None:
             self.path = self._solved(None)
         else:
-            self.path = Path(self, store.gram.diag(members), self.make_dual(), beta)
+            self.path = ParametricOptimum(self, store.gram.diag(members), self.make_dual(), beta)
 
     # -- what there is -----------------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ class PathOptimum(Optimum):
         """Sums of kernel values of all rows with some, times the coefficients of these."""
         return self.store.scan(self.members, self.members[J], coef)
 
-    def _solved(self, beta: Floats | None) -> Path:
+    def _solved(self, beta: Floats | None) -> ParametricOptimum:
         """The optimum by the batch engine, from a point near it, and the path from there."""
         dual = self.make_dual()
         gram = self.store.gram
@@ -87,7 +87,7 @@ class PathOptimum(Optimum):
             self.store.kernel, gram.left, problem, self.settings, lambda record: None, self.members
         )
         self.store.kernel_values += trained.solution.kernel_values
-        return Path(self, gram.diag(self.members), dual, trained.solution.beta)
+        return ParametricOptimum(self, gram.diag(self.members), dual, trained.solution.beta)
 
     # -- changes -----------------------------------------------------------------------------------
 
@@ -113,9 +113,9 @@ class PathOptimum(Optimum):
         self._follow(self.make_dual())
 
     def _follow(self, dual: Dual) -> None:
-        ends = ends_of(dual)
-        self.path.tighten(ends)
-        self.path.follow(ends)
+        end = Endpoint.of(dual)
+        self.path.tighten(end)
+        self.path.follow(end)
 
     def drop(self, gone: Ints) -> None:
         """Remove rows of no weight, by their place in the store. Sets: path, members."""
@@ -128,7 +128,7 @@ class PathOptimum(Optimum):
     def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
         """Each row with its score and the biases at the optimum without it."""
         target, weight = self.store.target[self.members], self.store.weight[self.members]
-        fixed = not self.path.total.any() and all(self.path.free.present(self.path.groups))
+        fixed = not self.path.total.any() and all(self.path.free.groups_present(self.path.groups))
         idle = (self.coef == 0) & fixed  # if not, a row at the edge may hold the bias
         last, kernel = self._last(target, weight), Remembered(self, _AGAIN + len(self.path.free))
         for at in np.flatnonzero(~idle & (weight > 0)):
@@ -137,10 +137,9 @@ class PathOptimum(Optimum):
                 continue
             left = weight.copy()
             left[at] = 0.0
-            path, ends = self.path.clone(), ends_of(self.problem.dual(target, left))
-            path.kernel = kernel
-            path.tighten(ends)
-            path.follow(ends)
+            path, end = self.path.clone(kernel), Endpoint.of(self.problem.dual(target, left))
+            path.tighten(end)
+            path.follow(end)
             yield int(self.members[at]), (float(path.score[at]), path.bias)
 
     def _last(self, target: Floats, weight: Floats) -> Bools:
@@ -164,11 +163,3 @@ class Remembered:
     def block(self, I: Ints, J: Ints | None) -> Floats:
         """Kernel values of rows with others, None for all."""
         return self._column(int(I[0])) if J is None and len(I) == 1 else self._block(I, J)
-
-
-def ends_of(dual: Dual) -> Ends:
-    """Where a path must lead to solve a dual."""
-    target, lower, upper = (
-        np.ascontiguousarray(a.T).ravel() for a in (dual.target, dual.lower, dual.upper)
-    )
-    return Ends(target, lower, upper, dual.total)

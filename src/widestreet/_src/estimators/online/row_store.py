@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.homotopy.parametric_optimum import closed
+from widestreet._src.engines.homotopy.parametric_optimum import order_after_removal
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.rows import as_rows
@@ -163,7 +163,7 @@ class RowStore:
 
     def drop(self, rows: Ints) -> Ints:
         """Remove rows; the last ones take their places. Returns which row stands where now."""
-        order = closed(self.n, rows)
+        order = order_after_removal(self.n, rows)
         moved = np.flatnonzero(order != np.arange(len(order)))
         for array in (self._target, self._weight, self._ids):
             array[moved] = array[order[moved]]

@@ -1,4 +1,4 @@
-"""Inverses of bordered matrices: every rule against the matrix it claims to invert."""
+"""Inverses of bordered matrices: every update against the matrix that it inverts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from conftest import TOL
-from widestreet._src.engines.insvr import bordered_inverse as bordered
-from widestreet._src.engines.insvr.bordered_inverse import Bordered
+from widestreet._src.engines.insvr import bordered_inverse
+from widestreet._src.engines.insvr.bordered_inverse import BorderedInverse
 
 BIAS, TUBE = -2, -1
 
@@ -34,23 +34,23 @@ def bordered_matrix(keys, z, Q, corner: float) -> np.ndarray:
     return M
 
 
-def grow(subject: Bordered, keys, z, Q, corner: float = 0.0) -> None:
+def grow(subject: BorderedInverse, keys, z, Q, corner: float = 0.0) -> None:
     M = bordered_matrix([*subject.keys, *keys], z, Q, corner)
     k = len(subject)
     subject.grow(keys, M[:k, k:], M[k:, k:])
 
 
-def assert_inverse(subject: Bordered, z, Q, corner: float = 0.0) -> None:
+def assert_inverse(subject: BorderedInverse, z, Q, corner: float = 0.0) -> None:
     M = bordered_matrix(subject.keys, z, Q, corner)
     np.testing.assert_allclose(subject.matrix, M, atol=0, rtol=TOL.exact)
     assert subject.error() <= TOL.inverse
     assert np.abs(M @ subject.inverse - np.eye(len(M))).max(initial=0.0) <= TOL.inverse
 
 
-def test_a_thousand_rows_come_and_go(rng):
+def test_a_thousand_rows_are_added_and_removed(rng):
     """Rows of variables, and the row of e' with either corner."""
     z, Q = bench(rng)
-    subject, corner = Bordered(), 0.0
+    subject, corner = BorderedInverse(), 0.0
     grow(subject, [BIAS, 0], z, Q)
     grow(subject, [1 + int(np.argmax(z[1:] != z[0]))], z, Q)
     fixed = [*subject.keys]
@@ -69,10 +69,10 @@ def test_a_thousand_rows_come_and_go(rng):
 
 
 def test_two_rows_at_once_where_one_would_be_singular(rng):
-    """S of one label bears the row of e' only together with a variable of the other label."""
+    """With one label in S the row of e' is singular without a variable of the other label."""
     z, Q = bench(rng)
     plus, minus = np.flatnonzero(z > 0)[:4].tolist(), int(np.flatnonzero(z < 0)[0])
-    subject = Bordered()
+    subject = BorderedInverse()
     grow(subject, [BIAS, plus[0]], z, Q)
     for v in plus[1:]:
         grow(subject, [v], z, Q)
@@ -88,18 +88,18 @@ def test_two_rows_at_once_where_one_would_be_singular(rng):
 
 def test_the_scale_of_the_kernel_changes(rng):
     z, Q = bench(rng)
-    subject = Bordered()
+    subject = BorderedInverse()
     grow(subject, [BIAS, TUBE, *range(10)], z, Q)
     subject.rescale(0.9)
     assert_inverse(subject, z, 0.9 * Q)
 
 
 def test_the_scale_of_a_kernel_of_low_rank_changes(rng):
-    """There is no inverse of Q_SS to go through, as the paper does."""
+    """The paper uses the inverse of Q_SS, which does not exist here."""
     X, z = rng.normal(size=(4, 2)), np.array([1.0, -1.0, 1.0, -1.0])
     Q = np.outer(z, z) * (X @ X.T)
     assert np.linalg.matrix_rank(Q) == 2
-    subject = Bordered()
+    subject = BorderedInverse()
     grow(subject, [BIAS, TUBE, 0, 1, 2, 3], z, Q)
     subject.rescale(0.5)
     assert_inverse(subject, z, 0.5 * Q)
@@ -108,7 +108,7 @@ def test_the_scale_of_a_kernel_of_low_rank_changes(rng):
 def test_the_corner_changes(rng):
     """From R-hat to R-check and back."""
     z, Q = bench(rng)
-    subject = Bordered()
+    subject = BorderedInverse()
     grow(subject, [BIAS, TUBE, *range(10)], z, Q, -1.0)
     for corner, change in ((0.0, 1.0), (-1.0, -1.0)):
         subject.shift(TUBE, change)
@@ -120,7 +120,7 @@ def test_signs_of_strict_restoration(rng, one_label):
     """w'Rw >= 0, and zero with one label; e' moves against the sum of alpha, or alone."""
     z, Q = bench(rng)
     members = np.flatnonzero(z > 0)[:6] if one_label else np.arange(6)
-    subject = Bordered()
+    subject = BorderedInverse()
     grow(subject, [BIAS, *members.tolist()], z, Q)
     w = np.array([0.0, *np.ones(6)])
     bend = w @ subject.inverse @ w
@@ -132,9 +132,9 @@ def test_signs_of_strict_restoration(rng, one_label):
     assert h[1:7].sum() == pytest.approx(-bend / (1 + bend), abs=TOL.inverse)
 
 
-def test_solutions_are_refined_and_a_drifted_inverse_is_computed_afresh(rng):
+def test_solutions_are_refined_and_an_inaccurate_inverse_is_computed_again(rng):
     z, Q = bench(rng)
-    subject = Bordered()
+    subject = BorderedInverse()
     grow(subject, [BIAS, *range(10)], z, Q)
     subject.inverse *= 1.01
     right = rng.normal(size=11)
@@ -144,11 +144,11 @@ def test_solutions_are_refined_and_a_drifted_inverse_is_computed_afresh(rng):
 
 
 @pytest.mark.parametrize("changes", [1, 64])
-def test_the_watch_sees_every_change(rng, changes, monkeypatch):
-    monkeypatch.setattr(bordered, "_AFRESH", changes)
+def test_the_callback_follows_every_change(rng, changes, monkeypatch):
+    monkeypatch.setattr(bordered_inverse, "_UPDATES_BETWEEN_INVERSIONS", changes)
     z, Q = bench(rng)
     seen = []
-    subject = Bordered(lambda: seen.append(subject.error()))
+    subject = BorderedInverse(lambda: seen.append(subject.error()))
     grow(subject, [BIAS, 0], z, Q)
     for v in range(1, 6):
         grow(subject, [v], z, Q)
@@ -162,7 +162,7 @@ def test_a_singular_matrix_is_an_error(rng):
     z, Q = bench(rng)
     Q[1], Q[:, 1] = Q[0], Q[:, 0]
     Q[1, 1], z[1] = Q[0, 0], z[0]
-    subject = Bordered()
+    subject = BorderedInverse()
     grow(subject, [BIAS, 0], z, Q)
     with pytest.raises(np.linalg.LinAlgError):
         grow(subject, [1], z, Q)
