@@ -52,8 +52,6 @@ __all__ = [
     "read_npy",
     "replacing",
     "restore",
-    "sync",
-    "sync_directory",
     "to_json",
     "write_npy",
 ]
