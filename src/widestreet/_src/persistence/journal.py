@@ -112,7 +112,6 @@ class Journal:
     ) -> None:
         self.path = os.path.realpath(path)
         self._process, self._turn = os.getpid(), threading.Lock()
-        self._head: bytes | None = None  # of the file after the last commit
         _check_files(self.path, create)
         with _errors_of(self.path):
             uri = f"{Path(self.path).as_uri()}?mode={'rwc' if create else 'rw'}"
@@ -127,6 +126,7 @@ class Journal:
         except BaseException:
             self._connection.close()
             raise
+        self._head: bytes | None = self._read_head()  # after the last commit
         status = os.fstat(self._file.fileno())
         self._key = (self._process, status.st_dev, status.st_ino)
         _held.add(self._key)
@@ -196,11 +196,13 @@ class Journal:
 
     def close(self) -> None:
         """Let others open the file."""
+        if self._process != os.getpid():  # SQLite does not allow its use in a copy of the process
+            return
         with self._turn:
             connection, self._connection = self._connection, None
             if connection is None:
                 return
-            if self._process == os.getpid() and self._in_place():
+            if self._in_place():
                 with suppress(sqlite3.Error):  # this removes the empty file beside the journal
                     connection.execute("PRAGMA locking_mode=NORMAL").fetchall()
                     connection.execute("PRAGMA journal_mode=DELETE").fetchall()
@@ -229,7 +231,7 @@ class Journal:
             yield
             self._execute("COMMIT")
         except BaseException:
-            with suppress(JournalError, OSError, sqlite3.Error):  # or the next statement does it
+            with suppress(JournalError, OSError):  # the next statement undoes it otherwise
                 self._execute("ROLLBACK")
             raise
         self._head = self._read_head()
