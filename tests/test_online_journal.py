@@ -79,11 +79,11 @@ def test_a_journal_alone_brings_a_machine_back(kind, tmp_path):
     for a, b in ((0, 30), (30, 31), (31, 40)):
         add(one, kind, X[a:b], y[a:b], journal=path)
     one.forget([33, 35], journal=path).change_weight([36, 37], [2.0, 0.5], journal=path)
-    one._log.journal.close()
+    one.end_journal()
     other = load(path)
     assert_same(one, other, X)
     add(other, kind, X[40:41], y[40:41], journal=path)  # it goes on with the same file
-    other._log.journal.close()
+    other.end_journal()
     assert_same(other, load(path), X)
 
 
@@ -96,11 +96,11 @@ def test_a_journal_goes_on_from_an_archive(kind, tmp_path):
     add(one, kind, X[35:40], y[35:40], journal=path)
     one.save(tmp_path / "later.street")  # a copy elsewhere does not end the journal
     add(one, kind, X[40:42], y[40:42], journal=path)
-    one._log.journal.close()
+    one.end_journal()
     for source in (model, tmp_path / "later.street"):
         other = load(source, journal=path)
         assert_same(one, other, X)
-        other._log.journal.close()
+        other.end_journal()
     assert_same(one, load(path), X)
     with pytest.warns(UserWarning, match="pass journal="):
         assert load(model).n_rows_ < one.n_rows_ or one.max_rows is not None
@@ -111,7 +111,7 @@ def test_parameters_that_change_on_the_way_are_written_down(tmp_path):
     one = OnlineSVC(C=1.0, gamma=0.05).fit(X[:30], y[:30])
     one.partial_fit(X[30:31], y[30:31], journal=tmp_path / "j")
     one.set_params(C=7.0, max_rows=25).partial_fit(X[31:40], y[31:40], journal=tmp_path / "j")
-    one._log.journal.close()
+    one.end_journal()
     other = load(tmp_path / "j")
     assert_same(one, other, X)
     assert other.C == 7.0
@@ -128,7 +128,7 @@ def test_classes_strings_names_and_sparse_rows_come_back(tmp_path):
         journal=tmp_path / "j",
     )
     one.save(tmp_path / "m")
-    one._log.journal.close()
+    one.end_journal()
     other = load(tmp_path / "m", journal=tmp_path / "j")
     assert other.classes_.tolist() == ["maybe", "no", "yes"]
     assert sparse.issparse(other.support_vectors_)
@@ -193,17 +193,40 @@ def test_a_journal_that_could_not_be_begun_is_begun_by_the_next_call(tmp_path, m
     assert caught.value is not None
 
 
-def test_a_torn_record_is_dropped_with_a_warning(tmp_path):
+def test_a_damaged_last_record_is_dropped_with_a_warning(tmp_path):
     X, y = data("svr")
     one = OnlineSVR().partial_fit(X[:20], y[:20], journal=tmp_path / "j")
     one.partial_fit(X[20:21], y[20:21], journal=tmp_path / "j")
-    one._log.journal.close()
+    one.end_journal()
     whole = (tmp_path / "j").read_bytes()
-    (tmp_path / "j").write_bytes(whole[:-7])
-    with pytest.warns(JournalWarning, match="bytes"):
+    at = whole.index(X[20].tobytes())
+    (tmp_path / "j").write_bytes(whole[:at] + bytes(8) + whole[at + 8 :])
+    with pytest.warns(JournalWarning, match="is damaged and is deleted") as caught:
         other = load(tmp_path / "j")
+    assert [w.filename for w in caught] == [__file__]
     assert other.n_rows_ == 20
     assert other.verify().status == "optimal"
+
+
+@pytest.mark.parametrize("content", [b"", b"rows", bytes(5000)])
+def test_a_file_that_holds_no_machine(tmp_path, content):
+    (tmp_path / "j").write_bytes(content)
+    with pytest.raises(ValueError, match=str(tmp_path / "j")):
+        load(tmp_path / "j")
+    assert (tmp_path / "j").read_bytes() == content
+
+
+def test_a_new_journal_has_no_byte_of_a_forgotten_row(tmp_path):
+    X, y = data("svr")
+    X[7] = 1234.56789
+    one = OnlineSVR().partial_fit(X[:20], y[:20], journal=tmp_path / "first")
+    assert X[7].tobytes() in (tmp_path / "first").read_bytes()
+    one.forget(7, journal=tmp_path / "first")
+    one.partial_fit(X[20:21], y[20:21], journal=tmp_path / "second").end_journal()
+    (tmp_path / "first").unlink()
+    files = list(tmp_path.iterdir())
+    assert [file.name for file in files] == ["second"]
+    assert X[7].tobytes() not in files[0].read_bytes()
 
 
 def test_the_kernel_that_rows_came_under_is_written_and_not_the_parameter(tmp_path):
@@ -223,19 +246,21 @@ def test_files_that_are_not_there_or_not_meant(tmp_path):
         load(tmp_path / "m", journal=tmp_path / "k")
     with pytest.raises(ValueError, match="is the journal"):
         one.save(tmp_path / "j")
+    with pytest.raises(FileNotFoundError, match="path="):
+        load(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="is the journal"):
+        one.save(tmp_path / "j-journal")  # SQLite's
+    here = os.path.relpath(tmp_path / "j")  # another name of the same file
+    one.partial_fit(X[20:21], y[20:21], journal=here)
+    one.end_journal()
+    assert load(tmp_path / "m", journal=here).n_rows_ == 21
     OnlineSVR().fit(X, y).save(tmp_path / "alone")
     with pytest.raises(ValueError, match="did not begin"):
         load(tmp_path / "alone", journal=tmp_path / "j")
-    with pytest.raises(FileNotFoundError, match="path="):
-        load(tmp_path / "nowhere")
     whole = (tmp_path / "alone").read_bytes()
     (tmp_path / "alone").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ValueError, match=r"is damaged .*copy it again"):
         load(tmp_path / "alone")
-    here = os.path.relpath(tmp_path / "j")  # another name of the same file
-    one.partial_fit(X[20:21], y[20:21], journal=here)
-    one._log.journal.close()
-    assert load(tmp_path / "m", journal=here).n_rows_ == 21
 
 
 def test_first_saved_then_journalled(tmp_path):
@@ -263,7 +288,7 @@ def test_ctrl_c_waits_while_a_change_is_made_final(tmp_path):
     assert 3 not in one.ids_  # it is in the journal, and so it is done
     one._log.journal.append = append
     one.forget(4, journal=tmp_path / "j")
-    one._log.journal.close()
+    one.end_journal()
     assert_same(one, load(tmp_path / "j"), X)
 
 
@@ -273,5 +298,5 @@ def test_names_of_features_survive(tmp_path):
     frame = pandas.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
     one = OnlineSVR().partial_fit(frame[:20], y[:20], journal=tmp_path / "j")
     one.partial_fit(frame[20:25], y[20:25], journal=tmp_path / "j")
-    one._log.journal.close()
+    one.end_journal()
     assert load(tmp_path / "j").feature_names_in_.tolist() == frame.columns.tolist()

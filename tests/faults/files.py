@@ -78,13 +78,13 @@ class Files:
         path = folder / "rows.journal"
         machine = self._machine(journal=path)
         old = path.read_bytes()
-        room = int(rng.integers(len(old), len(old) + 300))
+        room = int(rng.integers(0, len(old) + 300))
         before = machine.predict(self.X)
         self._must_fail(
             room, lambda: machine.partial_fit(self.X[30:40], self.y[30:40], journal=path)
         )
-        if path.read_bytes() != old or machine.n_rows_ != 30:
-            raise Failure("the journal or the machine has changed")
+        if machine.n_rows_ != 30 or (room >= len(old) and path.read_bytes() != old):
+            raise Failure("the journal or the machine has changed")  # with less room it is undone
         if not np.array_equal(machine.predict(self.X), before):
             raise Failure("the model has changed")
         machine.partial_fit(self.X[40:42], self.y[40:42], journal=path).forget(3, journal=path)
@@ -95,7 +95,7 @@ class Files:
     def _create(self, folder: Path, rng: np.random.Generator) -> tuple[str, str, str]:
         path = folder / "rows.journal"
         machine = self._machine()
-        size = int(rng.integers(0, 2000))
+        size = int(rng.integers(0, 8000))
         self._must_fail(size, lambda: machine.partial_fit(self.X[30:], self.y[30:], journal=path))
         if machine.n_rows_ != 30:
             raise Failure("the machine has changed")

@@ -6,14 +6,12 @@ import os
 import signal
 import tempfile
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from faults.calls import Failure
-from widestreet._src.persistence.journal import JournalWarning
 from widestreet.datasets import friedman
 from widestreet.online import OnlineSVR, load
 
@@ -37,11 +35,9 @@ class Kills:
         self.arrived = 21
 
     def _load(self) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", JournalWarning)  # of torn records
-            if self.model.exists():
-                return load(self.model, journal=self.journal)
-            return load(self.journal)
+        if self.model.exists():
+            return load(self.model, journal=self.journal)
+        return load(self.journal)
 
     def __call__(self, i: int, rng: np.random.Generator) -> tuple[str, str, str]:
         """Kill a process; return whether there is a row that was not acknowledged."""

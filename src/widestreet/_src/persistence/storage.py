@@ -1,4 +1,4 @@
-"""What archives and journals share: arrays and headers as plain bytes, brought safely to the disk.
+"""Arrays and headers as plain bytes, for archives and journals, and files replaced atomically.
 
 A dictionary of arrays is flattened into parts, which are ndarrays of numbers or characters, and a
 layout, which is JSON and says what the parts were:
@@ -52,8 +52,6 @@ __all__ = [
     "read_npy",
     "replacing",
     "restore",
-    "sync",
-    "sync_directory",
     "to_json",
     "write_npy",
 ]

@@ -12,7 +12,6 @@ from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 
@@ -20,14 +19,13 @@ from widestreet._src.estimators import validation
 from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.estimators.online.state import OnlineState
 from widestreet._src.persistence import archive
-from widestreet._src.persistence.journal import Journal, records
+from widestreet._src.persistence.journal import Journal, is_journal
 from widestreet._src.threads import resolve_threads
 
 if TYPE_CHECKING:
     from widestreet._src.estimators.online.machine import OnlineMachine
 
 _SCHEMA = 1
-_ZIP = b"PK"  # what archives begin with
 
 
 class Log:
@@ -46,17 +44,13 @@ class Log:
     def begin(cls, path: Path, machine: OnlineMachine) -> Log:
         """A new journal that begins with a machine as it is."""
         header, arrays = snapshot(machine)  # which refuses what cannot be written
+        journal = Journal(path, create=True)
         try:
-            journal = Journal.create(path, str(uuid4()))
-        except FileExistsError:
-            journal = Journal(path)
             if journal.sequence > 0:
-                journal.close()
                 raise FileExistsError(
                     f"journal={str(path)!r} exists and belongs to another history: go on with it "
                     "by widestreet.online.load(...), or give another name"
-                ) from None
-        try:
+                )
             journal.append("begin", header, arrays)
         except BaseException:
             journal.close()  # another call may try again while this error is still known
@@ -170,13 +164,13 @@ def restore(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
 
 
 def save(machine: OnlineMachine, path: str | PathLike[str]) -> None:
-    """Write a machine to an archive, with a note how far its journal had come."""
+    """Write a machine to an archive that states how many records of its journal it contains."""
     header, arrays = snapshot(machine)
     log = machine._log
     if log is not None:
-        if Path(path).resolve() == log.path:
+        if str(Path(path).resolve()) in (str(log.path), f"{log.path}-journal"):
             raise ValueError(f"{str(path)!r} is the journal: give the machine a file of its own")
-        header |= {"base": str(log.journal.base), "start": log.journal.sequence}
+        header |= {"base": log.journal.base, "start": log.journal.sequence}
     archive.write(path, header, arrays)
 
 
@@ -188,8 +182,8 @@ def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) 
     path : str or path-like
         What `save` wrote, or a journal that was never saved since it began.
     journal : str or path-like, optional
-        The journal that was written since `save`; what it holds is done again. Calls with this
-        `journal` go on with it.
+        The journal that was written since `save`. Its records made since then are replayed. Calls
+        with this `journal` continue it.
 
     Returns
     -------
@@ -214,17 +208,15 @@ def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) 
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"path={str(path)!r} is not a file")
-    with open(path, "rb") as file:
-        archived = file.read(len(_ZIP)) == _ZIP  # even if its end is missing
-    if not archived:
-        return _replayed(None, path, None, 0)
+    if is_journal(path):
+        return _replayed(None, Journal(path))
     header, arrays = archive.read(path)
     machine = restore(header, arrays)
     if journal is None:
         if "base" in header:
             warnings.warn(
-                f"{str(path)!r} was saved while a journal was written: what happened since is "
-                "there; pass journal= to have it, too",
+                f"{str(path)!r} was saved while a journal was written: later changes are in the "
+                "journal; pass journal= to include them",
                 UserWarning,
                 stacklevel=2,
             )
@@ -232,36 +224,36 @@ def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) 
     if not Path(journal).exists():
         raise FileNotFoundError(f"journal={str(journal)!r} does not exist")
     if "base" in header:
-        return _replayed(machine, journal, header["base"], int(header["start"]))
-    first = next(iter(records(journal)), None)  # it may have begun where this ends
+        start = int(header["start"])
+        return _replayed(machine, Journal(journal, header["base"], start), start)
+    log = Journal(journal)
+    first = next(log.records(), None)  # it may have begun where this ends
     ids = None if first is None or first.kind != "begin" else first.arrays.get("ids")
     if ids is None or not np.array_equal(np.sort(ids), machine.ids_):
+        log.close()
         raise ValueError(f"journal={str(journal)!r} did not begin with what {str(path)!r} holds")
-    return _replayed(None, journal, None, 0)
+    return _replayed(None, log)
 
 
-def _replayed(
-    machine: Any, path: str | PathLike[str], base: str | None, start: int
-) -> OnlineMachine:
-    """A machine after everything that a journal says happened to it."""
-    path = Path(path).resolve()
-    log = Journal(path, base, start if base is not None else None)
-    for record in records(path, log.base, start if base is not None else None):
-        if record.kind == "begin":
-            if machine is None:
+def _replayed(machine: OnlineMachine | None, journal: Journal, start: int = 0) -> OnlineMachine:
+    """Return a machine after all changes in a journal, from record `start` on."""
+    try:
+        for record in journal.records(start):
+            if record.kind != "begin":
+                if machine is None:
+                    raise ValueError(f"{journal.path!r} does not begin with a machine")
+                _repeat(machine, record.kind, record.header, record.arrays)
+            elif machine is None:
                 machine = restore(record.header, record.arrays)
-            continue
         if machine is None:
             raise ValueError(
-                f"{str(path)!r} goes on from a saved machine: load that one, with this as journal="
+                f"{journal.path!r} holds no machine: no call that wrote to it has returned"
             )
-        _repeat(machine, record.kind, record.header, record.arrays)
-    if machine is None:
-        log.close()
-        raise ValueError(f"{str(path)!r} holds no machine: no call that wrote to it has returned")
-    machine._log = Log(path, log)
-    found: OnlineMachine = machine
-    return found
+    except BaseException:
+        journal.close()
+        raise
+    machine._log = Log(Path(journal.path), journal)
+    return machine
 
 
 def _repeat(machine: Any, kind: str, header: dict[str, Any], arrays: dict[str, Any]) -> None:

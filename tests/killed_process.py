@@ -1,7 +1,7 @@
 """A process that is killed again and again while it works on files, and what it does there.
 
-Run as a program it is a nursery: for each line "job path" on its input it makes a copy of itself,
-which does the job until it is killed. So everything is imported only once. It answers
+Run as a program it makes a copy of itself for each line "job path" on its input. The copy does the
+job until it is killed. So everything is imported only once. The program answers
 
     pid 123     the copy has begun
     ack 7       unit of work 7 is done, for good
@@ -17,15 +17,13 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from uuid import UUID
+from contextlib import closing, contextmanager, suppress
 
 import numpy as np
 
 from widestreet._src.persistence import archive
-from widestreet._src.persistence.journal import Journal, JournalWarning, records
+from widestreet._src.persistence.journal import Journal, Record
 
-BASE = UUID("0d7a3b52-93ce-4f7e-8a1e-5d2d0f8f6f10")
 EVERY = 5  # records between two archives
 
 
@@ -35,11 +33,12 @@ def content(number: int) -> tuple[str, dict, dict]:
     return "add", {"number": number}, {"x": np.arange(number, number + size, dtype=np.float64)}
 
 
-def quiet(path, *args) -> list:
-    """The records of a journal that may be torn."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", JournalWarning)
-        return list(records(path, *args))
+def read(path, *args) -> list[Record]:
+    """The records of a journal, of which a crash may have left nothing."""
+    if not os.path.exists(path):
+        return []
+    with closing(Journal(path, *args, create=True)) as journal:
+        return list(journal.records(*args[1:]))
 
 
 # -- jobs ------------------------------------------------------------------------------------------
@@ -51,7 +50,7 @@ def acknowledge(number: int) -> None:
 
 def append(path: str) -> None:
     """Append to a journal for ever."""
-    journal = Journal.resume(path, BASE)
+    journal = Journal(path, create=True)
     while True:
         acknowledge(journal.append(*content(journal.sequence)))
 
@@ -60,36 +59,29 @@ def load(path: str) -> tuple[int, float]:
     """A model, here a sum: from its archive, then from the journal. How many terms, and the sum."""
     header, arrays = archive.read(path)
     count, total = header["start"], float(arrays["total"])
-    with suppress(FileNotFoundError):
-        for record in quiet(path + ".journal", header["base"], header["start"]):
-            count, total = record.sequence + 1, total + record.arrays["x"].sum()
+    for record in read(path + ".journal", header["base"], header["start"]):
+        count, total = record.number + 1, total + record.arrays["x"].sum()
     return count, total
-
-
-def save(path: str, count: int, total: float) -> None:
-    archive.write(path, {"base": str(BASE), "start": count}, {"total": np.array(total)})
 
 
 def add_up(path: str) -> None:
     """Add up for ever, with a journal, and with a new archive every few records."""
-    if not os.path.exists(path):
-        save(path, 0, 0.0)
-    header, _ = archive.read(path)
-    journal = Journal.resume(path + ".journal", header["base"], header["start"])
-    count, total = load(path)
+    count, total = load(path) if os.path.exists(path) else (0, 0.0)
+    journal = Journal(path + ".journal", create=True)
     while True:
+        if count % EVERY == 0:
+            header = {"base": journal.base, "start": count}
+            archive.write(path, header, {"total": np.array(total)})
         kind, head, arrays = content(count)
         acknowledge(journal.append(kind, head, arrays))
         count, total = count + 1, total + arrays["x"].sum()
-        if count % EVERY == 0:
-            save(path, count, total)
-            journal.restart()
 
 
-# -- the nursery -----------------------------------------------------------------------------------
+# -- processes -------------------------------------------------------------------------------------
 
 
-def nursery() -> None:
+def serve() -> None:
+    """Do the jobs on the input, one after the other."""
     warnings.simplefilter("ignore")
     for line in sys.stdin:
         job, path = line.split(maxsplit=1)
@@ -123,7 +115,7 @@ def killer() -> Iterator:
         with suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
         while not (line := process.stdout.readline()).startswith("dead"):
-            assert line, "the nursery has ended"
+            assert line, "the program has ended"
             lines.append(line)
         assert line.split() == ["dead", str(int(signal.SIGKILL))]
         assert all(line.startswith("ack ") for line in lines)
@@ -139,4 +131,4 @@ def killer() -> Iterator:
 
 
 if __name__ == "__main__":
-    nursery()
+    serve()
