@@ -250,7 +250,7 @@ class OnlineMachine(KernelModel):
         and the change is written to the journal: what may fail comes before the record, which
         makes the change final.
         """
-        kept, gone = state.kept(), list[Ints]()
+        kept, gone, final = state.kept(), list[Ints](), False
         try:
             with limited_blas(1):
                 yield gone
@@ -264,7 +264,10 @@ class OnlineMachine(KernelModel):
                     assert self._log is not None
                     self._log.write(kind, self, given, kept.rows.arrived)
                 self._publish(state, fitted)
+                final = True
         except BaseException as error:
+            if final:  # an interrupt that had to wait
+                raise
             with undisturbed():
                 state.restore(kept)
             if isinstance(error, InfeasibleError) and callable(self.kernel):
