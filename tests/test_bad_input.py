@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 import widestreet as ws
 from conftest import KINDS, OF_THREE
 from fitting import beta_of, cut_short
-from machines import CLASSIFIERS, data, machine
+from machines import CLASSIFIERS, any_street, data, machine
 from problems import toy_svc
 from reference import duals, kernels, kkt
 from widestreet.strategies import Auto
@@ -329,6 +329,7 @@ def test_bad_weights(kind, what):
 # -- kernels given by the user -----------------------------------------------------------------
 
 
+@any_street
 def test_bad_kernel_matrices(kind, rng):
     X, y = data(kind)
     K = X @ X.T
