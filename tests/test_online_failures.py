@@ -107,7 +107,7 @@ def test_a_call_that_fails_at_the_very_end_changes_nothing(kind, rows, call, sto
     before, state = decision(model, X), set(vars(model))
     other = copy.deepcopy(model)
     with monkeypatch.context() as patch:
-        patch.setattr(OnlineMachine, "_publish", failing(MemoryError()))
+        patch.setattr(OnlineMachine, "_published", failing(MemoryError()))
         with pytest.raises(MemoryError):
             CALLS[call](other, kind, X, y)
     assert other.ids_.tolist() == list(range(30))
@@ -140,7 +140,7 @@ def test_a_change_that_fails_is_not_in_the_journal(tmp_path, monkeypatch):
     X, y = mixed("svr")
     model = add(machine("svr"), "svr", X[:30], y[:30], journal=tmp_path / "rows.journal")
     with monkeypatch.context() as patch:
-        patch.setattr(OnlineMachine, "_publish", failing(MemoryError()))
+        patch.setattr(OnlineMachine, "_published", failing(MemoryError()))
         with pytest.raises(MemoryError):
             model.forget(3, journal=tmp_path / "rows.journal")
     model.end_journal()

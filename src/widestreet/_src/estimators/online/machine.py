@@ -257,13 +257,13 @@ class OnlineMachine(KernelModel):
             for rows in gone:
                 kept.rows.keep(state.store, rows)
                 state.drop(rows)
-            fitted = self._attributes(state)
+            published = self._published(state)
             self._warn(state)
             with undisturbed():
                 if journal is not None:
                     assert self._log is not None
                     self._log.write(kind, self, given, kept.rows.arrived)
-                self._publish(state, fitted)
+                self.__dict__ = published  # at once: no interrupt comes between
                 final = True
         except BaseException as error:
             if final:  # an interrupt that had to wait
@@ -277,15 +277,12 @@ class OnlineMachine(KernelModel):
                 ) from error
             raise
 
-    def _attributes(self, state: OnlineState) -> dict[str, Any]:
-        """Return the fitted attributes of the model at the optimum."""
+    def _published(self, state: OnlineState) -> dict[str, Any]:
+        """Return the attributes that this estimator has when a state is its own."""
         solutions = {key: optimum.solution for key, optimum in state.optima.items()}
-        return self._task.attributes(state, solutions, self._formulation(), self.tol)
-
-    def _publish(self, state: OnlineState, fitted: dict[str, Any]) -> None:
-        """Make fitted attributes those of this estimator, all at once. Sets: all that is fitted."""
+        fitted = self._task.attributes(state, solutions, self._formulation(), self.tol)
         kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
-        self.__dict__ = kept | fitted | state.seen | {"_state": state}
+        return kept | fitted | state.seen | {"_state": state}
 
     # -- files -------------------------------------------------------------------------------------
 
@@ -336,7 +333,7 @@ class OnlineMachine(KernelModel):
         with limited_blas(1):
             for key, members, beta in optima:
                 state.optima[key] = self._solve(state, wanted[key][0], members, beta)
-        self._publish(state, self._attributes(state))
+        self.__dict__ = self._published(state)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
