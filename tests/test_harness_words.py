@@ -47,10 +47,17 @@ def test_printed_numbers_are_read():
 
 def test_words_compare_what_is_printed():
     facts = {"ours": "2.2", "theirs": "2.2", "paper": "1,100"}
-    text = "{ours}% is {ours:than {theirs}} {theirs}%, {paper:faster {ours}} it; {ours:>5}"
-    assert fill(text, facts) == "2.2% is equal to 2.2%, much slower than it;   2.2"
+    text = "{ours}% is {ours:than {theirs}} {theirs}%, {paper:faster {ours}}\nit; {ours:>3}"
+    assert fill(text, facts) == "2.2% is equal to 2.2%, much slower than it; 2.2"
     with pytest.raises(KeyError, match="missing"):
         fill("{missing}", facts)
+
+
+def test_paragraphs_are_wrapped():
+    text = "{word} " * 30 + "\n\n- {word}"
+    lines = fill(text, {"word": "horse-drawn"}).split("\n")
+    assert max(map(len, lines)) <= 100
+    assert lines[-2:] == ["", "- horse-drawn"]
 
 
 def test_names_and_shares():

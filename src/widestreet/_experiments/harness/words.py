@@ -14,11 +14,14 @@ Words compare the values as they are printed.
 from __future__ import annotations
 
 import string
+import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 MUCH = 2.0  # a ratio from which on a difference is large
 SLIGHT = 1.05  # a ratio up to which a difference is small
+WIDTH = 100  # characters of a line
 
 DATA = """\
 Real data are files with the names that their publishers gave them, anywhere in the folder
@@ -67,8 +70,10 @@ class _Filler(string.Formatter):
 
 
 def fill(text: str, facts: Mapping[str, str]) -> str:
-    """Return a text with its places filled; KeyError names a value that is missing."""
-    return _Filler().vformat(text, (), facts)
+    """Return paragraphs with their places filled; KeyError names a value that is missing."""
+    filled = _Filler().vformat(text.strip(), (), facts)
+    wrap = partial(textwrap.fill, width=WIDTH, break_on_hyphens=False, break_long_words=False)
+    return "\n\n".join(wrap(" ".join(part.split())) for part in filled.split("\n\n"))
 
 
 def named(names: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Ensembles of partially trained SVMs: Figure 1, Tables 2 and 3.
 
-Figure 1 is a picture without numbers, and the text that we have ends before Table 3.
+Figure 1 is a picture without numbers, and the text available here ends before Table 3.
 """
 
 from __future__ import annotations
@@ -60,18 +60,19 @@ def sections(findings: Findings) -> list[Section]:
     return [
         Section("Figure 1: rates of learning", figure_one(findings)),
         Section("Table 2: test errors", table_two(findings)),
-        Section("The ensemble against the best-tuned machine", [GOAL_WORDS, distances(findings)]),
+        Section("The ensemble against the best-tuned SVM", [GOAL_WORDS, distances(findings)]),
         Section("Table 3: time", table_three(findings)),
-        Section("Ends that come sooner", sooner(findings)),
+        Section("Earlier ends", sooner(findings)),
     ]
 
 
 CURVE_WORDS = """\
-The paper, Figure 1, has a picture only. It does not say what its fixed rates multiply. Ours
-multiply y f(x) of weights that sum to one, times the factor in the table: 1; m, the number of rows,
-as if the weights had mean one; and 2m, as if the derivative had not been halved, too. A run has
-overshot when a step raises the objective within {steps:,} steps. The picture shows the first split
-with the factor 2m; a curve that overshoots ends with a cross, Algorithm 1 with a dot."""
+The paper's Figure 1 is a picture without numbers. It does not say what its fixed rates multiply.
+Here they multiply y f(x) of weights that sum to one, times the factor in the table: 1; m, the
+number of rows, as if the weights had mean one; and 2m, as if the derivative had not been halved
+either. A run has overshot when a step raises the objective within {steps:,} steps. The picture
+shows the first split with the factor 2m; a curve that overshoots ends with a cross, Algorithm 1
+with a dot."""
 
 
 def figure_one(findings: Findings) -> list[str | Table | Figure]:
@@ -126,11 +127,11 @@ def draw_curves(known: Mapping[str, Sequence[Record]]) -> Any:
 
 
 TABLE_WORDS = """\
-Test errors in %, mean ± standard deviation over the splits. SVM (BEST) is the machine of the
-regularization path ({values} of its breakpoints) that does best on the *test* rows, as in the
-paper: nobody can choose it in practice, and it is what the others are measured against. For `adult`
-it comes from a grid, and the kernel that its ensembles are trained with has rank {rank:,}. *5
-folds*: C by cross-validation (scikit-learn) over {grid} values."""
+Test errors in %, mean ± standard deviation over the splits. SVM (BEST) is the SVM of the
+regularization path ({values} of its breakpoints) with the lowest error on the *test* rows, as in
+the paper; it is a reference that cannot be chosen in practice. For `adult` it comes from a grid,
+and the kernel of its ensembles has rank {rank:,}. *5 folds*: C by cross-validation
+(scikit-learn) over {grid} values."""
 
 
 def hundredths(value: float) -> str:
@@ -158,8 +159,8 @@ def table_two(findings: Findings) -> list[str | Table | Figure]:
 
 
 GOAL_WORDS = """\
-Test error of the ensemble less that of SVM (BEST), in points, on the same splits; and less that of
-a machine that one could have had, with C by cross-validation."""
+Test error of the ensemble minus that of SVM (BEST), in points, on the same splits; and minus
+that of an SVM whose C is chosen by cross-validation."""
 
 
 def distances(findings: Findings) -> Table:
@@ -188,12 +189,12 @@ def distances(findings: Findings) -> Table:
 
 
 TIME_WORDS = """\
-The text that we have ends before Table 3, so these are our times alone: processor time of training
-in seconds, which other processes on the machine lengthen less than the wall clock. *steps* of an
-ensemble; *breaks* of the path from C {low:g} to {high:g}, for `adult` the points of a grid instead.
-Choosing a machine of the path is not in its time. *5 folds*: {fits} fits, of scikit-learn (LIBSVM),
-and of widestreet with warm starts from one C to the next. The last column is the time of 5 folds of
-scikit-learn divided by that of the default ensemble."""
+The text available here ends before Table 3, so these are our times only: processor time of
+training in seconds, which other processes on the machine affect less than the wall clock.
+*steps* of an ensemble; *breaks* of the path from C {low:g} to {high:g}, for `adult` the points
+of a grid instead. The time to choose an SVM of the path is not included. *5 folds*: {fits} fits,
+of scikit-learn (LIBSVM), and of widestreet with warm starts from one C to the next. The last
+column is the time of 5 folds of scikit-learn divided by that of the default ensemble."""
 
 
 def processor(runs: Sequence[Record]) -> Cell:
@@ -222,11 +223,11 @@ def table_three(findings: Findings) -> list[str | Table | Figure]:
 
 
 END_WORDS = """\
-Algorithm 1 halves its epsilon, {start:g} at first, whenever a step overshoots, and ends when it is
-below {end:g}. Here it ends sooner, too. In each cell the test error of the ensemble, that of its
-last member (the rho-SVM), and the steps; means over the splits. Below, means over the lines of the
-paper's Table 2: by how many points the two errors differ from those that it prints, and how far the
-ensemble is from our SVM (BEST)."""
+Algorithm 1 halves its epsilon, {start:g} at first, whenever a step overshoots, and ends when
+epsilon is below {end:g}. The columns are earlier ends. Each cell has the test error of the
+ensemble, that of its last member (the rho-SVM), and the steps; means over the splits. The last
+lines are means over the lines of the paper's Table 2: by how many points the two errors differ
+from the printed ones, and how far the ensemble is from SVM (BEST)."""
 
 
 def sooner(findings: Findings) -> list[str | Table | Figure]:
@@ -256,13 +257,12 @@ def sooner(findings: Findings) -> list[str | Table | Figure]:
 
 
 TEXT = """\
-*error*: part of the test rows that are misclassified. *beta*: mean squared distance of the training
-rows to their mean, the width of the paper's Gaussian kernel. *ensemble, literal*: Algorithm 1
-(`EnsembleSVC(learning_rate="literal", folds=None)`); *default*: `EnsembleSVC()`, whose steps may
-become more ambitious again, and which has as many members as are best in five folds of the training
-rows.
-*rho-SVM* and *Parzen window*: the last and the first member of the former.
-*steps*: updates that were accepted. Machines with a C were solved to a violation of {tol:g} or
+*error*: share of the test rows that are misclassified. *beta*: mean squared distance of the
+training rows to their mean, the width of the paper's Gaussian kernel. *ensemble, literal*:
+Algorithm 1 (`EnsembleSVC(learning_rate="literal", folds=None)`); *default*: `EnsembleSVC()`,
+whose epsilon may grow again, and whose number of members is chosen by five folds of the training
+rows. *rho-SVM* and *Parzen window*: the last and the first member of the literal ensemble.
+*steps*: updates that were accepted. SVMs with a C were solved to a violation of {tol:g} or
 better."""
 
 PAPER = Paper(

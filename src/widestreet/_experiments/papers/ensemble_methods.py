@@ -225,7 +225,7 @@ def fits(asked: Mapping[str, Any]) -> int:
 
 
 def _machine(split: Split, one: Measurement) -> Any:
-    """An SVC of either library; ours begins where its last fit ended."""
+    """An SVC of either library; ours starts where its last fit ended."""
     gamma = gamma_of(split.X)
     if one.method.parameters["library"] == "scikit-learn":
         return svm.SVC(gamma=gamma, tol=TOL, cache_size=CACHE_MB)

@@ -133,7 +133,7 @@ def facts(findings: Findings) -> dict[str, str]:
 
 
 def goal_facts(findings: Findings) -> dict[str, str]:
-    """The distance from the best-tuned machine, the paper's and ours."""
+    """Return the distance from the best-tuned SVM, the paper's and ours."""
     found = {"paper_distance": signed(printed_distance(COMPARED))}
     for column in ("ensemble", "default"):
         for base in ("best", "folds"):

@@ -126,7 +126,7 @@ OURS = Method(
     "cv-ours", "5 folds, widestreet", "CrossValidation", FOLDS | {"library": "widestreet"}
 )
 EPSILONS = [0.1, 0.05, 0.025, 0.0125, 0.005]  # each half of the one before, to the paper's
-ENDINGS = Method("endings", "ensembles that end sooner", "Endings", {"epsilons": EPSILONS})
+ENDINGS = Method("endings", "ensembles with earlier ends", "Endings", {"epsilons": EPSILONS})
 CURVES = Method("curves", "rates of Figure 1", "Curves", {"rates": list(RATES), "steps": STEPS})
 RANK = 1_000  # of the kernel of `adult`
 

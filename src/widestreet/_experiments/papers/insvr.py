@@ -44,11 +44,12 @@ def facts(findings: Findings) -> dict[str, str]:
 
 
 COLUMNS = """\
-*l*: rows before the new one. *time*: wall clock of adding one row; of INSVR with the kernel values
-of the new row, of the batch methods all of `fit`, for widestreet with the certificate. *violation*:
-of the optimality conditions, in parts of the largest target (or 1); *relative gap*: primal less
-dual objective divided by the primal; both computed in float64 from the coefficients, for everybody,
-and the worst of the trials. The batch methods were asked for a violation of {tol:g}."""
+*l*: rows before the new one. *time*: wall clock of adding one row; for INSVR including the
+kernel values of the new row, for the batch methods all of `fit`, for widestreet including the
+certificate. *violation*: of the optimality conditions, relative to the largest target (or 1);
+*relative gap*: primal minus dual objective divided by the primal; both computed in float64 from
+the coefficients of every method, and the worst of the trials. The batch methods were asked for a
+violation of {tol:g}."""
 
 
 PAPER = Paper(
@@ -57,7 +58,7 @@ PAPER = Paper(
     reference=(
         "Incremental learning for nu-support vector regression (Gu, Sheng, Wang, Ho, Osman and Li, "
         "Neural Networks 67, 2015): Table 3, Figure 2 and Figure 3. Its algorithm is "
-        "`widestreet._src.engines.insvr.insvr`; ours for the same task is "
+        "`widestreet._src.engines.insvr.insvr`; the method of this library for the same task is "
         "`widestreet.online.OnlineNuSVR`."
     ),
     problems=problems,

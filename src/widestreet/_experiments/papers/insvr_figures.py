@@ -74,10 +74,10 @@ def figure_two(findings: Findings) -> list[str | Table | Figure]:
 
 
 FIGURE_TWO_WORDS = """\
-The paper, Figure 2, has a picture only: "these three steps exhibit quick convergence for all
-benchmark datasets and kernels, especially IA". Means over the trials; the table has the largest
-training size l of each set and kernel, the file all of them. Our path (`OnlineNuSVR`) goes from the
-old optimum to the new one in one stage."""
+The paper's Figure 2 is a picture without numbers: "these three steps exhibit quick convergence
+for all benchmark datasets and kernels, especially IA". Means over the trials; the table has the
+largest training size l of each set and kernel, the file all of them. The path of `OnlineNuSVR`
+goes from the old optimum to the new one in one stage."""
 
 
 def _flat(known: dict[str, dict[str, list[Record]]]) -> list[tuple[str, str, list[Record]]]:
@@ -117,13 +117,14 @@ def figure_three(findings: Findings) -> list[str | Table | Figure]:
 
 
 FIGURE_THREE_WORDS = """\
-The paper, Figure 3, has a picture only: INSVR "is generally much faster than the batch
-implementations using both cold start and warm start", all of them written in MATLAB. Means over the
-trials at the largest training size l; the file has all sizes. scikit-learn has no warm start; ours
-begins at the solution of as many rows, one of which is then replaced by the new one."""
+The paper's Figure 3 is a picture without numbers: INSVR "is generally much faster than the batch
+implementations using both cold start and warm start", all of them written in MATLAB. Means over
+the trials at the largest training size l; the file has all sizes. scikit-learn has no warm
+start; that of widestreet starts at the solution of as many rows, one of which is then replaced
+by the new one."""
 
 CHECK_WORDS = """\
-The worst over all sizes and trials, computed alike for everybody from the coefficients:"""
+The worst over all sizes and trials, computed in the same way for every method:"""
 
 
 def draw_steps(known: dict[str, dict[str, list[Record]]]) -> Any:

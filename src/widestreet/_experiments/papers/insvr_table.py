@@ -1,7 +1,7 @@
 """Table 3 of INSVR: how often one more sample meets conflicts and special cases.
 
-In its line for Friedman at 30 rows the text that we have seems to have numbers in wrong columns
-(SC-1 83 times with the linear kernel, at no other size more than twice); it stands here as it is.
+In the line for Friedman at 30 rows some numbers seem to be in wrong columns (SC-1 83 times with the
+linear kernel, at no other size more than twice); it is copied unchanged.
 """
 
 from __future__ import annotations
@@ -161,14 +161,15 @@ def _line(key: tuple[str, str, int], cell: Record, more: str = "") -> list[Cell]
 
 
 TABLE_WORDS = """\
-In each cell our number, and after the stroke that of the paper, Table 3. Ours counts steps that met
-the case, summed over {trials} trials ({printed} in the paper): a trial can count more than once, as
-it must in the paper, where one number is larger than that of the trials. A trial draws l + 1 rows;
-only what the last one does is counted, not how the optimum of the others was found. L: linear, P:
-polynomial, G: Gaussian kernel. {failed} of {every} trials failed. After all others the solution was
-checked: the worst violation is {worst:.1e} of the largest target, the worst relative gap {gap:.1e}.
-The file has as well Friedman with another C, and "shared", from optima at which all rows pull both
-ways; sides are held in steps of SC-2, and of RAIA if one row is in the margin set with both."""
+Each cell has the count of this run and, after the slash, that of the paper's Table 3. Counted
+are steps that met the case, summed over {trials} trials ({printed} in the paper). A trial can
+count more than once, also in the paper, where one count exceeds the number of trials. A trial
+draws l + 1 rows; only the addition of the last one is counted. L: linear, P: polynomial, G:
+Gaussian kernel. {failed} of {every} trials failed. After all others the solution was checked:
+the worst violation is {worst:.1e} of the largest target, the worst relative gap {gap:.1e}. The
+file also has Friedman with another C, and "shared", trials that start from optima at which all
+rows have both sides. Sides are held in steps of SC-2, and of RAIA if one row is in the margin
+set with both."""
 
 
 def facts(findings: Findings) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """Trials of one more sample: rows drawn at random, an optimum, and what the next row does to it.
 
 A trial draws l + 1 rows and finds the optimum of l of them. The last one is added by the paper's
-algorithm, whose steps and special cases are counted, and, where time is measured, by everybody
-else. Every solution is then checked here, from its coefficients alone (`checked`).
+algorithm, whose steps and special cases are counted, and, where time is measured, by every
+other method. Every solution is then checked here, from its coefficients alone (`checked`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from widestreet.online import OnlineNuSVR
 
 CASES = ("conflict_1", "conflict_2", "sc_1", "sc_2")
 STAGES = ("ia", "raia", "sra")
-MORE = ("held", "no_tube")  # steps with sides held still, trials that begin with an exact fit
+MORE = ("held", "no_tube")  # steps with sides held still, trials that start with an exact fit
 FLAT = 1e-9  # of the largest target (or 1): a narrower tube is none
 WAYS = ("insvr", "path", "libsvm", "cold", "warm")
 LEAST = 3  # trials of every size, however long they take
@@ -50,7 +50,7 @@ class Check:
 
 
 def checked(K: Any, y: Any, coef: Any, box: float) -> Check:
-    """Examine net coefficients of nu-SVR in LIBSVM's scale, whoever found them."""
+    """Examine net coefficients of nu-SVR in LIBSVM's scale, found by any method."""
     scale, room = max(1.0, float(np.abs(y).max())), box * NU * len(y)
     fit = K @ coef
     rest = y - fit
@@ -170,7 +170,7 @@ def count_cases(problem: Regression, split: Split, one: Measurement) -> Record:
 
 
 def time_additions(problem: Regression, split: Split, one: Measurement) -> Record:
-    """Steps and seconds of one more sample, for everybody; fewer trials where time is short."""
+    """Steps and seconds of one more sample, for every method; fewer trials if time is short."""
     asked = one.method.parameters
     sizes, begun = _possible(asked["sizes"], split), time.perf_counter()
     cells = []

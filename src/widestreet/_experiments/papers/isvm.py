@@ -1,7 +1,7 @@
 """iSVM: Table IV, Figure 2 and Table V.
 
-The bodies of the paper's tables, and the parameters of its kernels, are not in the text that we
-have; what its prose says of them is below, with the section it stands in.
+The bodies of the paper's tables, and the parameters of its kernels, are not in the text available
+here; what its prose says of them is below, with its section.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def problems() -> dict[str, Problem]:
 def like(task: Task, load: Any, source: str, rows: int = 0) -> Problem:
     """A task of the race with another split."""
     facts = {name: getattr(task, name) for name in task.__dataclass_fields__}
-    origin = f"not in the text that we have; those of the race ({task.origin})"
+    origin = f"not in the text; those of the race ({task.origin})"
     changes = {"load": load, "rows": rows or task.rows, "source": source, "origin": origin}
     return Problem(**facts | changes)
 
@@ -196,17 +196,17 @@ def sections(findings: Findings) -> list[Section]:
 
 
 STAGE_WORDS = """\
-Stage one ends when none of 59 random rows violates ("sample"), when the working set has more than
-1,000 rows ("size"), or when as many rows were looked at as there are ("average")."""
+Stage one ends when none of 59 random rows violates ("sample"), when the working set has more
+than 1,000 rows ("size"), or when as many rows were examined as there are ("average")."""
 
 STOP_WORDS = """\
-Equal rows are kept apart here, as the paper's program did: see kdd99-apart below. Time is that of
-the algorithm alone, without the certificate that follows it. Bars are one standard deviation up and
-down, dots the runs, lines the accuracy of auto and LIBSVM."""
+Equal rows are kept apart, as in the paper's program: see kdd99-apart below. Time is that of the
+algorithm alone, without the certificate that follows it. Bars are one standard deviation in each
+direction, dots the runs, lines the accuracy of auto and LIBSVM."""
 
 TABLE_FIVE_WORDS = """\
-Random sampling is widestreet's `auto` on that share of the rows; its violation and gap are those of
-the whole problem, in which the rows that were left out have coefficient zero."""
+Random sampling is widestreet's `auto` on that share of the rows; its violation and gap are those
+of the whole problem, in which the rows left out have coefficient zero."""
 
 
 def table_four(findings: Findings) -> Table:
@@ -325,7 +325,7 @@ def draw(findings: Findings) -> Any:
 
 
 def table_five(findings: Findings) -> Table:
-    """KDD99 by everybody."""
+    """Return KDD99 by every method."""
     head = ["method", "runs", "time, s", "SVs", "test accuracy, %", *CERTIFIED]
     lines: list[list[Cell]] = []
     chosen = [(KDD, method) for method in (*map(sampling, SHARES), *TABLE_IV)]
@@ -368,8 +368,8 @@ PAPER = Paper(
     reference=(
         '"Two-stage Incremental Working Set Selection for Fast Support Vector Training on Large '
         'Datasets": Table IV, Figure 2 and Table V. Its method is '
-        "`widestreet.strategies.ISVM(until_certified=False)`; `ISVM()` goes on until the "
-        "certificate agrees."
+        "`widestreet.strategies.ISVM(until_certified=False)`; `ISVM()` continues until the "
+        "solution is certified."
     ),
     problems=problems,
     plan=plan,

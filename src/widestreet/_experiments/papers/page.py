@@ -19,9 +19,9 @@ from widestreet._experiments.papers.paper import Findings, Paper
 QUICK_SECONDS = 240.0  # after which a quick run starts nothing new
 
 OPENING = """\
-This page is written by `widestreet reproduce {name}`. Every number of ours is computed from the
-records of one run; the paper's numbers are those of its text, and where the text available here
-does not give one, the table says so."""
+This page is written by `widestreet reproduce {name}`. Our numbers are computed from the records
+of one run; the paper's numbers are those of its text, and where the text available here does not
+give one, the table says so."""
 
 QUICK = """\
 **A quick run**: fewer rows and fewer repetitions than the paper's, and nothing new started after

@@ -1,7 +1,7 @@
 """PRSVM: Figure 1, Table 1 and Figure 2.
 
-The body of the paper's Table 1 is not in the text that we have, nor is its kernel; what its prose
-says is below.
+The body of the paper's Table 1 is not in the text available here, nor is its kernel; what its
+prose says is below.
 """
 
 from __future__ import annotations
@@ -193,8 +193,8 @@ def figure_one(findings: Findings) -> list[str | Table | Figure]:
 
 
 FIGURE_ONE_WORDS = """\
-The first run. A point's area grows with its weight, which doubles whenever it violates the solution
-of a sample and the violators are few enough; filled points have been doubled."""
+The first run. A point's area grows with its weight, which doubles when the point violates the
+solution of a sample and the violators are few enough; filled points have been doubled."""
 
 
 def draw_weights(record: Record) -> Any:
@@ -260,7 +260,7 @@ def figure_two(findings: Findings) -> list[str | Table | Figure]:
 
 
 FIGURE_TWO_WORDS = """\
-Of the site with the fewest violators in each iteration."""
+Numbers of the site with the fewest violators in each iteration."""
 
 
 def draw_curves(runs: dict[str, Record]) -> Any:
@@ -319,7 +319,7 @@ PAPER = Paper(
     reference=(
         "The parallel randomized SVM: Figure 1, Table 1 and Figure 2 of its paper. Its methods are "
         "`widestreet.strategies.RSVM` and `PRSVM` with `until_certified=False`; without that they "
-        "go on until the certificate agrees."
+        "continue until the solution is certified."
     ),
     problems=problems,
     plan=plan,

@@ -168,7 +168,7 @@ def _solvers(records: list[Record]) -> str:
             version = next((r["version"] for r in ran if r.get("version")), "")
             note = solver.note.format(threads=ran[0]["threads"])
             lines.append([solver.title, version, note])
-        elif solver.invited:
+        elif solver.invited and solver.uses_tol:
             why = runs[0]["reason"] if runs else solver.absent() or "not run"
             lines.append([solver.title, "", f"not in the race: {why}"])
     return markdown(["solver", "version", "how it is run"], lines)
