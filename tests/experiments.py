@@ -7,11 +7,24 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import pytest
+from threadpoolctl import threadpool_limits
+
 from widestreet import datasets
+from widestreet._experiments.harness.discovery import solvers
+from widestreet._experiments.harness.measure import measure
 from widestreet._experiments.harness.measurement import AUTO, Measurement, Method
 from widestreet._experiments.harness.task import Split
-from widestreet._experiments.race.schedule import method
+from widestreet._experiments.harness.verdict import verdict
+from widestreet._experiments.race.comparison import TARGET, reached
+from widestreet._experiments.race.schedule import RACE, method
+from widestreet._experiments.race.small import CLUSTERS
 
+MEASURED = {
+    *("seconds", "all_seconds", "peak_mb", "n_sv", "violation", "gap", "relative_gap"),
+    *("primal_objective", "dual_objective", "infeasibility", "score", "predict_seconds"),
+    *("version", "when", "trained_on", "features", "layout", "test_rows", "others"),
+}
 PNG = b"\x89PNG\r\n\x1a\n"
 TEST_ROWS = 100
 
@@ -56,6 +69,25 @@ def race_answer(solver: str = "widestreet", **changes: Any) -> dict[str, Any]:
         "others": 0.0,
     }
     return answer(raced(solver, limit=100.0), **found | changes)
+
+
+def check_solver(name: str) -> None:
+    """Measure a solver on two and four classes and on regression; skip if it is not installed."""
+    solver = solvers()[name]
+    if solver.absent() is not None:
+        pytest.skip(solver.absent())
+    with threadpool_limits(1):
+        for problem in ("twonorm", "friedman"):
+            (found,) = measure(RACE, [raced(name, problem)])
+            assert found["status"] == "answer"
+            assert set(found) >= MEASURED
+            assert reached(found) is solver.uses_tol
+            assert (0 < found["n_sv"] <= 200) is solver.uses_tol
+        split = CLUSTERS.load(150)
+        data = solver.prepare(CLUSTERS, split.X, split.y)
+        solution = solver.solution(solver.fit(CLUSTERS, data, 1e-3, 1), data)
+        found = verdict(CLUSTERS, split.X, split.y, solution, 1)
+        assert (found["violation"] <= 1.05 * TARGET) is solver.uses_tol
 
 
 class Script:

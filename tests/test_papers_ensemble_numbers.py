@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from widestreet._experiments.papers import ensemble
 from widestreet._experiments.papers import ensemble_numbers as numbers
 from widestreet._experiments.papers import ensemble_plan as plan
 from widestreet._experiments.papers.paper import Findings
@@ -27,6 +26,18 @@ def test_distances_are_those_of_the_same_splits():
     assert numbers.distance(findings, "cancer", "default", "best") == pytest.approx(-10)
     assert numbers.distance(findings, "cancer", "default", "folds") is None
     assert numbers.times(findings, "cancer", plan.PATH.name) == pytest.approx(2)
-    table = ensemble.distances(findings)
-    assert [line[0] for line in table.lines] == ["cancer", "mean of 1"]
-    assert table.lines[0][1:3] == table.lines[1][1:3] == ["+5.10", "+20.00"]
+
+
+def test_members_are_compared_as_printed():
+    records = [
+        record(name, method, 0, accuracy=accuracy, steps=steps)
+        for place, name in enumerate(plan.SETS)
+        for method, accuracy, steps in (
+            (plan.LITERAL, 0.9, 10 + place),
+            (plan.LAST, 0.9 - 0.1 * (place > 1) - 1e-5, 5),
+        )
+    ]
+    found = numbers.member_facts(Findings([], records))
+    assert found["below_last_count"] == f"{len(plan.SETS) - 2} of {len(plan.SETS)}"
+    assert "`cancer`" not in found["below_last"]
+    assert (found["fewest_steps"], found["most_steps"]) == ("10", str(9 + len(plan.SETS)))

@@ -99,13 +99,3 @@ def test_a_trial_that_fails_is_counted(monkeypatch):
     one = trials_of(insvr_table.methods("friedman", "rbf", True)[0], rows=50, trials=2)
     (found,) = measure.measure(PAPER, [one])
     assert [cell["failed"] for cell in found["cells"]] == [2] * len(insvr_table.SIZES)
-
-
-def test_the_printed_table_of_insvr():
-    """Numbers that the paper's prose and our words point at."""
-    assert insvr_table.printed("friedman", 20, "conflict_1", "rbf") == 537
-    assert insvr_table.printed("housing", 10, "sc_2", "linear") == 2
-    assert insvr_table.printed("forest-fires", 20, "conflict_2", "poly") == 91
-    assert {len(line) for lines in insvr_table.PRINTED.values() for line in lines} == {12}
-    assert insvr_table.ranked([(1, 2), (2, 3), (3, 9)]) == pytest.approx(1)
-    assert insvr_table.ranked([(1, 2), (1, 3)]) == 0

@@ -16,6 +16,7 @@ from widestreet._experiments.harness.plots import COLOURS, tidy
 from widestreet._experiments.harness.records import Record
 from widestreet._experiments.harness.report import Figure, Section, Table
 from widestreet._experiments.harness.tables import Cell, Spread, count, digits
+from widestreet._experiments.papers import ensemble_plan as plan
 from widestreet._experiments.papers.ensemble_methods import fits, measure
 from widestreet._experiments.papers.ensemble_numbers import (
     APART,
@@ -28,27 +29,6 @@ from widestreet._experiments.papers.ensemble_numbers import (
     signed,
     times,
     to_best,
-)
-from widestreet._experiments.papers.ensemble_plan import (
-    COLUMNS,
-    COMPARED,
-    CURVED,
-    CURVES,
-    DEFAULT,
-    EPSILONS,
-    FOLDS,
-    GRID,
-    LITERAL,
-    OURS,
-    PATH,
-    PRINTED,
-    RANK,
-    SETS,
-    STEPS,
-    THEIRS,
-    plan,
-    printed_distance,
-    problems,
 )
 from widestreet._experiments.papers.paper import Findings, Paper
 
@@ -76,7 +56,7 @@ with a dot."""
 
 
 def figure_one(findings: Findings) -> list[str | Table | Figure]:
-    known = {name: findings.answers(name, CURVES.name) for name in CURVED}
+    known = {name: findings.answers(name, plan.CURVES.name) for name in plan.CURVED}
     known = {name: runs for name, runs in known.items() if runs}
     if not known:
         return []
@@ -92,7 +72,7 @@ def figure_one(findings: Findings) -> list[str | Table | Figure]:
             scale = curve.get("scale", cells.DASH)
             lines.append([name, str(curve["rate"]), scale, str(len(same)), str(over), steps, last])
     return [
-        CURVE_WORDS.format(steps=STEPS),
+        CURVE_WORDS.format(steps=plan.STEPS),
         Figure("figure-1", "Objective against steps", partial(draw_curves, first)),
         Table("figure-1", head, lines),
     ]
@@ -149,11 +129,15 @@ def table_two(findings: Findings) -> list[str | Table | Figure]:
             Spread(list(v.values()), hundredths) if v else cells.DASH for v in found.values()
         ]
         lines.append([name, f"{rows:,}", str(len(found["parzen"])), *numbers])
-        said = PRINTED.get(SETS[name].printed)
-        told = [str(value) for value in said] if said else [cells.NOT_IN_TEXT] * len(COLUMNS)
-        lines.append([f"paper: {SETS[name].printed}", *[cells.DASH] * 2, *told, *[cells.DASH] * 2])
+        said = plan.PRINTED.get(plan.SETS[name].printed)
+        told = [str(value) for value in said] if said else [cells.NOT_IN_TEXT] * len(plan.COLUMNS)
+        lines.append(
+            [f"paper: {plan.SETS[name].printed}", *[cells.DASH] * 2, *told, *[cells.DASH] * 2]
+        )
     return [
-        TABLE_WORDS.format(values=PATH.parameters["values"], rank=RANK, grid=len(GRID)),
+        TABLE_WORDS.format(
+            values=plan.PATH.parameters["values"], rank=plan.RANK, grid=len(plan.GRID)
+        ),
         Table("table-2", head, lines),
     ]
 
@@ -172,11 +156,11 @@ def distances(findings: Findings) -> Table:
         head.append(f"{title}: to {'BEST' if base == 'best' else '5 folds'}")
     lines: list[list[Cell]] = []
     every: list[list[float]] = [[] for _ in pairs]
-    for name in COMPARED:
+    for name in plan.COMPARED:
         found = [distance(findings, name, *pair) for pair in pairs]
         if found[0] is None:
             continue
-        line = PRINTED[SETS[name].printed]
+        line = plan.PRINTED[plan.SETS[name].printed]
         lines.append([name, f"{line[-1] - line[0]:+.2f}", *map(signed, found)])
         for values, value in zip(every, found, strict=True):
             values += [] if value is None else [value]
@@ -184,7 +168,9 @@ def distances(findings: Findings) -> Table:
         return Table("distances", head, lines)
     means = [fmean(values) if values else None for values in every]
     there = [str(line[0]) for line in lines]
-    lines.append([f"mean of {len(there)}", signed(printed_distance(there)), *map(signed, means)])
+    lines.append(
+        [f"mean of {len(there)}", signed(plan.printed_distance(there)), *map(signed, means)]
+    )
     return Table("distances", head, lines)
 
 
@@ -209,16 +195,16 @@ def table_three(findings: Findings) -> list[str | Table | Figure]:
     lines: list[list[Cell]] = []
     for name, rows in findings.sizes().items():
         line: list[Cell] = [name, f"{rows:,}"]
-        for method in (LITERAL, DEFAULT, PATH):
+        for method in (plan.LITERAL, plan.DEFAULT, plan.PATH):
             runs = findings.answers(name, method.name)
             line += [cells.spread(runs, "steps", count), processor(runs)]
-        line += [processor(findings.answers(name, m.name)) for m in (THEIRS, OURS)]
-        ratio = times(findings, name, THEIRS.name)
+        line += [processor(findings.answers(name, m.name)) for m in (plan.THEIRS, plan.OURS)]
+        ratio = times(findings, name, plan.THEIRS.name)
         line.append(cells.DASH if ratio is None else digits(ratio))
-        if findings.answers(name, DEFAULT.name):
+        if findings.answers(name, plan.DEFAULT.name):
             lines.append(line)
-    low, high = PATH.parameters["between"]
-    words = TIME_WORDS.format(low=low, high=high, fits=fits(FOLDS))
+    low, high = plan.PATH.parameters["between"]
+    words = TIME_WORDS.format(low=low, high=high, fits=fits(plan.FOLDS))
     return [words, Table("table-3", head, lines)]
 
 
@@ -242,7 +228,7 @@ def sooner(findings: Findings) -> list[str | Table | Figure]:
             for c in cells_of
         ]
         lines.append([name, *written])
-        for epsilon, c in zip(EPSILONS, cells_of, strict=True):
+        for epsilon, c in zip(plan.EPSILONS, cells_of, strict=True):
             values = [f"{100 * c[key]:.3f}" for key in ("ensemble", "last")]
             numbers.append([name, f"{epsilon:g}", *values, f"{c['steps']:.2f}"])
     away = [f"{a:.2f}, {b:.2f}" for a, b in zip(*map(partial(apart, known), APART), strict=True)]
@@ -250,8 +236,8 @@ def sooner(findings: Findings) -> list[str | Table | Figure]:
     lines.append(["ensemble: to BEST", *map(signed, to_best(findings))])
     names = ["data", "epsilon", "ensemble", "rho-SVM", "steps"]
     return [
-        END_WORDS.format(start=EPSILONS[0], end=EPSILONS[-1]),
-        Table("endings", ["data", *(f"until {epsilon:g}" for epsilon in EPSILONS)], lines),
+        END_WORDS.format(start=plan.EPSILONS[0], end=plan.EPSILONS[-1]),
+        Table("endings", ["data", *(f"until {epsilon:g}" for epsilon in plan.EPSILONS)], lines),
         Table("endings-numbers", names, numbers, long=True),
     ]
 
@@ -273,8 +259,8 @@ PAPER = Paper(
         "2007): Figure 1 and Table 2, and times of our own for Table 3. Its method is "
         '`widestreet.EnsembleSVC(learning_rate="literal", folds=None)`.'
     ),
-    problems=problems,
-    plan=plan,
+    problems=plan.problems,
+    plan=plan.plan,
     sections=sections,
     facts=facts,
     words=Path(__file__).with_suffix(".md"),

@@ -12,39 +12,20 @@ from widestreet._experiments.harness import tables as cells
 from widestreet._experiments.harness.records import Record
 from widestreet._experiments.harness.tables import count, digits
 from widestreet._experiments.harness.words import named, share
-from widestreet._experiments.papers.ensemble_plan import (
-    COLUMNS,
-    COMPARED,
-    CURVED,
-    CURVES,
-    DEFAULT,
-    ENDINGS,
-    EPSILONS,
-    LAST,
-    LITERAL,
-    OURS,
-    PARZEN,
-    PATH,
-    PRINTED,
-    RANK,
-    RATES,
-    SETS,
-    THEIRS,
-    printed_distance,
-)
+from widestreet._experiments.papers import ensemble_plan as plan
 from widestreet._experiments.papers.paper import Findings, slot
 
 SOON = 10  # steps after which curves of Figure 1 are compared
 
 # title, method, and key of its records
 OUR_COLUMNS = {
-    "best": ("SVM (BEST)", PATH.name, "accuracy"),
-    "loo": ("SVM (LOO)", PATH.name, "loo_accuracy"),
-    "parzen": ("Parzen window", PARZEN.name, "accuracy"),
-    "rho-svm": ("rho-SVM", LAST.name, "accuracy"),
-    "ensemble": ("ensemble, literal", LITERAL.name, "accuracy"),
-    "default": ("ensemble, default", DEFAULT.name, "accuracy"),
-    "folds": ("5 folds", THEIRS.name, "accuracy"),
+    "best": ("SVM (BEST)", plan.PATH.name, "accuracy"),
+    "loo": ("SVM (LOO)", plan.PATH.name, "loo_accuracy"),
+    "parzen": ("Parzen window", plan.PARZEN.name, "accuracy"),
+    "rho-svm": ("rho-SVM", plan.LAST.name, "accuracy"),
+    "ensemble": ("ensemble, literal", plan.LITERAL.name, "accuracy"),
+    "default": ("ensemble, default", plan.DEFAULT.name, "accuracy"),
+    "folds": ("5 folds", plan.THEIRS.name, "accuracy"),
 }
 
 
@@ -63,15 +44,15 @@ def distance(findings: Findings, problem: str, column: str, base: str) -> float 
 
 def times(findings: Findings, problem: str, method: str) -> float | None:
     """Processor time of a method divided by that of the default ensemble."""
-    slow, fast = (findings.mean(problem, m, "processor") for m in (method, DEFAULT.name))
+    slow, fast = (findings.mean(problem, m, "processor") for m in (method, plan.DEFAULT.name))
     return None if slow is None or fast is None else slow / fast
 
 
 def ends(findings: Findings) -> dict[str, list[Record]]:
     """Means over the splits, for each epsilon."""
     found = {}
-    for name in SETS:
-        runs = [run["cells"] for run in findings.answers(name, ENDINGS.name)]
+    for name in plan.SETS:
+        runs = [run["cells"] for run in findings.answers(name, plan.ENDINGS.name)]
         if runs:
             found[name] = [
                 {key: fmean(c[key] for c in same) for key in ("ensemble", "last", "steps")}
@@ -85,24 +66,24 @@ APART = {"ensemble": "ensemble", "last": "rho-svm"}  # and their columns in the 
 
 def apart(known: Mapping[str, Sequence[Record]], what: str) -> list[float]:
     """Mean distance of a column from the paper's, for each epsilon."""
-    place = COLUMNS.index(APART[what])
+    place = plan.COLUMNS.index(APART[what])
     return [
         fmean(
-            abs(100 * known[name][i][what] - PRINTED[SETS[name].printed][place])
-            for name in COMPARED
+            abs(100 * known[name][i][what] - plan.PRINTED[plan.SETS[name].printed][place])
+            for name in plan.COMPARED
             if name in known
         )
-        for i in range(len(EPSILONS))
+        for i in range(len(plan.EPSILONS))
     ]
 
 
 def to_best(findings: Findings) -> list[float]:
     """Mean distance of the ensemble from SVM (BEST), for each epsilon."""
     known = ends(findings)
-    best = {name: errors(findings, name, "best") for name in COMPARED if name in known}
+    best = {name: errors(findings, name, "best") for name in plan.COMPARED if name in known}
     return [
         fmean(100 * known[n][i]["ensemble"] - fmean(line.values()) for n, line in best.items())
-        for i in range(len(EPSILONS))
+        for i in range(len(plan.EPSILONS))
     ]
 
 
@@ -112,16 +93,22 @@ def signed(value: float | None) -> str:
 
 def facts(findings: Findings) -> dict[str, str]:
     """The numbers that the words have places for."""
-    found = {"rate_small": f"{RATES[1]:g}", "rate_large": f"{RATES[2]:g}", "soon": str(SOON)}
-    found |= {"rank": count(RANK), "end": f"{EPSILONS[-1]:g}"}
-    for name in SETS:
+    found = {
+        "rate_small": f"{plan.RATES[1]:g}",
+        "rate_large": f"{plan.RATES[2]:g}",
+        "soon": str(SOON),
+    }
+    found |= {"rank": count(plan.RANK), "end": f"{plan.EPSILONS[-1]:g}"}
+    for name in plan.SETS:
         for column in OUR_COLUMNS:
             values = errors(findings, name, column)
             if values:
                 found[slot(name, column, "error")] = f"{fmean(values.values()):.1f}"
             elif column != "folds":
                 raise KeyError(f"{column} of {name}")
-        for column, value in zip(COLUMNS, PRINTED.get(SETS[name].printed, ()), strict=False):
+        for column, value in zip(
+            plan.COLUMNS, plan.PRINTED.get(plan.SETS[name].printed, ()), strict=False
+        ):
             found[slot("paper", name, column)] = str(value)
     return (
         found
@@ -134,34 +121,35 @@ def facts(findings: Findings) -> dict[str, str]:
 
 def goal_facts(findings: Findings) -> dict[str, str]:
     """Return the distance from the best-tuned SVM, the paper's and ours."""
-    found = {"paper_distance": signed(printed_distance(COMPARED))}
+    found = {"paper_distance": signed(plan.printed_distance(plan.COMPARED))}
     for column in ("ensemble", "default"):
         for base in ("best", "folds"):
-            every = {name: distance(findings, name, column, base) for name in COMPARED}
+            every = {name: distance(findings, name, column, base) for name in plan.COMPARED}
             known = {name: value for name, value in every.items() if value is not None}
             mean = fmean(known.values())
             found[f"{column}_to_{base}"] = f"{mean:+.2f}"
             found[f"{column}_to_{base}_median"] = f"{median(known.values()):+.2f}"
-        near = [name for name in COMPARED if not _farther(findings, name, column)]
-        far = [name for name in COMPARED if name not in near]
+        near = [name for name in plan.COMPARED if not _farther(findings, name, column)]
+        far = [name for name in plan.COMPARED if name not in near]
         found[f"{column}_near"], found[f"{column}_far"] = named(near), named(far)
         ahead = [name for name, value in known.items() if value < 0]  # of the folds
         found[f"{column}_beats_folds"] = named(ahead)
-    for name in COMPARED:
+    for name in plan.COMPARED:
         found[slot(name, "path", "better")] = percentage(better(findings, name))
-    for place, column in enumerate(COLUMNS):
+    for place, column in enumerate(plan.COLUMNS):
         less = [
-            fmean(errors(findings, name, column).values()) - PRINTED[SETS[name].printed][place]
-            for name in COMPARED
+            fmean(errors(findings, name, column).values())
+            - plan.PRINTED[plan.SETS[name].printed][place]
+            for name in plan.COMPARED
         ]
         found[f"{column}_less_paper"] = f"{fmean(less):+.2f}"
-    found["compared"] = str(len(COMPARED))
+    found["compared"] = str(len(plan.COMPARED))
     return found | worst_facts(findings) | member_facts(findings)
 
 
 def worst_facts(findings: Findings) -> dict[str, str]:
     """The set on which the default ensemble is farthest from SVM (BEST)."""
-    away = {name: distance(findings, name, "default", "best") or 0.0 for name in COMPARED}
+    away = {name: distance(findings, name, "default", "best") or 0.0 for name in plan.COMPARED}
     worst = max(away, key=lambda name: away[name])
     found = {"default_worst": worst}
     for key, column in (("error", "default"), ("best", "best"), ("parzen", "parzen")):
@@ -173,14 +161,14 @@ def member_facts(findings: Findings) -> dict[str, str]:
     """Where the literal ensemble has a lower printed error than its last member; its steps."""
     mean = {
         (name, column): round(fmean(errors(findings, name, column).values()), 1)
-        for name in SETS
+        for name in plan.SETS
         for column in ("ensemble", "rho-svm")
     }
-    below = [name for name in SETS if mean[name, "ensemble"] < mean[name, "rho-svm"]]
-    steps = [findings.known(name, LITERAL.name, "steps") for name in SETS]
+    below = [name for name in plan.SETS if mean[name, "ensemble"] < mean[name, "rho-svm"]]
+    steps = [findings.known(name, plan.LITERAL.name, "steps") for name in plan.SETS]
     return {
         "below_last": named(below),
-        "below_last_count": share(below, SETS),
+        "below_last_count": share(below, plan.SETS),
         "fewest_steps": count(min(steps)),
         "most_steps": count(max(steps)),
     }
@@ -188,8 +176,8 @@ def member_facts(findings: Findings) -> dict[str, str]:
 
 def better(findings: Findings, name: str) -> float:
     """The part of the machines on our paths whose test error is below the paper's SVM (BEST)."""
-    tried = [value for run in findings.answers(name, PATH.name) for value in run["tried"]]
-    return fmean(100 * (1 - value) < PRINTED[SETS[name].printed][0] for value in tried)
+    tried = [value for run in findings.answers(name, plan.PATH.name) for value in run["tried"]]
+    return fmean(100 * (1 - value) < plan.PRINTED[plan.SETS[name].printed][0] for value in tried)
 
 
 def percentage(part: float) -> str:
@@ -198,15 +186,15 @@ def percentage(part: float) -> str:
 
 def _farther(findings: Findings, name: str, column: str) -> bool:
     """Whether our ensemble is farther from our best machine than the paper's from its own."""
-    line, ours = PRINTED[SETS[name].printed], distance(findings, name, column, "best")
+    line, ours = plan.PRINTED[plan.SETS[name].printed], distance(findings, name, column, "best")
     return ours is None or ours > line[-1] - line[0]
 
 
 def time_facts(findings: Findings) -> dict[str, str]:
     """Ratios of processor times to that of the default ensemble."""
     found = {}
-    for method in (THEIRS.name, OURS.name, PATH.name):
-        known = {name: times(findings, name, method) for name in SETS}
+    for method in (plan.THEIRS.name, plan.OURS.name, plan.PATH.name):
+        known = {name: times(findings, name, method) for name in plan.SETS}
         there = {name: value for name, value in known.items() if value is not None}
         if not there:
             raise KeyError(f"times of {method}")
@@ -218,8 +206,8 @@ def time_facts(findings: Findings) -> dict[str, str]:
         found[slot("ensemble", method, "slower")] = named(faster)
         slower = [name for name in there if name not in faster]
         found[slot("ensemble", method, "faster_count")] = share(slower, there)
-    for name in SETS:
-        for method in (LITERAL.name, DEFAULT.name, PATH.name):
+    for name in plan.SETS:
+        for method in (plan.LITERAL.name, plan.DEFAULT.name, plan.PATH.name):
             for key, form in (("steps", count), ("processor", digits), ("n_sv", count)):
                 mean = findings.mean(name, method, key)
                 if mean is not None:
@@ -230,18 +218,18 @@ def time_facts(findings: Findings) -> dict[str, str]:
 def end_facts(findings: Findings) -> dict[str, str]:
     """How far the ensembles are from the paper's, if they end sooner or later."""
     known, found = ends(findings), {}
-    missing = [name for name in COMPARED if name not in known]
+    missing = [name for name in plan.COMPARED if name not in known]
     if missing:
-        raise KeyError(f"{ENDINGS.name} of {missing[0]}")
+        raise KeyError(f"{plan.ENDINGS.name} of {missing[0]}")
     for what in APART:
         for place, value in enumerate(apart(known, what)):
             found[f"{what}_apart_{place}"] = f"{value:.1f}"
         away = apart(known, what)
-        found[f"{what}_nearest"] = f"{EPSILONS[away.index(min(away))]:g}"
+        found[f"{what}_nearest"] = f"{plan.EPSILONS[away.index(min(away))]:g}"
         found[f"{what}_nearest_apart"] = f"{min(away):.1f}"
     away = to_best(findings)
     found["end_to_best"] = signed(min(away))
-    found["end_to_best_epsilon"] = f"{EPSILONS[away.index(min(away))]:g}"
+    found["end_to_best_epsilon"] = f"{plan.EPSILONS[away.index(min(away))]:g}"
     gain = [n for n, line in known.items() if line[-1]["ensemble"] < line[0]["ensemble"]]
     found["gain_by_more_steps"] = named(gain)
     for name, cells_of in known.items():
@@ -254,8 +242,8 @@ def end_facts(findings: Findings) -> dict[str, str]:
 def curve_facts(findings: Findings) -> dict[str, str]:
     """How many runs of each fixed rate overshot, and how far all of them came."""
     found = {}
-    for name in CURVED:
-        runs = findings.answers(name, CURVES.name)
+    for name in plan.CURVED:
+        runs = findings.answers(name, plan.CURVES.name)
         if not runs:
             raise KeyError(f"Figure 1 of {name}")
         ended = int(median(run["curves"][0]["steps"] for run in runs))  # literal

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,77 +42,45 @@ from widestreet._experiments.papers.paper import Findings, Paper, Problem, slot
 # -- the paper -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Printed:
-    """A line of the paper's tables: what it calls the data, and time and result by solver."""
+class Printed(NamedTuple):
+    """A line of the paper's tables: what it calls the data, and time and results by solver."""
 
     label: str
-    results: dict[str, tuple[str, ...]]
+    results: dict[str, list[str]]
 
 
-LATE = "not done in a day"
-TABLE_1 = {
-    "twonorm1": Printed("twonorm1", {"RandSVM": ("300", "94.98"), "LibSVM": ("8542", "96.48")}),
-    "twonorm2": Printed("twonorm2", {"RandSVM": ("437", "94.71"), "LibSVM": (LATE, DASH)}),
-    "ringnorm1": Printed("ringnorm1", {"RandSVM": ("2637", "70.66"), "LibSVM": ("256", "70.31")}),
-    "ringnorm2": Printed("ringnorm2", {"RandSVM": ("4982", "65.74"), "LibSVM": ("85124", "65.34")}),
-    "checkerboard1": Printed(
-        "checkerboard1", {"RandSVM": ("406", "93.70"), "LibSVM": ("1568.93", "96.90")}
-    ),
-    "checkerboard2": Printed(
-        "checkerboard2", {"RandSVM": ("814", "94.10"), "LibSVM": (LATE, DASH)}
-    ),
-    "news20-half": Printed(
-        "CCAT",
-        {"RandSVM": ("345", "94.37"), "SVMPerf": ("148", "94.38"), "SVMLin": ("429", "95.1913")},
-    ),
-    "news20-one": Printed(
-        "C11",
-        {"RandSVM": ("449", "96.57"), "SVMPerf": ("120", "97.53"), "SVMLin": ("295", "97.71")},
-    ),
-}
-TABLE_2 = {
-    "friedman-a": Printed(
-        "1.(a), RBF",
-        {
-            "RandSVM": ("42", "2.3259", "0.9502"),
-            "LIBSVM": ("5.61", "1.8249", "0.922"),
-            "SVMLight": ("21.10", "2.2897", "0.9509"),
-        },
-    ),
-    "friedman-b": Printed(
-        "1.(b)",
-        {
-            "RandSVM": ("1489", "1.3813", "0.9727"),
-            "LIBSVM": ("913.6", "2.9916", "0.9253"),
-            "SVMLight": ("4114.66", "1.2173", "0.9753"),
-        },
-    ),
-    "forest-a": Printed(
-        "2.(a)",
-        {
-            "RandSVM": ("201", "0.0319", "0.4625"),
-            "LIBSVM": ("2650.3", "0.0320", "0.4600"),
-            "SVMLight": ("336.64", "0.0320", "0.4607"),
-        },
-    ),
-    "forest-b": Printed(
-        "2.(b)",
-        {
-            "RandSVM": ("327", DASH, DASH, "68.24"),
-            "LIBSVM, RBF": ("1645.8", "0.02621", "0.3502"),
-            "SVMLight": ("570.07", DASH, DASH, "68.32"),
-        },
-    ),
-    "mnist": Printed(
-        "3.",
-        {
-            "RandSVM": ("713", "0.0320", "0.7894"),
-            "LIBSVM, RBF": ("5671.2", "0.0315", "0.769755"),
-            "SVMLight": ("460.36", "0.0317", "0.7896"),
-        },
-    ),
-}
+def read(text: str) -> dict[str, Printed]:
+    """Read lines such as "problem | label | solver: time result ... | solver: ..."."""
+    found = {}
+    for line in text.strip().splitlines():
+        problem, label, *cells = (part.strip() for part in line.split("|"))
+        pairs = [cell.split(": ") for cell in cells]
+        results = {
+            name: [word.replace("_", " ") for word in words.split()] for name, words in pairs
+        }
+        found[problem] = Printed(label, results)
+    return found
+
+
+# solver: seconds, accuracy
+TABLE_1 = read("""
+twonorm1      | twonorm1      | RandSVM: 300 94.98   | LibSVM: 8542 96.48
+twonorm2      | twonorm2      | RandSVM: 437 94.71   | LibSVM: not_done_in_a_day -
+ringnorm1     | ringnorm1     | RandSVM: 2637 70.66  | LibSVM: 256 70.31
+ringnorm2     | ringnorm2     | RandSVM: 4982 65.74  | LibSVM: 85124 65.34
+checkerboard1 | checkerboard1 | RandSVM: 406 93.70   | LibSVM: 1568.93 96.90
+checkerboard2 | checkerboard2 | RandSVM: 814 94.10   | LibSVM: not_done_in_a_day -
+news20-half   | CCAT | RandSVM: 345 94.37 | SVMPerf: 148 94.38 | SVMLin: 429 95.1913
+news20-one    | C11  | RandSVM: 449 96.57 | SVMPerf: 120 97.53 | SVMLin: 295 97.71
+""")
+# solver: seconds, mean squared error, correlation, accuracy
+TABLE_2 = read("""
+friedman-a | 1.(a), RBF | RandSVM: 42 2.3259 0.9502 | LIBSVM: 5.61 1.8249 0.922 | SVMLight: 21.10 2.2897 0.9509
+friedman-b | 1.(b) | RandSVM: 1489 1.3813 0.9727 | LIBSVM: 913.6 2.9916 0.9253 | SVMLight: 4114.66 1.2173 0.9753
+forest-a | 2.(a) | RandSVM: 201 0.0319 0.4625 | LIBSVM: 2650.3 0.0320 0.4600 | SVMLight: 336.64 0.0320 0.4607
+forest-b | 2.(b) | RandSVM: 327 - - 68.24 | LIBSVM, RBF: 1645.8 0.02621 0.3502 | SVMLight: 570.07 - - 68.32
+mnist | 3. | RandSVM: 713 0.0320 0.7894 | LIBSVM, RBF: 5671.2 0.0315 0.769755 | SVMLight: 460.36 0.0317 0.7896
+""")  # noqa: E501
 EPSILON = 0.2  # section 5.1: of the projection, for k
 
 
