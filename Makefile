@@ -105,7 +105,7 @@ dist: $(DIST) ## build the sdist and the wheels into dist/, check them with ever
 clean: ## remove what was built, keep the virtual environment
 	@rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@rm -f $(READY) $(RACE) $(DIST) widestreet-demo.png
-	@find src tests benchmarks reproductions -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## remove the virtual environment too
 	@rm -rf $(VENV)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 import widestreet
 from widestreet import SVC
+from widestreet._experiments.papers.catalogue import PAPERS
 from widestreet.cli import COMMANDS, demo, main
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -190,4 +190,4 @@ def test_every_paper_is_named_in_the_help(capsys):
     with pytest.raises(SystemExit):
         main(["reproduce", "--help"])
     said = capsys.readouterr().out
-    assert all(name in said for name in import_module("widestreet.reproductions.papers").PAPERS)
+    assert all(name in said for name in PAPERS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import signal
 import sys
 import tomllib
 from functools import cache
@@ -15,10 +14,9 @@ from pathlib import Path
 import pytest
 
 import widestreet as ws
-from benchmarks import runner
 
 ROOT = Path(__file__).parents[1]
-SHIPPED = ("src/widestreet", "benchmarks", "reproductions")
+SOURCE = ROOT / "src" / "widestreet"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 TOOLS = {"dev"}  # extras for those who work on the package
@@ -36,17 +34,16 @@ def module_of(requirement: str) -> str:
 
 
 @cache
-def imported(folders: tuple[str, ...], *, on_import: bool = False) -> set[str]:
+def imported(*, on_import: bool = False) -> set[str]:
     """Return the top-level modules that the code imports, or those it imports unconditionally."""
     found = set()
-    for folder in folders:
-        for path in (ROOT / folder).rglob("*.py"):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            for node in tree.body if on_import else ast.walk(tree):
-                if isinstance(node, ast.Import):
-                    found |= {alias.name.partition(".")[0] for alias in node.names}
-                elif isinstance(node, ast.ImportFrom) and not node.level:
-                    found.add(node.module.partition(".")[0])
+    for path in SOURCE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in tree.body if on_import else ast.walk(tree):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add(node.module.partition(".")[0])
     return found
 
 
@@ -58,18 +55,18 @@ def test_one_version():
 
 @pytest.mark.parametrize("requirement", PROJECT["project"]["dependencies"])
 def test_every_requirement_is_imported(requirement):
-    assert module_of(requirement) in imported(SHIPPED[:1])
+    assert module_of(requirement) in imported()
 
 
 @pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - TOOLS))
 def test_every_extra_has_code_that_imports_it(extra):
     needed = {module_of(r) for r in EXTRAS[extra]}
-    assert needed <= imported(SHIPPED)
+    assert needed <= imported()
 
 
 def test_every_import_is_required():
     known = {module_of(r) for r in PROJECT["project"]["dependencies"]}
-    foreign = imported(SHIPPED[:1], on_import=True) - set(sys.stdlib_module_names)
+    foreign = imported(on_import=True) - set(sys.stdlib_module_names)
     assert foreign <= known | {"widestreet"}
 
 
@@ -79,18 +76,17 @@ def test_the_installed_metadata_are_those_of_the_project():
     assert installed == {module_of(r) for r in PROJECT["project"]["dependencies"]}
 
 
-def test_types_are_shipped():
-    for name in ("py.typed", "_core.pyi"):
+def test_types_and_texts_are_shipped():
+    papers = [f"_experiments/papers/{name}.md" for name in ("isvm", "insvr", "ensemble")]
+    for name in ("py.typed", "_core.pyi", *papers):
         assert resources.files("widestreet").joinpath(name).is_file()
+
+
+def test_experiments_are_shipped_once():
+    assert PROJECT["tool"]["scikit-build"]["wheel"]["packages"] == {"widestreet": "src/widestreet"}
 
 
 def test_the_citation_names_licence_and_home():
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"license: {PROJECT['project']['license']}\n" in text
     assert f"repository-code: {PROJECT['project']['urls']['Homepage']}\n" in text
-
-
-def test_measurements_are_refused_without_timers(monkeypatch):
-    monkeypatch.delattr(signal, "SIGALRM", raising=False)
-    with pytest.raises(ValueError, match="POSIX"):
-        runner.environment(1)

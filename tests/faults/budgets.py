@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 import widestreet as ws
 from faults.calls import Failure
 from faults.driver import inherited
-from widestreet.benchmarks import memory
+from widestreet._experiments.harness import memory
 from widestreet.datasets import checkerboard, friedman, twonorm
 from widestreet.online import OnlineNuSVR, OnlineSVC, OnlineSVR
 

@@ -6,6 +6,10 @@ WIDESTREET_ISA
     the instruction set to use (avx512, avx2 or portable) in place of the best one
 WIDESTREET_NUM_THREADS, OMP_NUM_THREADS
     the largest number of threads; the first one that is set counts
+WIDESTREET_DATA
+    the folder of the real data of the experiments
+WIDESTREET_DOWNLOAD
+    whether scikit-learn may download data that this folder lacks
 """
 
 from __future__ import annotations
@@ -13,6 +17,17 @@ from __future__ import annotations
 import os
 
 from widestreet import _core
+
+DATA, DOWNLOAD = "WIDESTREET_DATA", "WIDESTREET_DOWNLOAD"
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "WIDESTREET_NUM_THREADS",
+)
 
 
 def thread_limit() -> int | None:
@@ -22,6 +37,26 @@ def thread_limit() -> int | None:
         if limit.isdigit() and int(limit) > 0:
             return int(limit)
     return None
+
+
+def data_folder() -> str | None:
+    """Return the folder of the experiments' real data, or None where it is not set."""
+    return os.environ.get(DATA) or None
+
+
+def downloads_allowed() -> bool:
+    """Return whether scikit-learn may download data that are missing."""
+    return os.environ.get(DOWNLOAD, "") not in ("", "0")
+
+
+def allow_downloads() -> None:
+    """Allow downloads in this process and in those that it starts."""
+    os.environ[DOWNLOAD] = "1"
+
+
+def with_threads(threads: int) -> dict[str, str]:
+    """Return the environment of a child process whose libraries all use so many threads."""
+    return os.environ | dict.fromkeys(THREADS, str(threads))
 
 
 def _choose_instruction_set() -> None:

@@ -1,1 +1,0 @@
-"""One file per library. Each defines SOLVERS, a list of `benchmarks.solver.Solver`."""

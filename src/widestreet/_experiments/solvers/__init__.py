@@ -1,0 +1,1 @@
+"""One file per library. Each defines SOLVERS, a list of `Solver` (`harness/solver.py`)."""

@@ -1,0 +1,1 @@
+"""Studies of this library's own: each prints tables."""
