@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
-#include "kernel.hpp"
-#include "rows.hpp"
+#include "kernels/kernel.hpp"
+#include "kernels/rows.hpp"
 
 namespace widestreet {
 

@@ -5,16 +5,16 @@
 
 #include "check.hpp"
 #include "dispatch.hpp"
-#include "examine.hpp"
-#include "factor.hpp"
-#include "merge.hpp"
-#include "newton.hpp"
-#include "parts.hpp"
-#include "product.hpp"
-#include "slots.hpp"
-#include "survey.hpp"
-#include "walk.hpp"
-#include "whole.hpp"
+#include "kernels/merge.hpp"
+#include "kernels/parts.hpp"
+#include "kernels/product.hpp"
+#include "path/factor.hpp"
+#include "path/homotopy.hpp"
+#include "solve/examine.hpp"
+#include "solve/newton.hpp"
+#include "solve/slots.hpp"
+#include "solve/small.hpp"
+#include "solve/survey.hpp"
 
 namespace widestreet {
 

@@ -9,7 +9,7 @@
 #include "check.hpp"
 #include "dispatch.hpp"
 #include "parallel.hpp"
-#include "whole.hpp"
+#include "solve/small.hpp"
 
 namespace widestreet {
 namespace {

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "evaluate.hpp"
-#include "panel.hpp"
+#include "kernels/evaluate.hpp"
+#include "kernels/panel.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {

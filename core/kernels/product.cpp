@@ -1,4 +1,4 @@
-#include "product.hpp"
+#include "kernels/product.hpp"
 
 #include <algorithm>
 #include <vector>

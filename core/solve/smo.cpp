@@ -7,7 +7,7 @@
 //               is fine enough
 //            4) scores of the whole working set += K[:, changed] * change      (parallel)
 //            5) if rounding made the objective fall, take it back and go on in double
-#include "smo.hpp"
+#include "solve/smo.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,8 +15,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "block.hpp"
 #include "parallel.hpp"
+#include "solve/block.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "rows.hpp"
+#include "kernels/rows.hpp"
 
 namespace widestreet {
 

@@ -4,17 +4,17 @@
 // one by one or neighbours together, with work proportional to their nonzeros; sparse against an
 // inverted panel, with work proportional to the matching nonzeros, chosen by the density of the
 // right rows. What becomes of the values is up to a sink (sink.hpp).
-#include "evaluate.hpp"
+#include "kernels/evaluate.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <type_traits>
 #include <vector>
 
-#include "panel.hpp"
+#include "kernels/panel.hpp"
+#include "kernels/sink.hpp"
+#include "kernels/sparse.hpp"
 #include "parallel.hpp"
-#include "sink.hpp"
-#include "sparse.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {

@@ -1,4 +1,4 @@
-#include "walk.hpp"
+#include "path/homotopy.hpp"
 
 #include <algorithm>
 #include <cmath>

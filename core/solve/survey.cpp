@@ -1,4 +1,4 @@
-#include "survey.hpp"
+#include "solve/survey.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -9,9 +9,9 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/simd.hpp"
 #include "parallel.hpp"
-#include "simd.hpp"
-#include "smo.hpp"
+#include "solve/smo.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {

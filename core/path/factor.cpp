@@ -1,4 +1,4 @@
-#include "factor.hpp"
+#include "path/factor.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "newton.hpp"
+#include "solve/newton.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "kernel.hpp"
-#include "rows.hpp"
+#include "kernels/kernel.hpp"
+#include "kernels/rows.hpp"
 
 namespace widestreet {
 

@@ -2,7 +2,7 @@
 // problems of few free variables, where calls from Python would be most of the cost.
 #pragma once
 
-#include "smo.hpp"
+#include "solve/smo.hpp"
 
 namespace widestreet {
 

@@ -1,4 +1,4 @@
-#include "examine.hpp"
+#include "solve/examine.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -15,10 +15,10 @@
 #include <cmath>
 #include <vector>
 
-#include "kernel.hpp"
+#include "kernels/kernel.hpp"
+#include "kernels/rows.hpp"
+#include "kernels/simd.hpp"
 #include "parallel.hpp"
-#include "rows.hpp"
-#include "simd.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {

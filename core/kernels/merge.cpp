@@ -1,4 +1,4 @@
-#include "merge.hpp"
+#include "kernels/merge.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <vector>
 
-#include "panel.hpp"
+#include "kernels/panel.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {

@@ -1,4 +1,4 @@
-#include "parts.hpp"
+#include "kernels/parts.hpp"
 
 #include <vector>
 

@@ -1,12 +1,12 @@
-#include "whole.hpp"
+#include "solve/small.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
 
 #include "dispatch.hpp"
-#include "newton.hpp"
 #include "parallel.hpp"
+#include "solve/newton.hpp"
 
 namespace widestreet {
 namespace {
