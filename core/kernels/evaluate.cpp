@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "kernels/panel.hpp"
+#include "parallel.hpp"
 #include "kernels/sink.hpp"
 #include "kernels/sparse.hpp"
-#include "parallel.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "kernels/kernel.hpp"
+#include "parallel.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/simd.hpp"
-#include "parallel.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {

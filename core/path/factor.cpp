@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+
+#include "lapack.hpp"
 
 namespace widestreet {
 
@@ -10,19 +11,12 @@ namespace {
 constexpr int64_t kFew = 8;  // rows that are cheaper one by one
 }
 
-Trsv& trsv() {
-  static Trsv given = nullptr;
-  return given;
-}
-
-void Factor::solve(char transposed, double* B, int64_t columns) const {
-  if (size_ == 0 || columns == 0) return;
-  if (!trsv()) throw std::runtime_error("no BLAS was provided");
+void Factor::solve(char transposed, double* b) const {
+  if (size_ == 0) return;
   char uplo = 'L', diagonal = 'N';
   int size = int(size_), lda = int(room_), stride = 1;
   double* A = const_cast<double*>(values_.data());  // which BLAS does not change
-  for (int64_t j = 0; j < columns; ++j)
-    trsv()(&uplo, &transposed, &diagonal, &size, A, &lda, B + j * size_, &stride);
+  lapack().dtrsv(&uplo, &transposed, &diagonal, &size, A, &lda, b, &stride);
 }
 
 void Factor::find_border(const uint8_t* group, int groups) {
@@ -38,7 +32,7 @@ void Factor::find_border(const uint8_t* group, int groups) {
     for (int64_t i = known; i < size_; ++i) y[i] = group[i] == g ? 1.0 : 0.0;
     if (size_ - known > kFew) {
       for (int64_t i = 0; i < known; ++i) y[i] = group[i] == g ? 1.0 : 0.0;
-      forward(y.data(), 1);
+      solve('N', y.data());
       continue;
     }
     for (int64_t i = known; i < size_; ++i) {
@@ -60,7 +54,7 @@ void Factor::solve_bordered(const double* first, const double* second, const uin
     x[i] = first[i] + sigma * second[group[i]];
     present[group[i]] = 1;
   }
-  forward(x, 1);
+  solve('N', x);
   for (int g = 0; g < groups; ++g) {
     const std::vector<double>& y = Y[g];
     right[g] = -second[g];
@@ -88,7 +82,7 @@ void Factor::solve_bordered(const double* first, const double* second, const uin
   }
   for (int g = 0; g < groups; ++g)
     for (int64_t i = 0; i < size_; ++i) x[i] -= m[g] * Y[g][i];
-  backward(x, 1);
+  solve('T', x);
 }
 
 void Factor::reserve(int64_t room) {
@@ -103,7 +97,7 @@ void Factor::reserve(int64_t room) {
 
 double Factor::append(const double* row, double own, double least) {
   std::vector<double> explained(row, row + size_);
-  forward(explained.data(), 1);
+  solve('N', explained.data());
   double pivot = own;
   for (double value : explained) pivot -= value * value;
   if (!(pivot > least * own)) return pivot;

@@ -6,21 +6,10 @@
 
 namespace widestreet {
 
-// BLAS' dtrsv: solves op(A) x = b for a triangular A, in place.
-using Trsv = void (*)(char* uplo, char* transposed, char* diagonal, int* size, double* A, int* lda,
-                      double* x, int* stride);
-
-// The dtrsv to use, which whoever loads the core provides.
-Trsv& trsv();
-
 // L with L L' = A, kept in the order in which rows came.
 class Factor {
  public:
   int64_t size() const { return size_; }
-
-  // B <- L^-1 B and B <- L'^-1 B; B has `columns` columns of size() values, one after the other.
-  void forward(double* B, int64_t columns) const { solve('N', B, columns); }
-  void backward(double* B, int64_t columns) const { solve('T', B, columns); }
 
   // Solves [K A'; A 0] [x; m] = [first; second] where L L' = K + sigma A'A and A_gi = 1 if row i
   // belongs to group g. Groups without a row get m = 0. Sets: x (size() values), m (`groups`).
@@ -45,7 +34,7 @@ class Factor {
   double* column(int64_t j) { return values_.data() + j * room_; }
   const double* column(int64_t j) const { return values_.data() + j * room_; }
   void reserve(int64_t room);
-  void solve(char transposed, double* B, int64_t columns) const;
+  void solve(char transposed, double* b) const;  // b <- L^-1 b (N) or L'^-1 b (T)
   void find_border(const uint8_t* group, int groups);
 
   // L^-1 A' as of the latest bordered solve, a line per group. Rows that come are added to it by the

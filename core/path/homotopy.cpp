@@ -9,24 +9,24 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-inline double slope_of(const WalkView& w, int64_t r, int64_t v) {
+inline double slope_of(const HomotopyStep& w, int64_t r, int64_t v) {
   return w.d_target[v] - w.d_score[r] - w.d_bias[w.group[v]];
 }
 
-inline double slack_of(const WalkView& w, int64_t r, int64_t v) {
+inline double slack_of(const HomotopyStep& w, int64_t r, int64_t v) {
   return w.target[v] - w.score[r] - w.bias[w.group[v]];
 }
 
 // Calls visit(row) for each row that is looked at.
 template <class Visit>
-void each_row(const WalkView& w, Visit&& visit) {
+void each_row(const HomotopyStep& w, Visit&& visit) {
   const int64_t count = w.rows ? w.count : w.variables / w.layers;
   for (int64_t i = 0; i < count; ++i) visit(w.rows ? w.rows[i] : i);
 }
 
 // Calls visit(row, variable) for each variable of these, in the order of their numbers.
 template <class Visit>
-void each(const WalkView& w, Visit&& visit) {
+void each(const HomotopyStep& w, Visit&& visit) {
   each_row(w, [&](int64_t r) {
     for (int64_t v = r * w.layers; v < (r + 1) * w.layers; ++v) visit(r, v);
   });
@@ -36,7 +36,7 @@ struct Scale {
   double slope = 1, rate = 1, rest = 0;
 };
 
-Scale scale_of(const WalkView& w) {
+Scale scale_of(const HomotopyStep& w) {
   Scale s;
   each(w, [&](int64_t r, int64_t v) {
     const double slope = std::fabs(slope_of(w, r, v));
@@ -53,7 +53,7 @@ struct Reach {
   double speed = 0;  // at which it goes there: parts of its box, or of its target, per theta
 };
 
-inline Reach reach_of(const WalkView& w, int64_t r, int64_t v, double small, double tiny) {
+inline Reach reach_of(const HomotopyStep& w, int64_t r, int64_t v, double small, double tiny) {
   Reach reach;
   if (w.place[v] == kFree) {
     const double below = w.d_beta[v] - w.d_lower[v], above = w.d_beta[v] - w.d_upper[v];
@@ -78,7 +78,7 @@ inline Reach reach_of(const WalkView& w, int64_t r, int64_t v, double small, dou
 
 }  // namespace
 
-Breakpoint nearest(const WalkView& w, double still, double no_way, bool first,
+Breakpoint nearest(const HomotopyStep& w, double still, double no_way, bool first,
                    const int64_t* passed_over, int64_t count) {
   const Scale scale = scale_of(w);
   const double small = still * scale.slope, tiny = still * scale.rate;
@@ -112,7 +112,7 @@ Breakpoint nearest(const WalkView& w, double still, double no_way, bool first,
   return found;
 }
 
-void advance(const WalkView& w, double length) {
+void advance(const HomotopyStep& w, double length) {
   each(w, [&](int64_t, int64_t v) {
     w.beta[v] += length * w.d_beta[v];
     w.target[v] += length * w.d_target[v];

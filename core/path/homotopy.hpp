@@ -1,4 +1,4 @@
-// A step of the path engine: where the next breakpoint is, and going there.
+// A step of a homotopy: finding the next breakpoint and moving to it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace widestreet {
 enum Place : int8_t { kLower = 0, kFree = 1, kUpper = 2 };
 
 // Variables are numbered row by row: variable v belongs to row v / layers.
-struct WalkView {
+struct HomotopyStep {
   int64_t variables = 0;
   int layers = 1;
   double *target = nullptr, *lower = nullptr, *upper = nullptr, *beta = nullptr;
@@ -37,10 +37,10 @@ struct Breakpoint {
 // Slopes and rates below `still` times the largest do not count; nor do the variables passed over.
 // With `first`, the first by number of those is chosen that are not farther than the nearest, by
 // more than `no_way` of theta or of their own box or target.
-Breakpoint nearest(const WalkView& w, double still, double no_way, bool first,
+Breakpoint nearest(const HomotopyStep& w, double still, double no_way, bool first,
                    const int64_t* passed_over, int64_t count);
 
 // Sets: target, lower, upper, beta, score.
-void advance(const WalkView& w, double length);
+void advance(const HomotopyStep& w, double length);
 
 }  // namespace widestreet

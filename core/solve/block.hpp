@@ -49,8 +49,8 @@ using Aligned = std::vector<V, OnCacheLine<V>>;
 // there is one group, the two variables of a row (of which at most one is wanted away from zero)
 // share a line, which halves the work.
 //
-// A segment is a run of lines whose tile columns are consecutive and whose group is the same.
-struct Segment {
+// A line range has lines of the same group whose tile columns are consecutive.
+struct LineRange {
   int64_t line = 0;    // first line
   int64_t column = 0;  // tile column of that line
   int64_t size = 0;    // a multiple of the vector width
@@ -75,7 +75,7 @@ template <class T, class G>
 class Block {
  public:
   explicit Block(const Subproblem& p)
-      : p_(p), depth_(p.groups == 1 ? p.layers : 1), middle_(p.groups, 0.0) {}
+      : p_(p), depth_(p.dual.groups == 1 ? p.dual.layers : 1), middle_(p.dual.groups, 0.0) {}
 
   // Takes over all rows, with the tile where it is. Groups must be contiguous, so there is one.
   void load_all(const std::vector<double>& middle);
@@ -98,15 +98,15 @@ class Block {
   template <class Source>
   void copy_tile();
   T* room_for(int64_t values);
-  Extreme update(const Segment& s, const T* ki, const T* kj, double step, double& lowest);
-  void best_partner(const Segment& s, const T* ki, const Extreme& first, double lowest,
+  Extreme update(const LineRange& s, const T* ki, const T* kj, double step, double& lowest);
+  void best_partner(const LineRange& s, const T* ki, const Extreme& first, double lowest,
                     double& gain, int64_t& partner) const;
   double curvature(int64_t i, int64_t j) const;
   void set_status(int64_t line, double score);
   const T* tile_row(int64_t line) const { return &tile_[place_[line] * ld_]; }
 
   // The variables of a line, as indices into the arrays of the subproblem.
-  int64_t variable(int64_t line, int k) const { return source_[line] + k * p_.layer_stride; }
+  int64_t variable(int64_t line, int k) const { return source_[line] + k * p_.dual.stride; }
   double& beta(int64_t line, int k) { return beta_[line * depth_ + k]; }
   int growing(int64_t line);    // which of a line's variables has the F in `up`
   int shrinking(int64_t line);  // which of them has the F in `down`
@@ -122,30 +122,31 @@ class Block {
   std::vector<int64_t> source_;  // line -> its first variable in the subproblem, or -1
   Aligned<G> up_, down_, diag_;
   std::vector<double> beta_;
-  std::vector<Segment> segments_;
+  std::vector<LineRange> ranges_;
 };
 
-// One layer: rows of one group lie together, so that each group is a segment.
-// Two layers: one segment if there is one group, a segment per layer over the same columns if not.
+// One layer: rows of one group lie together, so that each group is a line range.
+// Two layers: one range if there is one group, a range per layer over the same columns if not.
 template <class T, class G>
 void Block<T, G>::lay_out(const std::vector<int64_t>& rows) {
   row_.clear();
-  segments_.clear();
-  if (p_.layers == 1) {
-    for (int g = 0; g < p_.groups; ++g) {
+  ranges_.clear();
+  if (p_.dual.layers == 1) {
+    for (int g = 0; g < p_.dual.groups; ++g) {
       const int64_t begin = int64_t(row_.size());
       for (int64_t r : rows)
-        if (p_.group[r] == g) row_.push_back(r);
+        if (p_.dual.group[r] == g) row_.push_back(r);
       if (int64_t(row_.size()) == begin) continue;
       row_.resize(padded(int64_t(row_.size())), -1);
-      segments_.push_back({begin, begin, int64_t(row_.size()) - begin, g});
+      ranges_.push_back({begin, begin, int64_t(row_.size()) - begin, g});
     }
   } else {
     row_ = rows;
     row_.resize(padded(int64_t(rows.size())), -1);
     const int64_t size = int64_t(row_.size());
-    for (int layer = 0; layer < p_.layers; layer += depth_)
-      segments_.push_back({layer / depth_ * size, 0, size, int(p_.group[layer * p_.layer_stride])});
+    for (int layer = 0; layer < p_.dual.layers; layer += depth_)
+      ranges_.push_back(
+          {layer / depth_ * size, 0, size, int(p_.dual.group[layer * p_.dual.stride])});
   }
 }
 
@@ -193,7 +194,7 @@ void Block<T, G>::load_rows(const std::vector<int64_t>& rows, const std::vector<
 template <class T, class G>
 void Block<T, G>::load_all(const std::vector<double>& middle) {
   if (sizeof(G) < sizeof(double)) middle_ = middle;
-  std::vector<int64_t> rows(p_.rows);
+  std::vector<int64_t> rows(p_.dual.rows);
   std::iota(rows.begin(), rows.end(), 0);
   lay_out(rows);
   tile_ = static_cast<const T*>(p_.tile);
@@ -203,7 +204,7 @@ void Block<T, G>::load_all(const std::vector<double>& middle) {
 
 template <class T, class G>
 void Block<T, G>::load_lines() {
-  const int64_t lines = segments_.back().line + segments_.back().size;
+  const int64_t lines = ranges_.back().line + ranges_.back().size;
   const int64_t places = int64_t(row_.size());
   up_.assign(lines, G(-kInf));
   down_.assign(lines, G(kInf));
@@ -215,7 +216,7 @@ void Block<T, G>::load_lines() {
     place_[line] = line % places;
     const int64_t row = row_[place_[line]];
     if (row < 0) continue;
-    source_[line] = (line / places) * p_.layer_stride + row;
+    source_[line] = (line / places) * p_.dual.stride + row;
     diag_[line] = G(tile_[place_[line] * ld_ + place_[line]]);
     for (int k = 0; k < depth_; ++k) beta(line, k) = p_.beta[variable(line, k)];
     set_status(line, p_.score[row]);
@@ -229,9 +230,9 @@ void Block<T, G>::set_status(int64_t line, double score) {
   down_[line] = G(kInf);
   for (int k = 0; k < depth_; ++k) {
     const int64_t v = variable(line, k);
-    const G f = G(p_.target[v] - middle_[p_.group[v]] - score);
-    if (beta(line, k) < p_.upper[v]) up_[line] = std::max(up_[line], f);
-    if (beta(line, k) > p_.lower[v]) down_[line] = std::min(down_[line], f);
+    const G f = G(p_.dual.target[v] - middle_[p_.dual.group[v]] - score);
+    if (beta(line, k) < p_.dual.upper[v]) up_[line] = std::max(up_[line], f);
+    if (beta(line, k) > p_.dual.lower[v]) down_[line] = std::min(down_[line], f);
   }
 }
 
@@ -240,7 +241,8 @@ int Block<T, G>::growing(int64_t line) {
   int best = -1;
   for (int k = 0; k < depth_; ++k) {
     const int64_t v = variable(line, k);
-    if (beta(line, k) < p_.upper[v] && (best < 0 || p_.target[v] > p_.target[variable(line, best)]))
+    if (beta(line, k) < p_.dual.upper[v] &&
+        (best < 0 || p_.dual.target[v] > p_.dual.target[variable(line, best)]))
       best = k;
   }
   return best;
@@ -251,15 +253,16 @@ int Block<T, G>::shrinking(int64_t line) {
   int best = -1;
   for (int k = 0; k < depth_; ++k) {
     const int64_t v = variable(line, k);
-    if (beta(line, k) > p_.lower[v] && (best < 0 || p_.target[v] < p_.target[variable(line, best)]))
+    if (beta(line, k) > p_.dual.lower[v] &&
+        (best < 0 || p_.dual.target[v] < p_.dual.target[variable(line, best)]))
       best = k;
   }
   return best;
 }
 
-// F -= step * (K_i - K_j) over a segment. Returns the first line (largest F that may grow).
+// F -= step * (K_i - K_j) over a line range. Returns the first line (largest F that may grow).
 template <class T, class G>
-Extreme Block<T, G>::update(const Segment& s, const T* ki, const T* kj, double step,
+Extreme Block<T, G>::update(const LineRange& s, const T* ki, const T* kj, double step,
                             double& lowest) {
   typedef typename Simd<G>::Int Int;
   constexpr int lanes = Simd<G>::lanes;
@@ -296,7 +299,7 @@ Extreme Block<T, G>::update(const Segment& s, const T* ki, const T* kj, double s
 // compared by cross-multiplication, differences in units of about the violation, a power of two,
 // lest squares underflow.
 template <class T, class G>
-void Block<T, G>::best_partner(const Segment& s, const T* ki, const Extreme& first, double lowest,
+void Block<T, G>::best_partner(const LineRange& s, const T* ki, const Extreme& first, double lowest,
                                double& gain, int64_t& partner) const {
   typedef typename Simd<G>::Int Int;
   constexpr int lanes = Simd<G>::lanes;
@@ -344,8 +347,8 @@ double Block<T, G>::curvature(int64_t i, int64_t j) const {
 template <class T, class G>
 SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& unasked) {
   SubproblemReport report;
-  std::vector<Extreme> first(p_.groups);
-  std::vector<double> lowest(p_.groups);
+  std::vector<Extreme> first(p_.dual.groups);
+  std::vector<double> lowest(p_.dual.groups);
   const T* ki = tile_;
   const T* kj = ki;
   double step = 0;
@@ -353,9 +356,9 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& unaske
     // Apply the last step and find, in each group, the line with the largest F that may grow.
     std::fill(first.begin(), first.end(), Extreme{});
     std::fill(lowest.begin(), lowest.end(), kInf);
-    for (const Segment& s : segments_) first[s.group] = update(s, ki, kj, step, lowest[s.group]);
+    for (const LineRange& s : ranges_) first[s.group] = update(s, ki, kj, step, lowest[s.group]);
     report.violation = 0;
-    for (int g = 0; g < p_.groups; ++g)
+    for (int g = 0; g < p_.dual.groups; ++g)
       if (first[g].line >= 0)
         report.violation = std::max(report.violation, first[g].value - lowest[g]);
     if (!(report.violation > tol) || report.steps >= max_steps || report.stopped) return report;
@@ -363,7 +366,7 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& unaske
     // The pair with the largest second-order gain.
     int64_t i = -1, j = -1;
     double gain = 0;
-    for (const Segment& s : segments_) {
+    for (const LineRange& s : ranges_) {
       const Extreme& e = first[s.group];
       if (e.line < 0 || !(e.value > lowest[s.group])) continue;
       const double before = gain;
@@ -377,15 +380,15 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& unaske
     kj = tile_row(j);
     const int a = growing(i), b = shrinking(j);
     const int64_t vi = variable(i, a), vj = variable(j, b);
-    const double middle = middle_[p_.group[vi]];
-    const double score_i = p_.target[vi] - middle - double(up_[i]);
-    const double score_j = p_.target[vj] - middle - double(down_[j]);
-    const double room_i = p_.upper[vi] - beta(i, a), room_j = beta(j, b) - p_.lower[vj];
+    const double middle = middle_[p_.dual.group[vi]];
+    const double score_i = p_.dual.target[vi] - middle - double(up_[i]);
+    const double score_j = p_.dual.target[vj] - middle - double(down_[j]);
+    const double room_i = p_.dual.upper[vi] - beta(i, a), room_j = beta(j, b) - p_.dual.lower[vj];
     step = std::min({(double(up_[i]) - double(down_[j])) / curvature(i, j), room_i, room_j});
-    const bool full = room_i - step <= kSnap * (p_.upper[vi] - p_.lower[vi]);
-    const bool empty = room_j - step <= kSnap * (p_.upper[vj] - p_.lower[vj]);
-    beta(i, a) = full ? p_.upper[vi] : beta(i, a) + step;
-    beta(j, b) = empty ? p_.lower[vj] : beta(j, b) - step;
+    const bool full = room_i - step <= kSnap * (p_.dual.upper[vi] - p_.dual.lower[vi]);
+    const bool empty = room_j - step <= kSnap * (p_.dual.upper[vj] - p_.dual.lower[vj]);
+    beta(i, a) = full ? p_.dual.upper[vi] : beta(i, a) + step;
+    beta(j, b) = empty ? p_.dual.lower[vj] : beta(j, b) - step;
     set_status(i, score_i);
     set_status(j, score_j);
     ++report.steps;
@@ -425,9 +428,11 @@ void Block<T, G>::unload_scores() {
     const int up = growing(int64_t(line));
     const int down = up < 0 ? shrinking(int64_t(line)) : -1;
     if (up >= 0)
-      p_.score[row_[place_[line]]] = p_.target[variable(int64_t(line), up)] - double(up_[line]);
+      p_.score[row_[place_[line]]] =
+          p_.dual.target[variable(int64_t(line), up)] - double(up_[line]);
     else if (down >= 0)
-      p_.score[row_[place_[line]]] = p_.target[variable(int64_t(line), down)] - double(down_[line]);
+      p_.score[row_[place_[line]]] =
+          p_.dual.target[variable(int64_t(line), down)] - double(down_[line]);
   }
 }
 

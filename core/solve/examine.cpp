@@ -62,15 +62,15 @@ double best_bias(const std::vector<Variable>& sorted, double total) {
 void examine_group(const ExamineTask& task, int64_t begin, int64_t end, int g, double total,
                    bool known, double& bias, Sum& loss, Examination& found) {
   std::vector<Variable> variables;
-  variables.reserve(size_t((end - begin) * task.layers));
+  variables.reserve(size_t((end - begin) * task.dual.layers));
   double high = -kInf, low = kInf;
   Sum betas, widths;
-  for (int layer = 0; layer < task.layers; ++layer)
+  for (int layer = 0; layer < task.dual.layers; ++layer)
     for (int64_t r = begin; r < end; ++r) {
-      const int64_t v = layer * task.layer_stride + r;
-      if (task.group[v] != g) continue;
-      const double beta = task.beta[v], lower = task.lower[v], upper = task.upper[v];
-      const double f = task.target[v] - task.score[r], width = upper - lower;
+      const int64_t v = task.dual.at(layer, r);
+      if (task.dual.group[v] != g) continue;
+      const double beta = task.beta[v], lower = task.dual.lower[v], upper = task.dual.upper[v];
+      const double f = task.dual.target[v] - task.score[r], width = upper - lower;
       if (beta < upper) high = std::max(high, f);
       if (beta > lower) low = std::min(low, f);
       const double outside = std::max(beta - upper, lower - beta);
@@ -104,15 +104,15 @@ void examine(const ExamineTask& task, Examination* found, double* bias) {
     for (int64_t r = begin; r < end; ++r) {
       known = known && std::isfinite(task.score[r]);
       double coef = 0;
-      for (int layer = 0; layer < task.layers; ++layer) {
-        const int64_t v = layer * task.layer_stride + r;
+      for (int layer = 0; layer < task.dual.layers; ++layer) {
+        const int64_t v = task.dual.at(layer, r);
         coef += task.beta[v];
-        linear.add(task.target[v] * task.beta[v]);
+        linear.add(task.dual.target[v] * task.beta[v]);
       }
       norm.add(coef * task.score[r]);
     }
-    for (int g = 0; g < task.groups; ++g) {
-      const int64_t at = p * task.groups + g;
+    for (int g = 0; g < task.dual.groups; ++g) {
+      const int64_t at = p * task.dual.groups + g;
       bias[at] = 0;
       examine_group(task, begin, end, g, task.total[at], known, bias[at], loss, found[p]);
     }

@@ -1,4 +1,5 @@
-// What points of duals are worth, given exact scores; shares nothing with the solver.
+// The objectives and violations of points of duals, given exact scores; shares nothing with the
+// solver.
 //
 // The formulas are those of certificate.py. Sums are compensated, so that their error does not
 // depend on the number of rows.
@@ -6,19 +7,15 @@
 
 #include <cstdint>
 
+#include "variables.hpp"
+
 namespace widestreet {
 
 // The rows of all points stand one after the other; point p has those in [end[p-1], end[p]).
 struct ExamineTask {
   int64_t points = 0;
   const int64_t* end = nullptr;
-  int layers = 1;
-  int groups = 1;
-  int64_t layer_stride = 0;  // from layer to layer in the arrays of variables
-  const double* target = nullptr;
-  const double* lower = nullptr;
-  const double* upper = nullptr;
-  const uint8_t* group = nullptr;
+  Variables dual;                 // of all points
   const double* total = nullptr;  // points x groups
   const double* beta = nullptr;
   const double* score = nullptr;  // one per row

@@ -17,30 +17,31 @@ constexpr int64_t kSquare = 32;  // side of the squares that are mirrored at a t
 constexpr int64_t kRoundTo = 16;
 constexpr int64_t kLeastPortion = 1000;  // pair steps before Newton steps
 constexpr int64_t kPatience = 4;         // times as many after Newton steps that were cut
+constexpr int64_t kMostFree = 512;       // variables that Newton steps may have
 
 int64_t rounded(int64_t rows) {
   return (rows + kRoundTo - 1) / kRoundTo * kRoundTo;
 }
 
-// The variables of one problem, as they lie in the arrays of the task.
+// One problem of a task.
 struct Part {
-  const WholeTask& task;
-  int64_t begin;
-  int64_t rows;
+  const SmallTask& task;
+  int64_t begin, rows;
+  Variables dual;
+  double* beta;
+  double* score;
 
-  Part(const WholeTask& task, int64_t p)
-      : task(task), begin(p ? task.end[p - 1] : 0), rows(task.end[p] - begin) {}
+  Part(const SmallTask& task, int64_t p)
+      : task(task),
+        begin(p ? task.end[p - 1] : 0),
+        rows(task.end[p] - begin),
+        dual(task.dual.part(begin, rows)),
+        beta(task.beta + begin),
+        score(task.score + begin) {}
   double coef(int64_t row) const {
     double sum = 0;
-    for (int layer = 0; layer < task.layers; ++layer)
-      sum += task.beta[layer * task.layer_stride + begin + row];
+    for (int layer = 0; layer < dual.layers; ++layer) sum += beta[dual.at(layer, row)];
     return sum;
-  }
-  // Calls f(v, row) for every variable.
-  template <class F>
-  void each(F&& f) const {
-    for (int layer = 0; layer < task.layers; ++layer)
-      for (int64_t r = 0; r < rows; ++r) f(layer * task.layer_stride + begin + r, r);
   }
 };
 
@@ -72,32 +73,23 @@ int64_t fill(const Part& part, double* tile, int64_t ld, int threads) {
 
 // Sets: the scores of the point to begin at.
 void score_start(const Part& part, const double* tile, int64_t ld) {
-  double* score = part.task.score + part.begin;
-  std::fill(score, score + part.rows, 0.0);
+  std::fill(part.score, part.score + part.rows, 0.0);
   for (int64_t j = 0; j < part.rows; ++j) {
     const double c = part.coef(j);
     if (c == 0) continue;
-    for (int64_t r = 0; r < part.rows; ++r) score[r] += c * tile[j * ld + r];
+    for (int64_t r = 0; r < part.rows; ++r) part.score[r] += c * tile[j * ld + r];
   }
 }
 
 Subproblem subproblem(const Part& part, const double* tile, int64_t ld, int threads) {
-  const WholeTask& task = part.task;
   Subproblem p;
-  p.rows = part.rows;
-  p.layers = task.layers;
-  p.groups = task.groups;
+  p.dual = part.dual;
   p.in_double = true;
   p.tile = tile;
   p.ld = ld;
-  p.layer_stride = task.layer_stride;
-  p.target = task.target + part.begin;
-  p.lower = task.lower + part.begin;
-  p.upper = task.upper + part.begin;
-  p.group = task.group + part.begin;
-  p.beta = task.beta + part.begin;
-  p.score = task.score + part.begin;
-  p.tol = task.tol;
+  p.beta = part.beta;
+  p.score = part.score;
+  p.tol = part.task.tol;
   p.block = part.rows;
   p.threads = threads;
   return p;
@@ -106,15 +98,15 @@ Subproblem subproblem(const Part& part, const double* tile, int64_t ld, int thre
 // The middle of each group's interval; its one end, or zero, where it is open. Sets: bias.
 // Returns the violation.
 double find_biases(const Part& part, double* bias) {
-  const WholeTask& task = part.task;
+  const Variables& dual = part.dual;
   double violation = 0;
-  for (int g = 0; g < task.groups; ++g) {
+  for (int g = 0; g < dual.groups; ++g) {
     double high = -kInf, low = kInf;
-    part.each([&](int64_t v, int64_t r) {
-      if (task.group[v] != g) return;
-      const double f = task.target[v] - task.score[part.begin + r];
-      if (task.beta[v] < task.upper[v]) high = std::max(high, f);
-      if (task.beta[v] > task.lower[v]) low = std::min(low, f);
+    dual.each([&](int64_t v, int64_t r) {
+      if (dual.group[v] != g) return;
+      const double f = dual.target[v] - part.score[r];
+      if (part.beta[v] < dual.upper[v]) high = std::max(high, f);
+      if (part.beta[v] > dual.lower[v]) low = std::min(low, f);
     });
     violation = std::max(violation, high - low);
     if (high == -kInf) high = low;
@@ -124,42 +116,43 @@ double find_biases(const Part& part, double* bias) {
   return violation;
 }
 
-// Pair steps, each time followed by Newton steps, which help where pair steps creep and leave the
+// Alternates pair steps and Newton steps, which help where pair steps converge slowly and leave the
 // free variables exact where they have converged. Sets: beta, score, bias and the report.
 void solve_part(Subproblem p, const Part& part, int64_t max_steps, double* bias,
-                WholeReport& report) {
-  int64_t portion = std::max(kLeastPortion, p.rows);
+                SmallReport& report) {
+  int64_t portion = std::max(kLeastPortion, part.rows);
   while (true) {
     p.max_steps = std::min(portion, max_steps - report.steps);
     const SubproblemReport done = functions().solve(p);
     report.steps += done.steps;
     const bool spent = done.violation > p.tol && report.steps >= max_steps;
-    if (!spent && !polish(p)) portion *= kPatience;
+    const bool settled = !spent && count_free(p) <= kMostFree && newton_steps(p);
+    if (!spent && !settled) portion *= kPatience;
     report.violation = find_biases(part, bias);
     if (!(report.violation > p.tol) || spent || done.steps == 0) return;
   }
 }
 
 // Sets: what the report says of the point reached.
-void describe(const Part& part, const double* bias, WholeReport& report) {
-  const WholeTask& task = part.task;
-  part.each([&](int64_t v, int64_t r) {
-    const double beta = task.beta[v];
-    const double excess = task.target[v] - task.score[part.begin + r] - bias[task.group[v]];
-    report.free += task.lower[v] < beta && beta < task.upper[v];
-    report.linear += task.target[v] * beta;
-    report.loss += std::max(task.upper[v] * excess, task.lower[v] * excess);
+void describe(const Part& part, const double* bias, SmallReport& report) {
+  const Variables& dual = part.dual;
+  dual.each([&](int64_t v, int64_t r) {
+    const double beta = part.beta[v];
+    const double excess = dual.target[v] - part.score[r] - bias[dual.group[v]];
+    report.free += dual.lower[v] < beta && beta < dual.upper[v];
+    report.linear += dual.target[v] * beta;
+    report.loss += std::max(dual.upper[v] * excess, dual.lower[v] * excess);
   });
   for (int64_t r = 0; r < part.rows; ++r) {
     const double c = part.coef(r);
     report.support += c != 0;
-    report.norm += c * task.score[part.begin + r];
+    report.norm += c * part.score[r];
   }
 }
 
 }  // namespace
 
-void solve_whole(const WholeTask& task, WholeReport* report, double* bias) {
+void solve_small(const SmallTask& task, SmallReport* report, double* bias) {
   int64_t most = 0;
   for (int64_t p = 0; p < task.problems; ++p) most = std::max(most, Part(task, p).rows);
   const int64_t ld = rounded(most);
@@ -169,12 +162,13 @@ void solve_whole(const WholeTask& task, WholeReport* report, double* bias) {
     for (int64_t p; tasks.draw(p);) {
       const Part part(task, p);
       const int64_t mine = rounded(part.rows);  // so that a small tile stays in the cache
-      report[p] = WholeReport();
+      report[p] = SmallReport();
       report[p].values = fill(part, tile.get(), mine, inner);
       score_start(part, tile.get(), mine);
-      solve_part(subproblem(part, tile.get(), mine, inner), part, task.max_steps[p],
-                 bias + p * task.groups, report[p]);
-      describe(part, bias + p * task.groups, report[p]);
+      double* biases = bias + p * task.dual.groups;
+      solve_part(subproblem(part, tile.get(), mine, inner), part, task.max_steps[p], biases,
+                 report[p]);
+      describe(part, biases, report[p]);
     }
   };
   share(task.problems, std::max(1, int(std::min<int64_t>(task.threads, task.problems))), body);

@@ -30,26 +30,24 @@ constexpr double kSpare = 1.125;      // rows of a block per row that violates o
 constexpr double kNearlyAll = 0.75;   // of the rows: a block of so many is not worth a copy
 constexpr double kFloatNoise = 1e-6;  // of a box times a kernel value: what float F cannot resolve
 
-// Violation of every group; and of every row, against the middle of its group's interval, by
-// variables that may grow and by those that may shrink: positive for violators, the distance from
+// The violation of every group; and that of every row, against the middle of its group's interval,
+// by variables that may grow and by those that may shrink: positive for violators, the distance from
 // optimality for free variables, negative for variables that are rightly at a bound.
-struct Survey {
+struct Violations {
   double violation = 0;
   std::vector<double> middle;  // of each group's interval
   std::vector<double> by_growing, by_shrinking;
   std::vector<int64_t> extremes;  // rows that set the violation of each group
 };
 
-Survey survey(const Subproblem& p) {
-  std::vector<double> high(p.groups, -kInf), low(p.groups, kInf);
-  std::vector<int64_t> highest(p.groups, 0), lowest(p.groups, 0);
+Violations find_violations(const Subproblem& p) {
+  std::vector<double> high(p.dual.groups, -kInf), low(p.dual.groups, kInf);
+  std::vector<int64_t> highest(p.dual.groups, 0), lowest(p.dual.groups, 0);
   auto each = [&](auto&& f) {
-    for (int layer = 0; layer < p.layers; ++layer)
-      for (int64_t r = 0; r < p.rows; ++r) {
-        const int64_t v = layer * p.layer_stride + r;
-        f(r, int(p.group[v]), p.target[v] - p.score[r],
-          p.beta[v]<p.upper[v], p.beta[v]> p.lower[v]);
-      }
+    p.dual.each([&](int64_t v, int64_t r) {
+      const bool may_grow = p.beta[v]<p.dual.upper[v], may_shrink = p.beta[v]> p.dual.lower[v];
+      f(r, int(p.dual.group[v]), p.dual.target[v] - p.score[r], may_grow, may_shrink);
+    });
   };
   each([&](int64_t r, int g, double f, bool up, bool down) {
     if (up && f > high[g]) {
@@ -61,17 +59,17 @@ Survey survey(const Subproblem& p) {
       lowest[g] = r;
     }
   });
-  Survey found;
-  found.middle.assign(p.groups, 0.0);
-  for (int g = 0; g < p.groups; ++g) {
+  Violations found;
+  found.middle.assign(p.dual.groups, 0.0);
+  for (int g = 0; g < p.dual.groups; ++g) {
     if (high[g] == -kInf || low[g] == kInf) continue;
     found.violation = std::max(found.violation, high[g] - low[g]);
     found.middle[g] = 0.5 * (high[g] + low[g]);
     found.extremes.push_back(highest[g]);
     found.extremes.push_back(lowest[g]);
   }
-  found.by_growing.assign(p.rows, -kInf);
-  found.by_shrinking.assign(p.rows, -kInf);
+  found.by_growing.assign(p.dual.rows, -kInf);
+  found.by_shrinking.assign(p.dual.rows, -kInf);
   each([&](int64_t r, int g, double f, bool up, bool down) {
     if (up) found.by_growing[r] = std::max(found.by_growing[r], f - found.middle[g]);
     if (down) found.by_shrinking[r] = std::max(found.by_shrinking[r], found.middle[g] - f);
@@ -91,7 +89,7 @@ void mark_largest(const std::vector<double>& value, int64_t count, std::vector<c
 }
 
 std::vector<int64_t> all_rows(const Subproblem& p) {
-  std::vector<int64_t> rows(p.rows);
+  std::vector<int64_t> rows(p.dual.rows);
   std::iota(rows.begin(), rows.end(), 0);
   return rows;
 }
@@ -99,7 +97,7 @@ std::vector<int64_t> all_rows(const Subproblem& p) {
 // The rows of a block, ascending: those that violate most, some of them by variables that may grow
 // and some by variables that may shrink, with the worst pair of every group among them. No more
 // than there are violators and free variables, unless those are few; about `most` at the most.
-std::vector<int64_t> choose_block(const Survey& found, int64_t most) {
+std::vector<int64_t> choose_block(const Violations& found, int64_t most) {
   const int64_t m = int64_t(found.by_growing.size());
   int64_t active = 0;
   for (int64_t r = 0; r < m; ++r) active += found.by_growing[r] > 0 || found.by_shrinking[r] > 0;
@@ -143,7 +141,7 @@ void update_scores(const ScoreTask& task) {
 template <class T>
 SubproblemReport solve_directly(const Subproblem& p) {
   Block<T, double> block(p);
-  block.load_all(std::vector<double>(p.groups, 0.0));
+  block.load_all(std::vector<double>(p.dual.groups, 0.0));
   int64_t unasked = 0;
   SubproblemReport report = block.run(p.tol, p.max_steps, unasked);
   std::vector<int64_t> changed;
@@ -151,7 +149,6 @@ SubproblemReport solve_directly(const Subproblem& p) {
   block.unload_scores();
   block.unload(changed, change);
   block.score_fixed_rows(changed, change);
-  report.blocks = 1;
   return report;
 }
 
@@ -160,42 +157,38 @@ template <class T>
 double float_noise(const Subproblem& p) {
   const T* K = static_cast<const T*>(p.tile);
   double width = 0, peak = 0;
-  for (int64_t r = 0; r < p.rows; ++r) {
+  p.dual.each([&](int64_t v, int64_t r) {
     peak = std::max(peak, std::abs(double(K[r * p.ld + r])));
-    for (int layer = 0; layer < p.layers; ++layer) {
-      const int64_t v = layer * p.layer_stride + r;
-      width = std::max(width, p.upper[v] - p.lower[v]);
-    }
-  }
+    width = std::max(width, p.dual.upper[v] - p.dual.lower[v]);
+  });
   return kFloatNoise * width * peak;
 }
 
 // The point before a block, to return to and to compare with.
 class Before {
  public:
-  explicit Before(const Subproblem& p) : p_(p), score_(p.score, p.score + p.rows) {
-    for (int layer = 0; layer < p.layers; ++layer) {
-      const double* beta = p.beta + layer * p.layer_stride;
-      beta_.insert(beta_.end(), beta, beta + p.rows);
+  explicit Before(const Subproblem& p) : p_(p), score_(p.score, p.score + p.dual.rows) {
+    for (int layer = 0; layer < p.dual.layers; ++layer) {
+      const double* beta = p.beta + layer * p.dual.stride;
+      beta_.insert(beta_.end(), beta, beta + p.dual.rows);
     }
   }
   // What the objective gained since. Sums of groups are as they were, hence F may be relative.
   double gain(const std::vector<double>& middle) const {
     double gain = 0;
-    for (int layer = 0; layer < p_.layers; ++layer)
-      for (int64_t r = 0; r < p_.rows; ++r) {
-        const int64_t v = layer * p_.layer_stride + r;
-        const double change = p_.beta[v] - beta_[layer * p_.rows + r];
-        const double f = p_.target[v] - middle[p_.group[v]] - 0.5 * (score_[r] + p_.score[r]);
-        gain += change * f;
-      }
+    size_t next = 0;  // in the order in which they were copied
+    p_.dual.each([&](int64_t v, int64_t r) {
+      const double f = p_.dual.target[v] - middle[p_.dual.group[v]];
+      gain += (p_.beta[v] - beta_[next++]) * (f - 0.5 * (score_[r] + p_.score[r]));
+    });
     return gain;
   }
   // Sets: beta and score of the subproblem.
   void restore() const {
     std::copy(score_.begin(), score_.end(), p_.score);
-    for (int layer = 0; layer < p_.layers; ++layer)
-      std::copy_n(beta_.begin() + layer * p_.rows, p_.rows, p_.beta + layer * p_.layer_stride);
+    for (int layer = 0; layer < p_.dual.layers; ++layer)
+      std::copy_n(beta_.begin() + layer * p_.dual.rows, p_.dual.rows,
+                  p_.beta + layer * p_.dual.stride);
   }
 
  private:
@@ -205,12 +198,13 @@ class Before {
 
 // Pair steps among some rows. Sets: beta and score of the subproblem, unasked (Block::run).
 template <class T, class Tile, class G>
-SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const Survey& found,
+SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const Violations& found,
                              const std::vector<int64_t>& rows, double tol, int64_t budget,
                              int64_t& unasked) {
   bool in_place = false;
   if constexpr (std::is_same_v<T, Tile>)
-    in_place = int64_t(rows.size()) == p.rows && p.groups == 1 && p.ld >= padded(p.rows);
+    in_place =
+        int64_t(rows.size()) == p.dual.rows && p.dual.groups == 1 && p.ld >= padded(p.dual.rows);
   if (in_place)
     block.load_all(found.middle);
   else
@@ -219,32 +213,33 @@ SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const S
   std::vector<int64_t> changed;
   std::vector<double> change;
   block.unload(changed, change);
-  update_scores<T>({p.rows, p.in_double, p.tile, p.ld, changed.data(), change.data(),
+  update_scores<T>({p.dual.rows, p.in_double, p.tile, p.ld, changed.data(), change.data(),
                     int64_t(changed.size()), p.score, p.threads});
-  unasked += p.rows * int64_t(changed.size());
+  unasked += p.dual.rows * int64_t(changed.size());
   return report;
 }
 
 template <class T>
 SubproblemReport solve_tile(const Subproblem& p) {
   SubproblemReport report;
-  if (p.rows <= p.block && p.groups == 1 && p.ld >= padded(p.rows)) return solve_directly<T>(p);
+  if (p.dual.rows <= p.block && p.dual.groups == 1 && p.ld >= padded(p.dual.rows))
+    return solve_directly<T>(p);
   Block<float, float> rough(p);
   Block<T, double> fine(p);
-  double noise = p.rows > p.block ? float_noise<T>(p) : kInf;
+  double noise = p.dual.rows > p.block ? float_noise<T>(p) : kInf;
   int64_t unasked = 0;
   while (true) {
-    const Survey found = survey(p);
+    const Violations found = find_violations(p);
     report.violation = found.violation;
     if (!(found.violation > p.tol) || report.steps >= p.max_steps) return report;
     // Many sets need few steps: fewer than a copy of a block would cost.
     const bool direct = report.steps < p.direct_steps;
-    const int64_t most = std::min(p.block, p.rows);
+    const int64_t most = std::min(p.block, p.dual.rows);
     const std::vector<int64_t> rows = direct ? all_rows(p) : choose_block(found, most);
     const int64_t size = int64_t(rows.size());
     const int64_t budget = std::min((direct ? p.direct_steps : p.max_steps) - report.steps,
                                     std::min(p.max_steps - report.steps, kStepsPerRow * size));
-    const double part = size < p.rows ? kLooser : kLoosest;
+    const double part = size < p.dual.rows ? kLooser : kLoosest;
     const double loose = std::max(p.tol, part * found.violation);
     SubproblemReport inner;
     if (noise < loose && !(direct && p.in_double)) {  // a direct one cannot be rounded
@@ -255,11 +250,11 @@ SubproblemReport solve_tile(const Subproblem& p) {
         noise = kInf;
       }
     } else {
-      inner = solve_block<T>(p, fine, found, rows, size < p.rows ? loose : p.tol, budget, unasked);
+      inner =
+          solve_block<T>(p, fine, found, rows, size < p.dual.rows ? loose : p.tol, budget, unasked);
       if (inner.steps == 0) return report;  // rounding: the pair found has no gain
     }
     report.steps += inner.steps;
-    ++report.blocks;
     report.stopped = inner.stopped;
     if (report.stopped) return report;
   }

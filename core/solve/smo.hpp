@@ -12,20 +12,15 @@
 #include <cstdint>
 #include <functional>
 
+#include "variables.hpp"
+
 namespace widestreet {
 
 struct Subproblem {
-  int64_t rows = 0;
-  int layers = 1;
-  int groups = 1;
+  Variables dual;
   bool in_double = false;      // type of the tile
   const void* tile = nullptr;  // rows x rows, symmetric, `ld` values from row to row
   int64_t ld = 0;
-  int64_t layer_stride = 0;  // from layer to layer in the arrays of variables
-  const double* target = nullptr;
-  const double* lower = nullptr;
-  const double* upper = nullptr;
-  const uint8_t* group = nullptr;
   double* beta = nullptr;
   double* score = nullptr;  // one per row
   double tol = 1e-3;
@@ -34,7 +29,7 @@ struct Subproblem {
   int64_t block = 1024;      // rows in a block
   int threads = 1;
   std::function<bool()> stop;  // asked every few hundredths of a second; true ends the call
-  void* scratch = nullptr;     // memory for the tile of a block, if it is large enough
+  void* scratch = nullptr;  // memory for the tile of a block or for Newton steps, if it is enough
   int64_t scratch_bytes = 0;
 };
 
@@ -54,7 +49,6 @@ struct ScoreTask {
 struct SubproblemReport {
   double violation = 0;  // over the working set, at return
   int64_t steps = 0;
-  int64_t blocks = 0;
   bool stopped = false;
 };
 

@@ -1,20 +1,16 @@
-// What a shard asks of its own rows: which need a new score, and which violate.
+// Which rows of a shard need a new score, and which violate.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "variables.hpp"
+
 namespace widestreet {
 
 // A shard's variables and per-row state; all arrays are the caller's.
 struct ShardView {
-  int64_t rows = 0;
-  int layers = 1;
-  int groups = 1;
-  const double* target = nullptr;  // layers x rows, as are lower, upper, group, beta
-  const double* lower = nullptr;
-  const double* upper = nullptr;
-  const uint8_t* group = nullptr;
+  Variables dual;
   const double* beta = nullptr;
   const double* score = nullptr;     // rows
   const int32_t* version = nullptr;  // rows; model version of the score, or one of below
@@ -24,9 +20,9 @@ struct ShardView {
 constexpr int32_t kInWorkingSet = -1;  // its score is kept by the working set
 constexpr int32_t kUnknown = -2;       // no score yet
 
-// The rows (offset + j * stride) mod n for j in [begin, end): a walk through all rows that is
-// spread evenly over them whenever it is cut off.
-struct Walk {
+// The rows (offset + j * stride) mod n for j in [begin, end): part of an order of all rows whose
+// beginning, of any length, is spread evenly over them.
+struct StridedOrder {
   int64_t offset = 0;
   int64_t stride = 1;
   int64_t begin = 0;
@@ -34,7 +30,7 @@ struct Walk {
 };
 
 struct Triage {
-  std::vector<int64_t> stale;  // rows that must be evaluated, in the order of the walk
+  std::vector<int64_t> stale;  // rows that must be evaluated, in that order
   int64_t skipped = 0;         // rows whose variables provably do not violate
   double loss = 0;             // primal loss of the skipped rows at their last scores
 };
@@ -42,8 +38,8 @@ struct Triage {
 // A row may be skipped if, whatever the model's change since its score was computed, no variable
 // of it can violate: |u_now - u_then| <= drift[version] * sqrt K(x, x).
 // A version without a drift counts as unknown.
-Triage triage(const ShardView& shard, const Walk& walk, const double* bias, const double* drift,
-              int64_t versions, double slack, int threads);
+Triage triage(const ShardView& shard, const StridedOrder& order, const double* bias,
+              const double* drift, int64_t versions, int threads);
 
 struct Judgement {
   std::vector<int64_t> violators;  // positions in the list of rows judged

@@ -1,4 +1,4 @@
-"""Whole problems: tile, pair steps and Newton steps in one native call, against the QP."""
+"""Small problems: tile, pair steps and Newton steps in one native call, against the QP."""
 
 from __future__ import annotations
 
@@ -52,18 +52,21 @@ def solve(toy, dual, beta, *, ends=None, place=None, steps=MANY, tol=TOL.smo_tol
     n = beta.shape[1]
     ends = np.array([n] if ends is None else ends)
     score = np.full(n, np.nan)
-    reports, bias = _core.solve_whole(
-        *native(toy),
-        np.arange(n) if place is None else place,
-        ends,
-        np.full(len(ends), steps),
+    variables = _core.Variables(
         *(np.ascontiguousarray(a, dtype=np.float64) for a in (dual.target, dual.lower, dual.upper)),
         np.ascontiguousarray(dual.group, dtype=np.uint8),
+        groups=len(dual.totals),
+    )
+    reports, bias = _core.solve_small(
+        *native(toy),
+        np.arange(n) if place is None else place,
+        variables,
         beta,
         score,
-        len(dual.totals),
-        tol,
-        threads,
+        end=ends,
+        max_steps=np.full(len(ends), steps),
+        tol=tol,
+        threads=threads,
     )
     return Reached(beta, score, reports, bias)
 

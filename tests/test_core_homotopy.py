@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from conftest import TOL
 from reference import walk as reference
 from reference.walk import FREE, LOWER, UPPER, State
-from widestreet._core import Walk
+from widestreet._core import HomotopyStep
 
 pytestmark = pytest.mark.numeric
 
@@ -39,10 +39,12 @@ def random_state(rng: np.random.Generator, rows: int, layers: int, groups: int) 
     )  # fmt: skip
 
 
-def native(state: State, rows: np.ndarray | None = None) -> tuple[Walk, dict[str, np.ndarray]]:
+def native(
+    state: State, rows: np.ndarray | None = None
+) -> tuple[HomotopyStep, dict[str, np.ndarray]]:
     values = {field.name: getattr(state, field.name) for field in fields(state)}
     held = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in values.items()}
-    return Walk(**held, rows=rows), held
+    return HomotopyStep(**held, rows=rows), held
 
 
 def drawn(seed: int, rows: int, layers: int, groups: int) -> tuple[State, np.random.Generator]:
@@ -169,4 +171,4 @@ def test_refuses_what_does_not_fit(name, value, match):
     state, _ = drawn(1, 3, 2, 2)
     arguments = {field.name: getattr(state, field.name) for field in fields(state)}
     with pytest.raises(ValueError, match=match):
-        Walk(**arguments | {name: value})
+        HomotopyStep(**arguments | {name: value})
