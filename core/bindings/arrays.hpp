@@ -119,7 +119,7 @@ struct HeldVariables {
   }
 };
 
-// -- what each file of this folder binds ----------------------------------------------------------
+// -- the functions that the other files define --------------------------------------------------
 
 void bind_kernels(nb::module_& m);
 void bind_path(nb::module_& m);

@@ -1,4 +1,4 @@
-// The module: everything that the other files bind, and what belongs to the process.
+// The module: the bindings of the other files, and the settings of the process.
 #include "bindings/arrays.hpp"
 #include "dispatch.hpp"
 #include "lapack.hpp"

@@ -1,4 +1,4 @@
-// Rows, and what is found out about them before training.
+// Rows, and their properties that are found before training.
 #include <algorithm>
 
 #include "bindings/arrays.hpp"

@@ -1,4 +1,4 @@
-// The variables of a dual problem, and the examination of points of theirs.
+// The variables of a dual problem, and the examination of points.
 #include "bindings/arrays.hpp"
 #include "solve/examine.hpp"
 

@@ -1,9 +1,10 @@
 // Fused kernel evaluation: the kernel matrix is never written by a scan.
 //
-// Ways through the inner loop (panel.hpp, sparse.hpp): dense left rows; sparse left rows against a dense panel,
-// one by one or neighbours together, with work proportional to their nonzeros; sparse against an
-// inverted panel, with work proportional to the matching nonzeros, chosen by the density of the
-// right rows. What becomes of the values is up to a sink (sink.hpp).
+// The inner loop has three forms (panel.hpp, sparse.hpp): dense left rows; sparse left rows against
+// a dense panel, one by one or several neighbours together, with work proportional to their
+// nonzeros; and sparse left rows against an inverted panel, with work proportional to the matching
+// nonzeros. The density of the right rows decides between the last two. A sink (sink.hpp) consumes
+// the values.
 #include "kernels/evaluate.hpp"
 
 #include <algorithm>
@@ -12,9 +13,9 @@
 #include <vector>
 
 #include "kernels/panel.hpp"
-#include "parallel.hpp"
 #include "kernels/sink.hpp"
 #include "kernels/sparse.hpp"
+#include "parallel.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {
@@ -80,8 +81,8 @@ void sparse_rows(const RowList& left, int threads, const Folding<T>& fold, const
   for_blocks<SparseBlock<T>>(left.size, threads, prototype, work);
 }
 
-// One row at a time: the panel is met entry by entry anyway. mend(i, x, z) may correct the
-// accumulated values of left row i.
+// Evaluates one row at a time, since an inverted panel is read entry by entry. mend(i, x, z) may
+// correct the accumulated values of left row i.
 template <KernelKind kind, class T, class Sink, class Mend>
 void matching_rows(const RowList& left, int threads, const Folding<T>& fold,
                    const InvertedPanel<T>& panel, const Sink& prototype, Mend&& mend) {
@@ -138,8 +139,9 @@ void evaluate(const Task& task, MakeSink&& make_sink) {
   }
 }
 
-// Sparse rows of which some are long: norms do for pairs of short ones, and tell which others are so
-// far apart that their kernel value is zero. The distances that remain are computed by differences.
+// Sparse rows, some of which have large norms. Norms suffice for pairs of short rows, and show
+// which other pairs are so far apart that their kernel value is zero. The remaining distances are
+// computed by differences.
 template <class T, class Task, class MakeSink>
 void evaluate_far_sparse(const Task& task, MakeSink&& make_sink) {
   Kernel by_norms = task.kernel;

@@ -57,8 +57,8 @@ bool equal_rows(const Rows& rows, int64_t i, int64_t j) {
   }
 }
 
-constexpr int64_t kRange = 1024;   // rows looked at by one thread at a time
-constexpr int64_t kSample = 4096;  // rows that tell which columns are set how often
+constexpr int64_t kRange = 1024;   // rows of one task
+constexpr int64_t kSample = 4096;  // rows from which the density of columns is estimated
 
 }  // namespace
 
@@ -103,7 +103,8 @@ void for_nonzeros(const Rows& rows, int64_t i, F&& f) {
   }
 }
 
-// The columns that tell rows apart best: set in about half of them. At most 64, the best first.
+// The columns that distinguish rows best: nonzero in about half of them. At most 64, the best
+// first.
 std::vector<int64_t> telling_columns(const Rows& rows) {
   const int64_t step = std::max<int64_t>(1, rows.n / kSample);
   std::vector<int64_t> count(rows.d, 0), columns;

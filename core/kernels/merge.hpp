@@ -1,5 +1,5 @@
-// What is found out about rows before training: which are equal or similar, and how
-// long they are.
+// Properties of rows that are found before training: which rows are equal or similar, and their
+// largest norm.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace widestreet {
 // zeros are ignored. Returns the number of distinct (row, label) pairs.
 int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int threads);
 
-// Rows whose nonzeros are in the same columns come together, so that neighbours can be met together
-// (sparse.hpp). Sets: order[0..n) to a permutation of the rows.
+// Orders rows so that those with nonzeros in the same columns are neighbours, which sparse.hpp
+// evaluates together. Sets: order[0..n) to a permutation of the rows.
 void similar_together(const Rows& rows, int64_t* order, int threads);
 
 // The largest |x|^2 of a row, relative to the centre where there is one.

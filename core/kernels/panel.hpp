@@ -1,8 +1,8 @@
-// What one call to evaluate works on: the right rows packed for the registers, the left rows
-// loaded a few at a time, and the innermost loops over their features.
+// The operands of one evaluation: the right rows packed for the registers, the left rows loaded a
+// few at a time, and the innermost loops over their features.
 //
 // The right rows are packed into a panel of tiles, each `width` vectors wide and stored feature
-// by feature, so that one tile meets `kRows` left rows in registers:
+// by feature, so that one tile is multiplied with `kRows` left rows in registers:
 //
 //              width (2 SIMD vectors of right rows)
 //            +---------------------+
@@ -16,19 +16,19 @@
 #include <vector>
 
 #include "kernels/kernel.hpp"
-#include "parallel.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/simd.hpp"
+#include "parallel.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {
 constexpr double kLog2e = 1.4426950408889634074;
 constexpr int kRows = 6;       // left rows per register tile
 constexpr int kBlock = 48;     // left rows per task, a multiple of kRows
-constexpr int64_t kChunk = 4;  // tiles summed or met at a time
+constexpr int64_t kChunk = 4;  // tiles evaluated or summed at a time
 constexpr int64_t kPanelBytes = int64_t(1) << 26;
 
-// What is folded where; see the table in kernel.hpp.
+// Factors folded into the operands; see the table in kernel.hpp.
 template <class T>
 struct Folding {
   bool l1 = false;

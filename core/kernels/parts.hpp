@@ -1,4 +1,4 @@
-// Scans of many short lists of rows, each against some of its own rows, in one call.
+// Scans of many short lists of rows in one call, each against the rows of the list itself.
 #pragma once
 
 #include <cstdint>

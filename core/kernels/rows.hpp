@@ -1,6 +1,6 @@
-// Read-only rows, dense or CSR, in whatever precision and layout the caller holds them.
+// Read-only rows, dense or CSR, in the precision and layout of the caller.
 //
-// Nothing here copies the data set: a row is converted to the precision of the computation
+// The data set is never copied: a row is converted to the precision of the computation
 // when it is loaded into a small buffer, which costs d operations against d times the number
 // of vectors it is then compared with.
 #pragma once
@@ -21,7 +21,7 @@ struct Rows {
   int64_t row_stride = 0;
   int64_t col_stride = 0;
   const double* centre = nullptr;  // d values or null
-  bool skip_zeros = false;         // most values are zero: look at the others only
+  bool skip_zeros = false;         // most values are zero: only the others are read
 
   // CSR: indices and row pointers are both int64 when wide, both int32 otherwise.
   bool wide = false;
@@ -37,7 +37,7 @@ struct Rows {
   double value_at(int64_t p) const {
     return is_double ? static_cast<const double*>(values)[p] : static_cast<const float*>(values)[p];
   }
-  // Whether work should go by the nonzeros of a row.
+  // Whether work should be proportional to the nonzeros of a row.
   bool few_nonzeros() const { return storage == Storage::csr || skip_zeros; }
   int64_t nonzeros(int64_t i) const {
     return storage == Storage::csr ? begin_of(i + 1) - begin_of(i) : d;

@@ -1,8 +1,8 @@
-// What becomes of kernel values: they are summed against coefficients, or written.
+// Consumers of kernel values: they sum them against coefficients, or write them.
 //
-// Whoever computes values (evaluate.cpp) tells a sink which left rows come next (begin), hands it
-// the values of one tile and one of these rows at a time (take), says when up to kChunk tiles
-// are done (flush), and when the rows are (end).
+// The evaluation (evaluate.cpp) announces the next left rows (begin), passes the values of one tile
+// and one of these rows at a time (take), and reports when up to kChunk tiles are complete (flush)
+// and when the rows are (end).
 //
 // Sums in the kernel's precision run over at most kChunk tiles before they are added to doubles:
 // with large coefficients of both signs, longer float sums would cost more digits than the kernel.
@@ -112,7 +112,7 @@ struct ManySums {
   }
 };
 
-// Values written where a tile wants them, from column `column` on.
+// Writes values into a tile, from column `column` on.
 template <class T>
 struct Store {
   static constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;

@@ -1,9 +1,9 @@
 // Left rows by their nonzeros, against a dense panel (panel.hpp) or an inverted one.
 //
-// A row alone meets kChunk tiles at a time, so that there are enough accumulators to keep the
-// multiply-adds busy. Neighbours that use the same columns are met together, as dense rows are,
-// over these columns only. Against right rows that are very sparse themselves, only entries that
-// match are visited.
+// A single row is multiplied with kChunk tiles at a time, so that there are enough accumulators to
+// keep the multiply-adds busy. Neighbours that use the same columns are evaluated together, as
+// dense rows are, over these columns only. Against right rows that are very sparse themselves, only
+// matching entries are visited.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace widestreet {
 namespace WIDESTREET_ISA {
 
-constexpr double kJointBelow = 0.5;      // work per nonzero under which rows are met together
-constexpr double kInvertedBelow = 0.03;  // density under which the inverted panel wins
+constexpr double kJointBelow = 0.5;      // work per nonzero below which rows are joined
+constexpr double kInvertedBelow = 0.03;  // density below which the inverted panel is faster
 constexpr int64_t kInvertedRows = 4096;  // right rows of an inverted panel
 
 // The nonzeros of one left row, scaled, and `stride` times the column of each.
@@ -106,8 +106,8 @@ inline void sparse_tiles(const SparseRow<T>& x, const Panel<T>& panel, int64_t t
     for (int64_t t = t0; t < t1; ++t) sparse_group<kind, T, 1>(x, panel, t, fold.degree, emit);
 }
 
-// kRows left rows whose nonzeros share columns, as neighbours of similar rows do: the columns in
-// which all of them are the same, which are met once for all, and those in which they differ.
+// kRows left rows whose nonzeros share columns, as neighbouring similar rows do: the columns in
+// which all rows are equal, which are evaluated once for all, and those in which they differ.
 template <class T>
 struct JointRows {
   std::vector<int64_t> same_place, place;
@@ -230,7 +230,7 @@ inline void joint_tile(const JointRows<T>& x, const Panel<T>& panel, int64_t t, 
     emit(r, value_of<kind, T>(z[r][0], degree), value_of<kind, T>(z[r][1], degree));
 }
 
-// kBlock sparse left rows, in groups of kRows that are met together where that is less work.
+// kBlock sparse left rows, in groups of kRows that are evaluated together where that is less work.
 template <class T>
 struct SparseBlock {
   std::vector<SparseRow<T>> x = std::vector<SparseRow<T>>(kBlock);
@@ -302,7 +302,7 @@ struct InvertedPanel {
   }
 };
 
-constexpr double kVanishes = 200;  // 2 to minus this is no kernel value worth its name
+constexpr double kVanishes = 200;  // 2 to minus this is negligible as a kernel value
 constexpr double kLong = 1000;     // 2 to minus the norms: beyond, their difference loses digits
 
 // |x - s|^2 of two sparse rows, whose columns ascend.

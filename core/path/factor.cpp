@@ -109,7 +109,7 @@ double Factor::append(const double* row, double own, double least) {
 }
 
 void Factor::remove(int64_t i) {
-  // What row i explained of those behind it goes back to them: a rank-one update of their part.
+  // Without column i, the part of L below it needs a rank-one update.
   // The border is another row of L for each group.
   const bool known = i < int64_t(group_.size());
   std::vector<double> border_back(border_.size());

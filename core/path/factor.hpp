@@ -16,9 +16,9 @@ class Factor {
   void solve_bordered(const double* first, const double* second, const uint8_t* group, int groups,
                       double sigma, double* x, double* m);
 
-  // Adds a row to A, given its values against the rows there are and its own. Its pivot is what is
-  // left of its own value when all that those rows explain is taken away; below `least` times that
-  // value nothing is added. Returns the pivot.
+  // Adds a row to A, given its values against the present rows and its diagonal value `own`. Its
+  // pivot is the Schur complement of the diagonal value; the row is not added if the pivot is at
+  // most `least` times `own`. Returns the pivot.
   double append(const double* row, double own, double least);
 
   // Takes row i out of A. O((size - i)^2).
@@ -37,8 +37,8 @@ class Factor {
   void solve(char transposed, double* b) const;  // b <- L^-1 b (N) or L'^-1 b (T)
   void find_border(const uint8_t* group, int groups);
 
-  // L^-1 A' as of the latest bordered solve, a line per group. Rows that come are added to it by the
-  // next one, those that go are taken out at once.
+  // L^-1 A' as of the latest bordered solve, a line per group. Rows that come are added to it by
+  // the next one, those that go are taken out at once.
   std::vector<std::vector<double>> border_;
   std::vector<uint8_t> group_;  // of the rows that the border knows
 

@@ -41,7 +41,7 @@ Scale scale_of(const HomotopyStep& w) {
   each(w, [&](int64_t r, int64_t v) {
     const double slope = std::fabs(slope_of(w, r, v));
     s.slope = std::max(s.slope, slope);
-    s.rate = std::max(s.rate, std::fabs(w.d_beta[v]));  // what bounds carry along rounds, too
+    s.rate = std::max(s.rate, std::fabs(w.d_beta[v]));  // also of variables at moving bounds
     if (w.place[v] == kFree) s.rest = std::max(s.rest, slope);
   });
   return s;

@@ -16,27 +16,27 @@ struct HomotopyStep {
   const int8_t* place = nullptr;
   double* score = nullptr;       // rows
   const double* bias = nullptr;  // groups
-  // what each of these changes by per unit of theta
+  // rates of change per unit of theta
   const double *d_target = nullptr, *d_lower = nullptr, *d_upper = nullptr, *d_beta = nullptr;
   const double* d_score = nullptr;
   const double* d_bias = nullptr;
-  // the rows that are looked at and moved, in ascending order; null for all
+  // the rows that take part, in ascending order; null for all
   const int64_t* rows = nullptr;
   int64_t count = 0;
 };
 
 struct Breakpoint {
-  double length = 0;      // to it; infinite if there is none
-  int64_t variable = -1;  // whose it is
-  int8_t to = kFree;      // where that one goes
+  double length = 0;      // distance to it in theta; infinite if there is none
+  int64_t variable = -1;  // the variable that reaches it
+  int8_t to = kFree;      // its new place
   double slope = 0;       // of its h, if it becomes free
   double rest = 0;        // largest slope of h over the free variables, which should be zero
 };
 
 // h = target - score - bias of a variable at a bound reaches zero, or a free variable a bound.
-// Slopes and rates below `still` times the largest do not count; nor do the variables passed over.
-// With `first`, the first by number of those is chosen that are not farther than the nearest, by
-// more than `no_way` of theta or of their own box or target.
+// Slopes and rates below `still` times the largest are ignored, and so are the variables passed
+// over. With `first`, the lowest-numbered variable is chosen among those that are farther than the
+// nearest by at most `no_way` of theta or of their own box or target.
 Breakpoint nearest(const HomotopyStep& w, double still, double no_way, bool first,
                    const int64_t* passed_over, int64_t count);
 

@@ -20,14 +20,14 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kTau = 1e-12;   // least curvature of a pair
 constexpr double kSnap = 1e-14;  // of the width of a box: nearer than this is at the bound
 constexpr size_t kCacheLine = 64;
-constexpr int64_t kUnasked = 20000000;      // steps times lines, until it is asked whether to stop
+constexpr int64_t kPollEvery = 20000000;    // steps times lines between two calls of p.stop
 constexpr int kLanes = Simd<float>::lanes;  // the most that any vector has
 
 inline int64_t padded(int64_t n) {
   return (n + kLanes - 1) / kLanes * kLanes;
 }
 
-// Vectors that begin at a cache line, so that no load of theirs spans two.
+// Vectors that begin at a cache line, so that no aligned load spans two.
 template <class V>
 struct OnCacheLine {
   typedef V value_type;
@@ -45,9 +45,9 @@ struct OnCacheLine {
 template <class V>
 using Aligned = std::vector<V, OnCacheLine<V>>;
 
-// A line is what pairs are made of: a row with those of its variables that are in one group. If
-// there is one group, the two variables of a row (of which at most one is wanted away from zero)
-// share a line, which halves the work.
+// A pair is made of two lines. A line is a row with those of its variables that are in one group.
+// If there is one group, the two variables of a row (of which at most one is nonzero at the
+// optimum) share a line, which halves the work.
 //
 // A line range has lines of the same group whose tile columns are consecutive.
 struct LineRange {
@@ -70,24 +70,25 @@ struct Extreme {
 //
 // T is the type of the tile inside the block, G that of F. A float F halves the work. It (alone) is
 // kept relative to the middle of its group's interval, so that its rounding is a small part of the
-// violation; scores are then computed anew from what the coefficients became.
+// violation; scores are then recomputed from the changes of the coefficients.
 template <class T, class G>
 class Block {
  public:
   explicit Block(const Subproblem& p)
       : p_(p), depth_(p.dual.groups == 1 ? p.dual.layers : 1), middle_(p.dual.groups, 0.0) {}
 
-  // Takes over all rows, with the tile where it is. Groups must be contiguous, so there is one.
+  // Takes all rows, without a copy of the tile. There must be one group.
   void load_all(const std::vector<double>& middle);
-  // Takes over the given rows of the subproblem, with a copy of their tile, which is of type
+  // Takes the given rows of the subproblem, with a copy of their tile, which is of type
   // Source; F relative to the middle of each group.
   template <class Source>
   void load_rows(const std::vector<int64_t>& rows, const std::vector<double>& middle);
-  // `unasked` is the work done since p.stop was last asked, in steps times lines. Sets: unasked.
-  SubproblemReport run(double tol, int64_t max_steps, int64_t& unasked);
+  // `since_poll` is the work done since p.stop was last called, in steps times lines. Sets:
+  // since_poll.
+  SubproblemReport run(double tol, int64_t max_steps, int64_t& since_poll);
   // Sets: beta of the subproblem; `changed` and `change` to the rows whose sum c moved.
   void unload(std::vector<int64_t>& changed, std::vector<double>& change);
-  // Sets: the scores of the block's rows, from what the steps made of them.
+  // Sets: the scores of the block's rows, from the F that the steps left.
   void unload_scores();
   // Sets: the scores of rows with empty boxes, which the steps do not follow.
   void score_fixed_rows(const std::vector<int64_t>& changed, const std::vector<double>& change);
@@ -113,7 +114,7 @@ class Block {
 
   const Subproblem& p_;
   int depth_;                   // variables per line
-  std::vector<double> middle_;  // of each group: what F is relative to
+  std::vector<double> middle_;  // of each group: subtracted from F
   const T* tile_ = nullptr;
   int64_t ld_ = 0;
   Aligned<T> copy_;              // the tile, if there is no scratch that holds it
@@ -189,8 +190,8 @@ void Block<T, G>::load_rows(const std::vector<int64_t>& rows, const std::vector<
   load_lines();
 }
 
-// Lines are padded to the vector width, and so is the tile: what stands in the padding is read,
-// but comparisons with it never succeed.
+// Lines are padded to the vector width, and so is the tile: the padding is read, but comparisons
+// with it never succeed.
 template <class T, class G>
 void Block<T, G>::load_all(const std::vector<double>& middle) {
   if (sizeof(G) < sizeof(double)) middle_ = middle;
@@ -296,8 +297,8 @@ Extreme Block<T, G>::update(const LineRange& s, const T* ki, const T* kj, double
 }
 
 // Largest (f_i - F_j)^2 / eta_ij over lines j that may shrink and lie below f_i; quotients are
-// compared by cross-multiplication, differences in units of about the violation, a power of two,
-// lest squares underflow.
+// compared by cross-multiplication. Differences are in units of about the violation, a power of
+// two, so that squares do not underflow.
 template <class T, class G>
 void Block<T, G>::best_partner(const LineRange& s, const T* ki, const Extreme& first, double lowest,
                                double& gain, int64_t& partner) const {
@@ -345,7 +346,7 @@ double Block<T, G>::curvature(int64_t i, int64_t j) const {
 }
 
 template <class T, class G>
-SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& unasked) {
+SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_poll) {
   SubproblemReport report;
   std::vector<Extreme> first(p_.dual.groups);
   std::vector<double> lowest(p_.dual.groups);
@@ -392,10 +393,10 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& unaske
     set_status(i, score_i);
     set_status(j, score_j);
     ++report.steps;
-    unasked += int64_t(up_.size());
-    if (unasked > kUnasked && p_.stop) {
+    since_poll += int64_t(up_.size());
+    if (since_poll > kPollEvery && p_.stop) {
       report.stopped = p_.stop();
-      unasked = 0;
+      since_poll = 0;
     }
   }
 }

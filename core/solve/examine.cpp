@@ -12,7 +12,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kFlat = 1e-12;  // of the boxes: a slope that is rounding
 constexpr double kLeast = 1e-300;
 
-// Neumaier's sum: what rounding takes from the total is added up on its own.
+// Neumaier's sum: the rounding errors of the total are added up separately.
 class Sum {
  public:
   void add(double x) {
@@ -33,7 +33,7 @@ struct Variable {
 
 // Minimises b total + sum max(upper (f - b), lower (f - b)) over b; the variables are sorted by f.
 // The slope in b is total - sum of upper over f > b - sum of lower over f < b, which grows by
-// upper - lower at each kink f. The middle counts where the minimiser is an interval.
+// upper - lower at each kink f. Returns the middle where the minimisers are an interval.
 double best_bias(const std::vector<Variable>& sorted, double total) {
   Sum slope, width;
   slope.add(total);
@@ -56,8 +56,8 @@ double best_bias(const std::vector<Variable>& sorted, double total) {
   return sorted.back().f;
 }
 
-// One group of one point; adds what it contributes to the loss. Comparisons with scores that are no
-// numbers prove nothing: without `known` ones, only the constraints are looked at.
+// Examines one group of one point and adds its contribution to the loss. Without `known` scores,
+// some of which are not finite, only the constraints are examined.
 // Sets: bias, found.
 void examine_group(const ExamineTask& task, int64_t begin, int64_t end, int g, double total,
                    bool known, double& bias, Sum& loss, Examination& found) {

@@ -1,8 +1,8 @@
 // The objectives and violations of points of duals, given exact scores; shares nothing with the
 // solver.
 //
-// The formulas are those of certificate.py. Sums are compensated, so that their error does not
-// depend on the number of rows.
+// The formulas are those of the Python package `certificate`. Sums are compensated, so that their
+// error does not depend on the number of rows.
 #pragma once
 
 #include <cstdint>

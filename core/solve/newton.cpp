@@ -129,8 +129,8 @@ class Newton {
     });
   }
 
-  // Removes from the solution what would move the sums of the groups. Sets: the direction.
-  // Returns whether it is one of ascent.
+  // Removes from the solution the part that would change the sums of the groups. Sets: the
+  // direction. Returns whether it is one of ascent.
   bool keep_sums() {
     const int64_t n = size(), groups = int64_t(members_.size());
     std::vector<double> schur(size_t(groups * groups), 0.0), price(size_t(groups), 0.0);

@@ -19,9 +19,9 @@ namespace widestreet {
 int64_t count_free(const Subproblem& p);
 
 // Takes Newton steps until one is not cut at a bound, or until too many were cut. The matrix of the
-// free variables, in float64, is made in the scratch memory if it fits. p.stop is asked before each
-// step. Sets: beta and score. Returns whether the last step was not cut: the free variables are at
-// their maximiser.
+// free variables, in float64, is made in the scratch memory if it fits. p.stop is polled before
+// each step. Sets: beta and score. Returns whether the last step was not cut: the free variables
+// are at their maximiser.
 bool newton_steps(const Subproblem& p);
 
 }  // namespace widestreet

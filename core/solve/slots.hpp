@@ -1,4 +1,4 @@
-// Book-keeping of a symmetric tile kept between rounds: rows come and go in place.
+// Changes of a symmetric tile that is kept between rounds: rows enter and leave in place.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ void relocate(T* tile, int64_t ld, int64_t size, const int64_t* from, const int6
   });
 }
 
-// The rows of the given slots have been written; the columns of the same slots follow. Where two
-// of the slots meet, the row of the smaller one counts, so that the result is symmetric and does
+// Copies the rows of the given slots, which have been written, to their columns. An entry between
+// two of the slots is that of the row of the smaller one, so that the result is symmetric and does
 // not depend on the number of threads.
 template <class T>
 void mirror(T* tile, int64_t ld, int64_t size, const int64_t* slot, int64_t count, int threads) {
@@ -40,7 +40,7 @@ void mirror(T* tile, int64_t ld, int64_t size, const int64_t* slot, int64_t coun
       const int64_t i1 = i0 + kStrip < count ? i0 + kStrip : count;
       for (int64_t r = begin; r < end; ++r) {
         T* row = tile + r * ld;
-        const int64_t limit = fresh[r] ? r : size;  // rows of smaller slots count
+        const int64_t limit = fresh[r] ? r : size;  // the row of the smaller slot decides
         for (int64_t i = i0; i < i1; ++i)
           if (slot[i] < limit) row[slot[i]] = tile[slot[i] * ld + r];
       }

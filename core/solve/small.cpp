@@ -95,8 +95,8 @@ Subproblem subproblem(const Part& part, const double* tile, int64_t ld, int thre
   return p;
 }
 
-// The middle of each group's interval; its one end, or zero, where it is open. Sets: bias.
-// Returns the violation.
+// Sets: bias to the middle of each group's interval; to its one finite end, or zero, where it is
+// unbounded. Returns the violation.
 double find_biases(const Part& part, double* bias) {
   const Variables& dual = part.dual;
   double violation = 0;
@@ -133,7 +133,7 @@ void solve_part(Subproblem p, const Part& part, int64_t max_steps, double* bias,
   }
 }
 
-// Sets: what the report says of the point reached.
+// Sets: the figures of the point reached in the report.
 void describe(const Part& part, const double* bias, SmallReport& report) {
   const Variables& dual = part.dual;
   dual.each([&](int64_t v, int64_t r) {

@@ -2,7 +2,7 @@
 //
 //   repeat   1) violation per group over the working set; stop at tol
 //            2) block = the rows that violate most, then free ones: all of them if they fit.
-//               First the whole set, on the tile where it is: often a few steps are enough
+//               First the whole set, without a copy of the tile: often a few steps are enough
 //            3) copy the block's tile; pair steps inside it (Block::run), in float where that
 //               is fine enough
 //            4) scores of the whole working set += K[:, changed] * change      (parallel)
@@ -24,15 +24,15 @@ namespace {
 
 constexpr double kLooser = 0.1;        // a block that is not the whole set is solved to this part
 constexpr double kLoosest = 0.001;     // the whole set to this part, or to its tolerance
-constexpr int64_t kStepsPerRow = 100;  // of a block, before its rows are chosen anew
+constexpr int64_t kStepsPerRow = 100;  // of a block, before another is chosen
 constexpr int64_t kLeastBlock = 512;
 constexpr double kSpare = 1.125;      // rows of a block per row that violates or is free
 constexpr double kNearlyAll = 0.75;   // of the rows: a block of so many is not worth a copy
-constexpr double kFloatNoise = 1e-6;  // of a box times a kernel value: what float F cannot resolve
+constexpr double kFloatNoise = 1e-6;  // of a box times a kernel value: the resolution of a float F
 
 // The violation of every group; and that of every row, against the middle of its group's interval,
-// by variables that may grow and by those that may shrink: positive for violators, the distance from
-// optimality for free variables, negative for variables that are rightly at a bound.
+// by variables that may grow and by those that may shrink: positive for violators, the distance
+// from optimality for free variables, negative for variables that are rightly at a bound.
 struct Violations {
   double violation = 0;
   std::vector<double> middle;  // of each group's interval
@@ -137,13 +137,13 @@ void update_scores(const ScoreTask& task) {
   });
 }
 
-// Pair steps among all rows at once, on the tile where it is.
+// Pair steps among all rows at once, without a copy of the tile.
 template <class T>
 SubproblemReport solve_directly(const Subproblem& p) {
   Block<T, double> block(p);
   block.load_all(std::vector<double>(p.dual.groups, 0.0));
-  int64_t unasked = 0;
-  SubproblemReport report = block.run(p.tol, p.max_steps, unasked);
+  int64_t since_poll = 0;
+  SubproblemReport report = block.run(p.tol, p.max_steps, since_poll);
   std::vector<int64_t> changed;
   std::vector<double> change;
   block.unload_scores();
@@ -152,7 +152,7 @@ SubproblemReport solve_directly(const Subproblem& p) {
   return report;
 }
 
-// By how much a float F may be off after steps across a box.
+// The error that a float F may have after steps across a box.
 template <class T>
 double float_noise(const Subproblem& p) {
   const T* K = static_cast<const T*>(p.tile);
@@ -173,7 +173,7 @@ class Before {
       beta_.insert(beta_.end(), beta, beta + p.dual.rows);
     }
   }
-  // What the objective gained since. Sums of groups are as they were, hence F may be relative.
+  // The gain of the objective since. Sums of groups are unchanged, so F may be relative.
   double gain(const std::vector<double>& middle) const {
     double gain = 0;
     size_t next = 0;  // in the order in which they were copied
@@ -196,11 +196,11 @@ class Before {
   std::vector<double> score_, beta_;
 };
 
-// Pair steps among some rows. Sets: beta and score of the subproblem, unasked (Block::run).
+// Pair steps among some rows. Sets: beta and score of the subproblem, since_poll (Block::run).
 template <class T, class Tile, class G>
 SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const Violations& found,
                              const std::vector<int64_t>& rows, double tol, int64_t budget,
-                             int64_t& unasked) {
+                             int64_t& since_poll) {
   bool in_place = false;
   if constexpr (std::is_same_v<T, Tile>)
     in_place =
@@ -209,13 +209,13 @@ SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const V
     block.load_all(found.middle);
   else
     block.template load_rows<T>(rows, found.middle);
-  const SubproblemReport report = block.run(tol, budget, unasked);
+  const SubproblemReport report = block.run(tol, budget, since_poll);
   std::vector<int64_t> changed;
   std::vector<double> change;
   block.unload(changed, change);
   update_scores<T>({p.dual.rows, p.in_double, p.tile, p.ld, changed.data(), change.data(),
                     int64_t(changed.size()), p.score, p.threads});
-  unasked += p.dual.rows * int64_t(changed.size());
+  since_poll += p.dual.rows * int64_t(changed.size());
   return report;
 }
 
@@ -227,7 +227,7 @@ SubproblemReport solve_tile(const Subproblem& p) {
   Block<float, float> rough(p);
   Block<T, double> fine(p);
   double noise = p.dual.rows > p.block ? float_noise<T>(p) : kInf;
-  int64_t unasked = 0;
+  int64_t since_poll = 0;
   while (true) {
     const Violations found = find_violations(p);
     report.violation = found.violation;
@@ -244,14 +244,14 @@ SubproblemReport solve_tile(const Subproblem& p) {
     SubproblemReport inner;
     if (noise < loose && !(direct && p.in_double)) {  // a direct one cannot be rounded
       const Before before(p);
-      inner = solve_block<T>(p, rough, found, rows, loose, budget, unasked);
+      inner = solve_block<T>(p, rough, found, rows, loose, budget, since_poll);
       if (!(before.gain(found.middle) > 0)) {
         before.restore();
         noise = kInf;
       }
     } else {
-      inner =
-          solve_block<T>(p, fine, found, rows, size < p.dual.rows ? loose : p.tol, budget, unasked);
+      inner = solve_block<T>(p, fine, found, rows, size < p.dual.rows ? loose : p.tol, budget,
+                             since_poll);
       if (inner.steps == 0) return report;  // rounding: the pair found has no gain
     }
     report.steps += inner.steps;

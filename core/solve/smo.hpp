@@ -1,11 +1,11 @@
-// The dual restricted to a working set whose kernel tile is at hand.
+// The dual restricted to a working set whose kernel tile is in memory.
 //
 //   max_beta  sum_v t_v beta_v - 1/2 c'Kc,   lower <= beta <= upper,  sum over each group fixed
 //
 // over m rows, each with one or two variables (layers); c_r is the sum of a row's variables,
-// score u = K c (plus whatever lies outside the working set), indicator F_v = t_v - u_row(v).
+// score u = K c (plus the part of rows outside the working set), indicator F_v = t_v - u_row(v).
 // Solved by sequential minimal optimisation with second-order pair selection on blocks of rows
-// small enough for the cache; double gradients whatever the precision of the tile.
+// small enough for the cache; gradients are double in either precision of the tile.
 // Stops when, in every group,  max over beta < upper of F  -  min over beta > lower of F  <= tol.
 #pragma once
 
@@ -28,7 +28,7 @@ struct Subproblem {
   int64_t direct_steps = 0;  // steps to try on the whole set before blocks are cut from it
   int64_t block = 1024;      // rows in a block
   int threads = 1;
-  std::function<bool()> stop;  // asked every few hundredths of a second; true ends the call
+  std::function<bool()> stop;  // called every few hundredths of a second; true ends the call
   void* scratch = nullptr;  // memory for the tile of a block or for Newton steps, if it is enough
   int64_t scratch_bytes = 0;
 };

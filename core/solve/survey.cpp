@@ -15,7 +15,7 @@ struct Standing {
   double loss = 0;
 };
 
-// How variable v stands against its group's bias: F > bias violates where beta may grow,
+// Adds variable v against its group's bias: F > bias violates where beta may grow,
 // F < bias where it may shrink; the loss is max(upper (F - bias), lower (F - bias)).
 inline void add_variable(const ShardView& s, int64_t v, double score, const double* bias,
                          Standing& standing) {

@@ -35,9 +35,9 @@ struct Triage {
   double loss = 0;             // primal loss of the skipped rows at their last scores
 };
 
-// A row may be skipped if, whatever the model's change since its score was computed, no variable
-// of it can violate: |u_now - u_then| <= drift[version] * sqrt K(x, x).
-// A version without a drift counts as unknown.
+// A row may be skipped if none of its variables can violate, however the model changed since the
+// score was computed: |u_now - u_then| <= drift[version] * sqrt K(x, x). A version without a drift
+// counts as unknown.
 Triage triage(const ShardView& shard, const StridedOrder& order, const double* bias,
               const double* drift, int64_t versions, int threads);
 
