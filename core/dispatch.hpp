@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "evaluate.hpp"
-#include "smo.hpp"
+#include "kernels/evaluate.hpp"
+#include "solve/smo.hpp"
 
 namespace widestreet {
 

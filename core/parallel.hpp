@@ -1,9 +1,10 @@
 // Work shared among threads that are kept between calls.
 //
-// The caller works itself and draws tasks until there are none; other threads join when they wake
-// up in time. Nobody waits for a thread that has not begun: on a busy machine, where the others
-// may not get a processor for a while, the caller does their part. (A team of OpenMP must assemble
-// at every barrier, which costs a time slice each time.) Results never depend on who did what.
+// The calling thread draws tasks until there are none; other threads join when they wake up in
+// time. The caller never waits for a thread that has not begun: on a busy machine, where the others
+// may not get a processor for a while, the caller does their part. (OpenMP must assemble its team
+// at every barrier, which costs a time slice each time.) Results do not depend on which thread ran
+// which task.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace widestreet {
 // Values to be moved or summed, above which it is worth waking other threads.
 constexpr int64_t kWorthSharing = 200000;
 
-// Numbers of the tasks that are left.
+// The numbers of the remaining tasks.
 class Tasks {
  public:
   explicit Tasks(int64_t count) : count_(count) {}
@@ -32,10 +33,10 @@ class Tasks {
 };
 
 // Calls body on the calling thread and on up to threads - 1 others at the same time; each call
-// draws from the tasks until there are none. What a body throws reaches the caller.
+// draws from the tasks until there are none. An exception of a body reaches the caller.
 void share(int64_t count, int threads, const std::function<void(Tasks&)>& body);
 
-// Calls work(begin, end) for parts of [0, size), each of `step` but for the last.
+// Calls work(begin, end) for parts of [0, size), all of length `step` except the last.
 template <class Work>
 void for_ranges(int64_t size, int64_t step, int threads, Work&& work) {
   const int64_t count = (size + step - 1) / step;

@@ -80,34 +80,52 @@ def tile(**replaced: Any) -> None:
     _core.tile(**arguments | replaced)
 
 
-def variables() -> dict[str, Any]:
+def variables(**replaced: Any) -> _core.Variables:
     y = np.array([[1.0, -1.0, 1.0, -1.0, 1.0, -1.0]])
-    return {
+    arguments = {
         "target": y,
         "lower": np.minimum(y, 0),
         "upper": np.maximum(y, 0),
         "group": np.zeros((1, N), dtype=np.uint8),
-        "beta": np.zeros((1, N)),
-        "score": np.zeros(N),
         "groups": 1,
     }
+    return _core.Variables(**arguments | replaced)
+
+
+def point(**replaced: Any) -> dict[str, Any]:
+    """Variables, their coefficients and the scores of the rows."""
+    arguments = {"variables": variables(), "beta": np.zeros((1, N)), "score": np.zeros(N)}
+    return arguments | replaced
 
 
 def solve(**replaced: Any) -> None:
-    arguments = variables() | {
-        "tile": np.eye(N),
-        "rows": N,
+    arguments = {"tile": np.eye(N), "tol": 1e-3, "max_steps": 100, "block": 1024, "threads": 1}
+    _core.solve(**point() | arguments | replaced)
+
+
+def newton_steps(**replaced: Any) -> None:
+    _core.newton_steps(**point() | {"tile": np.eye(N), "threads": 1} | replaced)
+
+
+def solve_small(**replaced: Any) -> None:
+    arguments = {
+        "kernel": _core.Kernel(_core.KernelKind.rbf, 1.0, 0.0, 1),
+        "rows": _core.Rows.dense(X(), None),
+        "place": INDEX,
+        "end": np.array([N]),
+        "max_steps": np.array([100]),
         "tol": 1e-3,
-        "max_steps": 100,
-        "block": 1024,
-        "direct_steps": 0,
         "threads": 1,
     }
-    _core.solve(**arguments | replaced)
+    _core.solve_small(**point() | arguments | replaced)
+
+
+def examine(**replaced: Any) -> None:
+    _core.examine(**point() | {"end": np.array([N]), "total": np.zeros((1, 1))} | replaced)
 
 
 def shard(**replaced: Any) -> _core.Shard:
-    arguments = variables() | {"version": np.zeros(N, dtype=np.int32), "norm": None}
+    arguments = point() | {"version": np.zeros(N, dtype=np.int32), "norm": None}
     return _core.Shard(**arguments | replaced)
 
 
@@ -119,7 +137,6 @@ def triage(held: _core.Shard | None = None, **replaced: Any) -> None:
         "end": N,
         "bias": np.zeros(1),
         "drift": np.zeros(1),
-        "slack": 0.0,
         "threads": 1,
     }
     (held or shard()).triage(**arguments | replaced)
@@ -233,21 +250,33 @@ CASES: dict[str, Callable[[], Any]] = {
     "tile: right index too far": partial(tile, right_index=FAR),
     "tile: int32 rows of out": partial(tile, out_rows=INDEX.astype(np.int32)),
     "tile: no threads": partial(tile, threads=0),
+    # variables
+    "variables: negative rows": partial(variables, rows=-1),
+    "variables: more rows than there are": partial(variables, rows=N + 1),
+    "variables: shapes differ": partial(variables, target=np.zeros((1, N + 1))),
+    "variables: layers differ": partial(variables, upper=np.ones((2, N))),
+    "variables: group of another shape": partial(variables, group=np.zeros((2, N), np.uint8)),
+    "variables: signed groups": partial(variables, group=np.zeros((1, N), np.int8)),
+    "variables: more groups than stated": partial(variables, group=TWO_GROUPS),
+    "variables: a group far away": partial(variables, group=np.full((1, N), 255, np.uint8)),
+    "variables: no groups": partial(variables, groups=0),
+    "variables: float32 target": partial(variables, target=np.zeros((1, N), np.float32)),
+    "variables: strided upper": partial(variables, upper=strided(np.ones((1, N)))),
+    "variables: one dimension": partial(variables, lower=np.zeros(N)),
+    "variables: no layers": lambda: variables(
+        **{name: np.zeros((0, N)) for name in ("target", "lower", "upper")},
+        group=np.zeros((0, N), np.uint8),
+    ),
     # solve
-    "solve: no rows": partial(solve, rows=0),
-    "solve: negative rows": partial(solve, rows=-1),
+    "solve: no rows": lambda: solve(variables=variables(rows=0)),
     "solve: more rows than tile": partial(solve, tile=np.eye(N - 1)),
     "solve: more rows than score": partial(solve, score=np.zeros(N - 1)),
+    "solve: more rows than beta": partial(solve, beta=np.zeros((1, N - 1))),
+    "solve: more layers than variables": partial(solve, beta=np.zeros((2, N))),
+    "solve: no variables": partial(solve, variables=None),
     "solve: integer tile": partial(solve, tile=np.eye(N, dtype=np.int64)),
     "solve: column-major tile": partial(solve, tile=np.asfortranarray(np.ones((N, N)))),
     "solve: one-dimensional tile": partial(solve, tile=np.ones(N * N)),
-    "solve: shapes differ": partial(solve, target=np.zeros((1, N + 1))),
-    "solve: layers differ": partial(solve, upper=np.ones((2, N))),
-    "solve: group of another shape": partial(solve, group=np.zeros((2, N), np.uint8)),
-    "solve: signed groups": partial(solve, group=np.zeros((1, N), np.int8)),
-    "solve: more groups than stated": partial(solve, group=TWO_GROUPS),
-    "solve: a group far away": partial(solve, group=np.full((1, N), 255, np.uint8)),
-    "solve: no groups": partial(solve, groups=0),
     "solve: float32 beta": partial(solve, beta=np.zeros((1, N), np.float32)),
     "solve: strided beta": partial(solve, beta=strided(np.zeros((1, N)))),
     "solve: frozen beta": partial(solve, beta=frozen(np.zeros((1, N)))),
@@ -255,16 +284,31 @@ CASES: dict[str, Callable[[], Any]] = {
     "solve: no block": partial(solve, block=0),
     "solve: negative block": partial(solve, block=-5),
     "solve: no threads": partial(solve, threads=0),
+    "solve: integer scratch": partial(solve, scratch=np.zeros(64, np.int64)),
+    "newton: more rows than tile": partial(newton_steps, tile=np.eye(N - 1)),
+    "newton: integer tile": partial(newton_steps, tile=np.eye(N, dtype=np.int64)),
+    "newton: short score": partial(newton_steps, score=np.zeros(N - 1)),
+    "newton: frozen beta": partial(newton_steps, beta=frozen(np.zeros((1, N)))),
+    "newton: no threads": partial(newton_steps, threads=0),
+    "small: place too far": partial(solve_small, place=FAR),
+    "small: short place": partial(solve_small, place=INDEX[1:]),
+    "small: two limits": partial(solve_small, max_steps=np.array([1, 1])),
+    "small: end too far": partial(solve_small, end=np.array([N + 1])),
+    "small: short beta": partial(solve_small, beta=np.zeros((1, N - 1))),
+    "small: no threads": partial(solve_small, threads=0),
+    "examine: end too far": partial(examine, end=np.array([N + 1])),
+    "examine: a part without rows": partial(examine, end=np.array([N, N])),
+    "examine: two totals": partial(examine, total=np.zeros((1, 2))),
+    "examine: totals of two points": partial(examine, total=np.zeros((2, 1))),
+    "examine: short score": partial(examine, score=np.zeros(N - 1)),
     # shards
-    "shard: shapes differ": partial(shard, lower=np.zeros((1, N + 1))),
-    "shard: group of another shape": partial(shard, group=np.zeros((2, N), np.uint8)),
+    "shard: short beta": partial(shard, beta=np.zeros((1, N - 1))),
     "shard: short score": partial(shard, score=np.zeros(N - 1)),
     "shard: short version": partial(shard, version=np.zeros(N - 1, np.int32)),
     "shard: int64 version": partial(shard, version=np.zeros(N, np.int64)),
     "shard: float64 norm": partial(shard, norm=np.ones(N)),
     "shard: short norm": partial(shard, norm=np.ones(N - 1, np.float32)),
     "shard: frozen beta": partial(shard, beta=frozen(np.zeros((1, N)))),
-    "shard: more groups than stated": lambda: judge(shard(group=TWO_GROUPS)),
     "triage: two biases": partial(triage, bias=np.zeros(2)),
     "triage: float32 drift": partial(triage, drift=np.zeros(1, np.float32)),
     "triage: negative offset": partial(triage, offset=-3),
@@ -315,7 +359,11 @@ SOUND: dict[str, Callable[[], Any]] = {
     "sound csr scan": partial(wide, [0, 1, 2, 0, 1, 2]),
     "sound scan": scan,
     "sound tile": tile,
+    "sound variables": partial(variables, rows=N - 1),
     "sound solve": solve,
+    "sound newton": newton_steps,
+    "sound small": solve_small,
+    "sound examine": examine,
     "sound triage": triage,
     "sound judge": judge,
     "sound relocate": relocate,

@@ -24,12 +24,15 @@ def examine(parts, betas, scores):
         return np.concatenate(arrays, axis=1)
 
     return _core.examine(
-        np.cumsum([dual.target.shape[1] for dual in parts]),
-        *(joined(name, np.float64) for name in ("target", "lower", "upper")),
-        joined("group", np.uint8),
-        np.array([dual.totals for dual in parts], dtype=np.float64),
+        _core.Variables(
+            *(joined(name, np.float64) for name in ("target", "lower", "upper")),
+            joined("group", np.uint8),
+            groups=len(parts[0].totals),
+        ),
         np.concatenate(betas, axis=1),
         np.concatenate(scores),
+        end=np.cumsum([dual.target.shape[1] for dual in parts]),
+        total=np.array([dual.totals for dual in parts], dtype=np.float64),
     )
 
 
@@ -103,5 +106,6 @@ def test_sums_of_many_rows_lose_nothing():
     group, total = np.zeros(beta.shape, dtype=np.uint8), np.zeros((1, 1))
     order = np.argsort(-beta[0], kind="stable")  # all of one sign first
     beta = np.ascontiguousarray(beta[:, order])
-    found, _ = _core.examine(np.array([n]), box * 0, -box, box, group, total, beta, np.zeros(n))
+    variables = _core.Variables(box * 0, -box, box, group, groups=1)
+    found, _ = _core.examine(variables, beta, np.zeros(n), end=np.array([n]), total=total)
     assert found[0, 3] <= np.finfo(np.float64).eps

@@ -44,14 +44,17 @@ def test_any_history_of_rows_leaves_the_factor_of_those_that_are_there(seed, ste
         assert (np.triu(L, 1) == 0).all()
 
 
-def test_solves_several_right_hand_sides(rng):
-    A, factor = definite(12, rng), Factor()
-    factor.load(np.ascontiguousarray(np.linalg.cholesky(A).T))
-    B = rng.normal(size=(3, 12))
-    found = B.copy()
-    factor.forward(found)
-    factor.backward(found)
-    np.testing.assert_allclose(found.T, np.linalg.solve(A, B.T), atol=1e-12)
+def test_the_bordered_system_is_that_of_the_dense_solver(rng):
+    sigma, factor, group = 0.7, Factor(), np.arange(12, dtype=np.uint8) % 2
+    K, A = definite(12, rng), np.array([group == 0, group == 1], dtype=np.float64)
+    factor.load(np.ascontiguousarray(np.linalg.cholesky(K + sigma * A.T @ A).T))
+    first, second = rng.normal(size=12), rng.normal(size=2)
+    x, m = np.empty(12), np.empty(2)
+    factor.solve_bordered(first, second, group, sigma, x, m)
+    expected = np.linalg.solve(
+        np.block([[K, A.T], [A, np.zeros((2, 2))]]), np.concatenate([first, second])
+    )
+    np.testing.assert_allclose(np.concatenate([x, m]), expected, rtol=0, atol=1e-12)
 
 
 def test_a_row_that_adds_nothing_is_not_added(rng):
@@ -76,7 +79,6 @@ def test_a_copy_goes_its_own_way(rng):
         lambda f: f.remove(3),
         lambda f: f.remove(-1),
         lambda f: f.append(np.zeros(2), 1.0, 0.0),
-        lambda f: f.forward(np.zeros((1, 2))),
         lambda f: f.load(np.zeros((2, 3))),
         lambda f: f.store(np.zeros((2, 2))),
     ],

@@ -31,7 +31,6 @@ class Solved(NamedTuple):
     score: np.ndarray
     violation: float
     steps: int
-    blocks: int
 
 
 def solve(
@@ -61,22 +60,23 @@ def solve(
     bigger = np.full((n + room, n + room), beyond, dtype=tile.dtype)
     bigger[:n, :n] = tile
     beta, score = padded(beta, np.float64), padded(score, np.float64)
+    variables = _core.Variables(
+        *(padded(a, np.float64) for a in (dual.target, dual.lower, dual.upper)),
+        padded(dual.group, np.uint8),
+        groups=len(dual.totals),
+        rows=n,
+    )
     report = _core.solve(
         bigger,
-        n,
-        padded(dual.target, np.float64),
-        padded(dual.lower, np.float64),
-        padded(dual.upper, np.float64),
-        padded(dual.group, np.uint8),
+        variables,
         beta,
         score,
-        len(dual.totals),
-        tol,
-        max_steps,
-        block,
-        direct,
-        threads,
-        scratch,
+        tol=tol,
+        max_steps=max_steps,
+        block=block,
+        threads=threads,
+        direct_steps=direct,
+        scratch=scratch,
     )
     assert (beta[:, n:] == 7).all()
     assert (score[n:] == 7).all()
@@ -388,7 +388,17 @@ def test_a_call_can_be_stopped_and_leaves_the_point_in_order(block, rng):
 
     tile = np.pad(tile, (0, room))
     with pytest.raises(KeyboardInterrupt):
-        _core.solve(tile, n, *arrays, beta, score, 1, 0.0, 1 << 20, block, 0, 1, None, stop)
+        _core.solve(
+            tile,
+            _core.Variables(*arrays, groups=1, rows=n),
+            beta,
+            score,
+            tol=0.0,
+            max_steps=1 << 20,
+            block=block,
+            threads=1,
+            poll=stop,
+        )
     assert beta.any()
     assert kkt.feasibility(dual, beta[:, :n]) <= TOL.feasibility
     scale = np.abs(beta).sum()

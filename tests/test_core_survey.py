@@ -37,19 +37,21 @@ class Case(NamedTuple):
     def native(self) -> _core.Shard:
         dual = self.dual
         group = dual.group.astype(np.uint8)
-        arrays = (dual.target, dual.lower, dual.upper, group, len(dual.totals))
-        return _core.Shard(*arrays, self.beta, self.score, self.version, self.norm)
+        variables = _core.Variables(
+            dual.target, dual.lower, dual.upper, group, groups=len(dual.totals)
+        )
+        return _core.Shard(variables, self.beta, self.score, self.version, self.norm)
 
     def part(self, rows) -> duals.BetaDual:
         dual = self.dual
         arrays = (a[:, rows] for a in (dual.target, dual.lower, dual.upper, dual.group))
         return duals.BetaDual(*arrays, dual.totals)
 
-    def skipped(self, slack: float) -> np.ndarray:
+    def skipped(self) -> np.ndarray:
         """Rows outside the working set, of known score, that cannot violate."""
         diag = np.ones(self.rows) if self.norm is None else self.norm.astype(np.float64) ** 2
         drift = np.where(self.version >= 0, self.drift[np.maximum(self.version, 0)], 0.0)
-        safe = shard.may_skip(self.score, self.beta, self.dual, self.bias, slack, drift, diag)
+        safe = shard.may_skip(self.score, self.beta, self.dual, self.bias, 0.0, drift, diag)
         return safe & (self.version >= 0)
 
 
@@ -79,16 +81,16 @@ shapes = {
 limits = st.sampled_from([0.0, 0.125, 0.5])
 
 
-@given(**shapes, slack=limits, data=st.data())
-def test_triage(seed, n, layers, groups, norms, slack, data):
+@given(**shapes, data=st.data())
+def test_triage(seed, n, layers, groups, norms, data):
     """Each row of the walk is in the working set, skipped or stale; in the order of the walk."""
     c = case(seed, n, layers, groups, norms=norms)
     offset = data.draw(st.integers(0, n - 1))
     stride = data.draw(st.integers(1, 3 * n).filter(lambda s: gcd(s, n) == 1))
     begin, end = sorted(data.draw(st.tuples(st.integers(0, n), st.integers(0, n))))
-    stale, skipped, loss = c.native.triage(offset, stride, begin, end, c.bias, c.drift, slack, 1)
+    stale, skipped, loss = c.native.triage(offset, stride, begin, end, c.bias, c.drift, 1)
     rows = np.array(shard.walk(n, offset, stride, begin, end), dtype=np.int64)
-    safe = c.skipped(slack)[rows]
+    safe = c.skipped()[rows]
     assert stale.tolist() == rows[~safe & (c.version[rows] != INSIDE)].tolist()
     assert skipped == safe.sum()
     jumped = rows[safe]
@@ -105,7 +107,7 @@ def test_a_walk_comes_to_each_row_exactly_once(n, data):
     c = case(0, n, 1, 1, norms=False)
     c.version[:] = UNKNOWN
     pieces = [
-        c.native.triage(offset, stride, begin, end, c.bias, c.drift, 0.0, 1)[0]
+        c.native.triage(offset, stride, begin, end, c.bias, c.drift, 1)[0]
         for begin, end in pairwise(cuts)
     ]
     visited = np.concatenate(pieces)
@@ -118,7 +120,7 @@ def test_what_may_have_moved_anywhere_is_never_skipped(seed, n, layers, groups, 
     """An infinite drift asks for every row outside the working set."""
     c = case(seed, n, layers, groups, norms=norms)
     drift = np.full(3, np.inf)
-    stale, skipped, loss = c.native.triage(0, 1, 0, n, c.bias, drift, 0.0, 1)
+    stale, skipped, loss = c.native.triage(0, 1, 0, n, c.bias, drift, 1)
     assert stale.tolist() == np.flatnonzero(c.version != INSIDE).tolist()
     assert (skipped, loss) == (0, 0.0)
 
@@ -143,13 +145,13 @@ def test_judge(seed, n, layers, groups, norms, tol, data):
     assert loss == pytest.approx(expected, rel=TOL.twin, abs=TOL.twin)
 
 
-@given(**shapes, tol=limits)
-def test_without_drift_triage_and_judge_agree(seed, n, layers, groups, norms, tol):
-    """What is not skipped at slack tol violates by more than tol, and the other way round."""
+@given(**shapes)
+def test_without_drift_triage_and_judge_agree(seed, n, layers, groups, norms):
+    """The rows that are not skipped are those that violate."""
     c = case(seed, n, layers, groups, norms=norms)
     c.version[:] = 2
-    stale, skipped, _ = c.native.triage(0, 1, 0, n, c.bias, c.drift, tol, 1)
-    at, *_ = c.native.judge(np.arange(n), c.bias, tol)
+    stale, skipped, _ = c.native.triage(0, 1, 0, n, c.bias, c.drift, 1)
+    at, *_ = c.native.judge(np.arange(n), c.bias, 0.0)
     assert stale.tolist() == at.tolist()
     assert skipped == n - len(at)
 
@@ -159,9 +161,9 @@ def test_a_shard_sees_what_its_arrays_hold(rng):
     c = case(1, 20, 2, 1, norms=True)
     native = c.native
     c.version[:] = INSIDE
-    assert native.triage(0, 1, 0, 20, c.bias, c.drift, 0.0, 1)[0].size == 0
+    assert native.triage(0, 1, 0, 20, c.bias, c.drift, 1)[0].size == 0
     c.version[[3, 7]] = UNKNOWN
-    assert native.triage(0, 1, 0, 20, c.bias, c.drift, 0.0, 1)[0].tolist() == [3, 7]
+    assert native.triage(0, 1, 0, 20, c.bias, c.drift, 1)[0].tolist() == [3, 7]
     before = native.judge(np.arange(20), c.bias, 0.0)[2]
     c.score[:] -= 1.0
     assert np.array_equal(native.judge(np.arange(20), c.bias, 0.0)[2], before + 1.0)
@@ -169,7 +171,7 @@ def test_a_shard_sees_what_its_arrays_hold(rng):
 
 def test_threads_change_no_bit():
     c = case(3, 30_000, 2, 2, norms=True)
-    one, two = (c.native.triage(5, 7, 100, 29_000, c.bias, c.drift, 0.1, t) for t in (1, 2))
+    one, two = (c.native.triage(5, 7, 100, 29_000, c.bias, c.drift, t) for t in (1, 2))
     assert 0 < len(one[0]) < 29_000
     for mine, theirs in zip(one, two, strict=True):
         assert np.array_equal(mine, theirs)
@@ -179,6 +181,6 @@ def test_threads_change_no_bit():
 def test_a_version_without_a_drift_counts_as_unknown(version):
     c = case(0, 20, 1, 1, norms=False)
     c.version[:] = version
-    stale, skipped, _ = c.native.triage(0, 1, 0, 20, c.bias, c.drift, 0.0, 1)
+    stale, skipped, _ = c.native.triage(0, 1, 0, 20, c.bias, c.drift, 1)
     assert stale.tolist() == list(range(20))
     assert skipped == 0

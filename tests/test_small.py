@@ -236,8 +236,8 @@ class _Core:
     def __getattr__(self, name):
         return getattr(_core, name)
 
-    def solve_whole(self, *arguments):
-        found = _core.solve_whole(*arguments)
+    def solve_small(self, *arguments, **named):
+        found = _core.solve_small(*arguments, **named)
         self.calls += 1
         if self.calls == 1:
             raise KeyboardInterrupt

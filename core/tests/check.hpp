@@ -10,8 +10,9 @@
 #include <random>
 #include <vector>
 
-#include "kernel.hpp"
-#include "rows.hpp"
+#include "kernels/kernel.hpp"
+#include "kernels/rows.hpp"
+#include "variables.hpp"
 
 namespace widestreet {
 
@@ -127,6 +128,10 @@ struct Dual {
         if (regression) beta[v] = 0.4 * sign;
       }
     }
+  }
+
+  Variables variables() const {
+    return {n, layers, groups, n, target.data(), lower.data(), upper.data(), group.data()};
   }
 };
 

@@ -5,16 +5,17 @@
 
 #include "check.hpp"
 #include "dispatch.hpp"
-#include "examine.hpp"
-#include "factor.hpp"
-#include "merge.hpp"
-#include "newton.hpp"
-#include "parts.hpp"
-#include "product.hpp"
-#include "slots.hpp"
-#include "survey.hpp"
-#include "walk.hpp"
-#include "whole.hpp"
+#include "kernels/merge.hpp"
+#include "kernels/parts.hpp"
+#include "kernels/product.hpp"
+#include "lapack.hpp"
+#include "path/factor.hpp"
+#include "path/homotopy.hpp"
+#include "solve/examine.hpp"
+#include "solve/newton.hpp"
+#include "solve/slots.hpp"
+#include "solve/small.hpp"
+#include "solve/survey.hpp"
 
 namespace widestreet {
 
@@ -131,38 +132,56 @@ void check_all_values() {
         }
 }
 
-// Everything that is done to one problem: the whole solver, blocks on a tile, the certificate.
+// Newton steps on a float tile, in scratch memory of exact size, keep the constraints.
+void check_newton_steps(Subproblem p) {
+  const int64_t n = p.dual.rows, free = count_free(p);
+  if (free == 0) return;
+  const double* K = static_cast<const double*>(p.tile);
+  const std::vector<float> narrow(K, K + n * n);
+  std::vector<double> beta(p.beta, p.beta + p.dual.layers * n), score(p.score, p.score + n);
+  std::vector<double> matrix(size_t(free * free));
+  p.in_double = false;
+  p.tile = narrow.data();
+  p.beta = beta.data();
+  p.score = score.data();
+  p.scratch = matrix.data();
+  p.scratch_bytes = int64_t(matrix.size() * sizeof(double));
+  newton_steps(p);
+  double sum = 0;
+  p.dual.each([&](int64_t v, int64_t) {
+    EXPECT(p.dual.lower[v] <= beta[v] && beta[v] <= p.dual.upper[v]);
+    sum += beta[v];
+  });
+  EXPECT(std::fabs(sum) <= 1e-9 * double(n));
+}
+
+// Everything that is done to one problem: the solver of small ones, blocks on a tile, Newton steps,
+// the certificate.
 void check_solvers(int64_t n, bool regression, Data::Layout layout) {
   const Data data(n, 5, layout, true, unsigned(n));
   const Kernel kernel{KernelKind::rbf, 1.0, 0.0, 3};
   Dual dual(data, regression);
   std::vector<int64_t> place(n), end = {n / 2, n}, limits = {100000, 100000};
   for (int64_t i = 0; i < n; ++i) place[i] = n - 1 - i;  // another order than that of the rows
-  WholeTask whole;
-  whole.kernel = kernel;
-  whole.rows = &data.rows;
-  whole.problems = 2;
-  whole.end = end.data();
-  whole.max_steps = limits.data();
-  whole.place = place.data();
-  whole.layers = dual.layers;
-  whole.groups = dual.groups;
-  whole.layer_stride = n;
-  whole.target = dual.target.data();
-  whole.lower = dual.lower.data();
-  whole.upper = dual.upper.data();
-  whole.group = dual.group.data();
-  whole.beta = dual.beta.data();
-  whole.score = dual.score.data();
-  whole.threads = 2;
-  std::vector<WholeReport> report(2);
+  SmallTask small;
+  small.kernel = kernel;
+  small.rows = &data.rows;
+  small.problems = 2;
+  small.end = end.data();
+  small.max_steps = limits.data();
+  small.place = place.data();
+  small.dual = dual.variables();
+  small.beta = dual.beta.data();
+  small.score = dual.score.data();
+  small.threads = 2;
+  std::vector<SmallReport> report(2);
   std::vector<double> bias(size_t(2 * dual.groups)), total(size_t(2 * dual.groups), 0.0);
   for (int64_t p = 0; p < 2; ++p)
     for (int layer = 0; layer < dual.layers; ++layer)
       for (int64_t i = p * end[0]; i < end[p]; ++i)
         total[p * dual.groups + dual.group[layer * n + i]] += dual.beta[layer * n + i];
-  solve_whole(whole, report.data(), bias.data());
-  for (const WholeReport& r : report) EXPECT(r.violation <= 1e-3);
+  solve_small(small, report.data(), bias.data());
+  for (const SmallReport& r : report) EXPECT(r.violation <= 1e-3);
 
   std::vector<double> coef(size_t(n), 0.0), score(size_t(n), 0.0);
   for (int64_t i = 0; i < n; ++i)
@@ -180,13 +199,7 @@ void check_solvers(int64_t n, bool regression, Data::Layout layout) {
   ExamineTask examined;
   examined.points = 2;
   examined.end = end.data();
-  examined.layers = dual.layers;
-  examined.groups = dual.groups;
-  examined.layer_stride = n;
-  examined.target = dual.target.data();
-  examined.lower = dual.lower.data();
-  examined.upper = dual.upper.data();
-  examined.group = dual.group.data();
+  examined.dual = dual.variables();
   examined.total = total.data();
   examined.beta = dual.beta.data();
   examined.score = score.data();
@@ -206,17 +219,10 @@ void check_solvers(int64_t n, bool regression, Data::Layout layout) {
       again.score[i] += tile[i * n + j] * (again.beta[j] + again.beta[n + j]);
   std::vector<uint8_t> scratch(1 << 12);
   Subproblem p;
-  p.rows = n;
-  p.layers = again.layers;
-  p.groups = again.groups;
+  p.dual = again.variables();
   p.in_double = true;
   p.tile = tile.data();
   p.ld = n;
-  p.layer_stride = n;
-  p.target = again.target.data();
-  p.lower = again.lower.data();
-  p.upper = again.upper.data();
-  p.group = again.group.data();
   p.beta = again.beta.data();
   p.score = again.score.data();
   p.max_steps = 100000;
@@ -226,23 +232,15 @@ void check_solvers(int64_t n, bool regression, Data::Layout layout) {
   p.scratch = scratch.data();
   p.scratch_bytes = int64_t(scratch.size());
   EXPECT(functions().solve(p).violation <= 1e-3);
-  polish(p);
+  newton_steps(p);
+  check_newton_steps(p);
 
   std::vector<int32_t> version(size_t(n), 0);
   version[0] = kUnknown, version[size_t(n) - 1] = kInWorkingSet;
-  ShardView shard{n,
-                  again.layers,
-                  again.groups,
-                  again.target.data(),
-                  again.lower.data(),
-                  again.upper.data(),
-                  again.group.data(),
-                  again.beta.data(),
-                  again.score.data(),
-                  version.data(),
+  ShardView shard{again.variables(), again.beta.data(), again.score.data(), version.data(),
                   nullptr};
   const double drift = 0.1;
-  const Triage stale = triage(shard, {1, 1, 0, n}, bias.data(), &drift, 1, 1e-3, 2);
+  const Triage stale = triage(shard, {1, 1, 0, n}, bias.data(), &drift, 1, 2);
   EXPECT(int64_t(stale.stale.size()) + stale.skipped <= n);
   judge(shard, place.data(), n, bias.data(), 1e-3);
 }
@@ -314,7 +312,7 @@ void check_tables() {
   }
 }
 
-void check_walk() {
+void check_homotopy() {
   const int64_t n = 9;
   std::vector<double> target(n, 1.0), lower(n, 0.0), upper(n, 2.0), beta(n, 1.0), score(n, 0.0);
   std::vector<double> zero(n, 0.0), rate(n), bias(1, 0.5);
@@ -322,22 +320,22 @@ void check_walk() {
   std::vector<int8_t> place(n, kFree);
   for (int64_t i = 0; i < n; ++i) rate[i] = double(i) - 4.0;
   place[0] = kLower, beta[0] = 0.0, rate[0] = 0.0;
-  WalkView w{n,
-             1,
-             target.data(),
-             lower.data(),
-             upper.data(),
-             beta.data(),
-             group.data(),
-             place.data(),
-             score.data(),
-             bias.data(),
-             zero.data(),
-             zero.data(),
-             zero.data(),
-             rate.data(),
-             zero.data(),
-             zero.data()};
+  HomotopyStep w{n,
+                 1,
+                 target.data(),
+                 lower.data(),
+                 upper.data(),
+                 beta.data(),
+                 group.data(),
+                 place.data(),
+                 score.data(),
+                 bias.data(),
+                 zero.data(),
+                 zero.data(),
+                 zero.data(),
+                 rate.data(),
+                 zero.data(),
+                 zero.data()};
   const Breakpoint next = nearest(w, 1e-13, 1e-13, false, nullptr, 0);
   EXPECT(next.variable == n - 1 && next.to == kUpper && std::fabs(next.length - 0.25) < 1e-12);
   advance(w, next.length);
@@ -347,8 +345,7 @@ void check_walk() {
 }  // namespace
 
 void provide_solvers() {
-  posv() = plain_posv;
-  trsv() = plain_trsv;
+  use_lapack({plain_posv, plain_trsv});
 }
 
 }  // namespace widestreet
@@ -369,7 +366,7 @@ int main(int count, char** arguments) {
     }
     check_rows();
     check_factor();
-    check_walk();
+    check_homotopy();
   }
   if (std::strcmp(part, "values") != 0) check_threads();
   return 0;

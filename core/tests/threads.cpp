@@ -9,7 +9,7 @@
 #include "check.hpp"
 #include "dispatch.hpp"
 #include "parallel.hpp"
-#include "whole.hpp"
+#include "solve/small.hpp"
 
 namespace widestreet {
 namespace {
@@ -39,33 +39,27 @@ void throw_in_parts(int threads) {
   EXPECT(caught);
 }
 
-// One fit: a scan and some problems solved whole.
+// One fit: a scan and some small problems.
 void fit(unsigned seed) {
   const Data data(400, 6, Data::Layout(seed % Data::layouts), seed % 2 == 0, seed);
   Dual dual(data, seed % 2 == 1);
   const Kernel kernel{KernelKind::rbf, 1.0, 0.0, 3};
   std::vector<int64_t> place(400), end = {100, 250, 400}, limits(3, 3000);
   for (int64_t i = 0; i < 400; ++i) place[i] = i;
-  WholeTask task;
+  SmallTask task;
   task.kernel = kernel;
   task.rows = &data.rows;
   task.problems = 3;
   task.end = end.data();
   task.max_steps = limits.data();
   task.place = place.data();
-  task.layers = dual.layers;
-  task.groups = dual.groups;
-  task.layer_stride = 400;
-  task.target = dual.target.data();
-  task.lower = dual.lower.data();
-  task.upper = dual.upper.data();
-  task.group = dual.group.data();
+  task.dual = dual.variables();
   task.beta = dual.beta.data();
   task.score = dual.score.data();
   task.threads = 3;
-  std::vector<WholeReport> report(3);
+  std::vector<SmallReport> report(3);
   std::vector<double> bias(size_t(3 * dual.groups));
-  solve_whole(task, report.data(), bias.data());
+  solve_small(task, report.data(), bias.data());
   std::vector<double> coef(400, 0.01), out(400, 0.0);
   ScanTask scan;
   scan.kernel = kernel;
@@ -92,14 +86,10 @@ void stop_from_outside() {
   }
   std::atomic<bool> flag{false};
   Subproblem p;
-  p.rows = n;
+  p.dual = {n, 1, 1, n, target.data(), lower.data(), upper.data(), group.data()};
   p.in_double = true;
   p.tile = tile.data();
-  p.ld = p.layer_stride = n;
-  p.target = target.data();
-  p.lower = lower.data();
-  p.upper = upper.data();
-  p.group = group.data();
+  p.ld = n;
   p.beta = beta.data();
   p.score = score.data();
   p.tol = 1e-12;

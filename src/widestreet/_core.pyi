@@ -29,7 +29,9 @@ class Rows:
         d: int,
     ) -> Rows: ...
 
-class Shard:
+class Variables:
+    """The variables of a dual, arrays of shape (layers, length) of which `rows` columns count."""
+
     def __init__(
         self,
         target: Floats,
@@ -37,6 +39,13 @@ class Shard:
         upper: Floats,
         group: Bytes,
         groups: int,
+        rows: int | None = None,
+    ) -> None: ...
+
+class Shard:
+    def __init__(
+        self,
+        variables: Variables,
         beta: Floats,
         score: Floats,
         version: NDArray[np.int32],
@@ -50,7 +59,6 @@ class Shard:
         end: int,
         bias: Floats,
         drift: Floats,
-        slack: float,
         threads: int,
     ) -> tuple[Ints, int, float]: ...
     def judge(
@@ -64,8 +72,6 @@ class Factor:
     def copy(self) -> Factor: ...
     @property
     def size(self) -> int: ...
-    def forward(self, B: Floats) -> None: ...
-    def backward(self, B: Floats) -> None: ...
     def solve_bordered(
         self, first: Floats, second: Floats, group: Bytes, sigma: float, x: Floats, m: Floats
     ) -> None: ...
@@ -74,7 +80,7 @@ class Factor:
     def load(self, L: Floats) -> None: ...
     def store(self, L: Floats) -> None: ...
 
-class Walk:
+class HomotopyStep:
     def __init__(
         self,
         layers: int,
@@ -99,7 +105,7 @@ class Walk:
     ) -> tuple[float, int, int, float, float]: ...
     def advance(self, length: float) -> None: ...
 
-def use_trsv(given: object) -> None: ...
+def use_lapack(dposv: object, dtrsv: object) -> None: ...
 def scan(
     kernel: Kernel,
     left: Rows,
@@ -133,52 +139,44 @@ def tile(
 ) -> None: ...
 def solve(
     tile: Real,
-    rows: int,
-    target: Floats,
-    lower: Floats,
-    upper: Floats,
-    group: Bytes,
+    variables: Variables,
     beta: Floats,
     score: Floats,
-    groups: int,
     tol: float,
     max_steps: int,
     block: int,
-    direct_steps: int,
+    threads: int,
+    direct_steps: int = 0,
+    scratch: Bytes | None = None,
+    poll: Callable[[], object] | None = None,
+) -> tuple[float, int]: ...
+def newton_steps(
+    tile: Real,
+    variables: Variables,
+    beta: Floats,
+    score: Floats,
     threads: int,
     scratch: Bytes | None = None,
-    between: Callable[[], object] | None = None,
-) -> tuple[float, int, int]: ...
+    poll: Callable[[], object] | None = None,
+) -> bool: ...
 def add_scores(
     tile: Real, size: int, slots: Ints, change: Floats, score: Floats, threads: int
 ) -> None: ...
 def gather(out: Real, tile: Real, size: int, slots: Ints, threads: int) -> None: ...
-def solve_whole(
+def solve_small(
     kernel: Kernel,
     rows: Rows,
     place: Ints,
-    end: Ints,
-    max_steps: Ints,
-    target: Floats,
-    lower: Floats,
-    upper: Floats,
-    group: Bytes,
+    variables: Variables,
     beta: Floats,
     score: Floats,
-    groups: int,
+    end: Ints,
+    max_steps: Ints,
     tol: float,
     threads: int,
 ) -> tuple[Floats, Floats]: ...
-def use_posv(given: object) -> None: ...
 def examine(
-    end: Ints,
-    target: Floats,
-    lower: Floats,
-    upper: Floats,
-    group: Bytes,
-    total: Floats,
-    beta: Floats,
-    score: Floats,
+    variables: Variables, beta: Floats, score: Floats, end: Ints, total: Floats
 ) -> tuple[Floats, Floats]: ...
 def relocate(tile: Real, size: int, from_slots: Ints, to_slots: Ints, threads: int) -> None: ...
 def copy_rows(to: Real, source: Real, begin: int, end: int, size: int, threads: int) -> None: ...

@@ -212,9 +212,7 @@ def examine_all(
     score = scores[0] if one else np.concatenate(scores)
     end = np.cumsum([dual.rows for dual in duals])
     totals = np.array([dual.total for dual in duals])
-    found, biases = _core.examine(
-        end, every.target, every.lower, every.upper, every.group, totals, beta, score
-    )
+    found, biases = _core.examine(every.native(), beta, score, end=end, total=totals)
     rounding = _rounding(gram, every.target, beta, score, end)
     return [
         Examination(

@@ -1,11 +1,11 @@
 """Bounds on the rounding errors of kernel values and of sums over them.
 
 A computed value k of a kernel K differs from the exact one by at most `relative` K + `absolute`.
-The bounds hold for every instruction set: they count the operations of core/panel.hpp and
-core/sink.hpp one after the other, in units u of rounding (2^-53 in float64, 2^-24 in float32).
+The bounds hold for every instruction set: they count the operations of core/kernels/panel.hpp and
+core/kernels/sink.hpp in sequence, in units u of rounding (2^-53 in float64, 2^-24 in float32).
 
     X, d    largest norm of a row, number of features
-    z       what the core accumulates (core/kernel.hpp): d products and two start values
+    z       what the core accumulates (core/kernels/kernel.hpp): d products and two start values
     m       terms of a sum: eight at a time in each lane, then these partial sums in float64
 
 Features relative to a centre are off by one unit, scaled ones by two more; a sum of d products is

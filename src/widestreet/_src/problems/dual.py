@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from widestreet import _core
 from widestreet._src.arrays import Bytes, Floats, Ints
 
 
@@ -56,6 +57,10 @@ class Dual:
     @property
     def groups(self) -> int:
         return len(self.total)
+
+    def native(self) -> _core.Variables:
+        """Return the variables as the core takes them, checked."""
+        return _core.Variables(self.target, self.lower, self.upper, self.group, groups=self.groups)
 
     def objective(self, beta: Floats, score: Floats) -> float:
         """Dual objective at `beta`, whose scores K c are `score`."""

@@ -130,17 +130,7 @@ class Shard:
         if not gram.ones_on_diagonal and gram.kernel.positive:
             with np.errstate(over="ignore"):  # infinite: then nothing is skipped
                 norm = np.sqrt(gram.diag()).astype(np.float32)
-        self._native = _core.Shard(
-            dual.target,
-            dual.lower,
-            dual.upper,
-            dual.group,
-            dual.groups,
-            self.beta,
-            self.score,
-            self.version,
-            norm,
-        )
+        self._native = _core.Shard(dual.native(), self.beta, self.score, self.version, norm)
 
     @property
     def rows(self) -> int:
@@ -204,7 +194,7 @@ class Shard:
         while begin < n and (order.whole or found < order.quota):
             end = min(n, begin + step)
             stale, jumped, jumped_loss = self._native.triage(
-                offset, stride, begin, end, model.bias, drift, 0.0, self.threads
+                offset, stride, begin, end, model.bias, drift, self.threads
             )
             self.bring_up_to_date(stale, model, poll)
             at, size, high, low, part_loss = self._native.judge(stale, model.bias, order.tol)

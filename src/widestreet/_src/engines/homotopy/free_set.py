@@ -5,7 +5,7 @@ The factor is the Cholesky factor of
     M = K_SS + sigma A_S'A_S,     A_gv = 1 if variable v belongs to group g
 
 which is positive definite exactly if K_SS is so on the directions that keep the sums of the groups.
-Variables enter and leave in O(|S|^2) (core/factor.cpp).
+Variables enter and leave in O(|S|^2) (core/path/factor.cpp).
 """
 
 from __future__ import annotations
@@ -14,13 +14,10 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import cython_blas
 
 from widestreet import _core
 from widestreet._src.arrays import Bytes, Floats, Ints
 from widestreet._src.engines.homotopy.kernel_columns import ALL_ROWS, KernelColumns
-
-_core.use_trsv(cython_blas.__pyx_capi__["dtrsv"])
 
 PIVOT_TOLERANCE = 1e-12  # of a diagonal entry: a smaller pivot may be rounding of a singular matrix
 

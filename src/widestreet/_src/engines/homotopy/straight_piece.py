@@ -61,7 +61,7 @@ class StraightPiece:
         self.score = self._score_rate()
         beta = motion.beta.copy()
         beta[variables] = self.free
-        self._native = _core.Walk(
+        self._native = _core.HomotopyStep(
             s.layers, s.target, s.lower, s.upper, s.beta, s.group, s.bound_state, s.score, s.bias,
             rate, motion.rates.lower, motion.rates.upper, beta, self.score, self.bias,
             None if isinstance(s.active, slice) else s.active,

@@ -12,7 +12,6 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import cython_lapack
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
@@ -21,8 +20,6 @@ from widestreet._src.engines.selection.contract import MARGIN, Strategy
 from widestreet._src.engines.solution import Solution, Trace, TraceRecord
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual, join
-
-_core.use_posv(cython_lapack.__pyx_capi__["dposv"])
 
 CALL_COST = 1e9  # multiply-adds of a native call per thread: some hundredths of a second
 _MOST_ROWS = 2048  # kernel values are float64 throughout
@@ -103,23 +100,19 @@ def solve(
     for dual, b, start in zip(duals, end.tolist(), starts, strict=True):
         if start is not None or away:
             beta[:, b - dual.rows : b] = dual.feasible_point() if start is None else start
-    score = np.empty(len(rows))
+    score, variables = np.empty(len(rows)), whole.native()
 
     def call(steps: Ints) -> tuple[Floats, Floats]:
-        return _core.solve_whole(
+        return _core.solve_small(
             *native,
             rows,
-            end,
-            steps,
-            whole.target,
-            whole.lower,
-            whole.upper,
-            whole.group,
+            variables,
             beta,
             score,
-            whole.groups,
-            MARGIN * tol,
-            threads,
+            end=end,
+            max_steps=steps,
+            tol=MARGIN * tol,
+            threads=threads,
         )
 
     interrupted = False

@@ -101,6 +101,13 @@ class WorkingSet:
         return slice(0, self.size)
 
     @property
+    def variables(self) -> _core.Variables:
+        """The variables of the rows present, as the core sees them."""
+        return _core.Variables(
+            self.target, self.lower, self.upper, self.group, groups=self.groups, rows=self.size
+        )
+
+    @property
     def double(self) -> bool:
         return self.tile.dtype == np.float64
 
@@ -186,7 +193,7 @@ class WorkingSet:
         if self.size:
             self._compute(np.arange(self.size))
 
-    def _lend(self, size: int) -> Bytes:
+    def lend(self, size: int) -> Bytes:
         """Memory of at least this many bytes, the same as before if it was enough.
 
         Memory that was in use before is cheaper than new. Sets: scratch.
@@ -200,7 +207,7 @@ class WorkingSet:
         """Kernel values between some rows, in memory that holds until the next solve."""
         n = len(slots)
         size = n * n * np.dtype(dtype).itemsize
-        K: Real = self._lend(size)[:size].view(dtype).reshape(n, n)
+        K: Real = self.lend(size)[:size].view(dtype).reshape(n, n)
         _core.gather(K, self.tile, self.size, slots, self.threads)
         return K
 
@@ -224,26 +231,20 @@ class WorkingSet:
         steps = min(max_steps, max(64, int(_CALL_WORK / min(block, self.size))))
         if block < self.size or self.groups > 1:  # else the steps are taken on the tile itself
             places = min(block, self.size) + self.groups * _ROUND_TO
-            self._lend(self.tile.itemsize * places**2)
-        violation, done, _ = _core.solve(
+            self.lend(self.tile.itemsize * places**2)
+        return _core.solve(
             self.tile,
-            self.size,
-            self.target,
-            self.lower,
-            self.upper,
-            self.group,
+            self.variables,
             self.beta,
             self.score,
-            self.groups,
-            tol,
-            steps,
-            block,
-            direct_steps,
-            self.threads,
-            self._scratch,
-            self.poll.look,
+            tol=tol,
+            max_steps=steps,
+            block=block,
+            threads=self.threads,
+            direct_steps=direct_steps,
+            scratch=self._scratch,
+            poll=self.poll.look,
         )
-        return violation, done
 
     def indicator(self) -> Floats:
         """F = target - score of every variable."""

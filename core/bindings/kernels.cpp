@@ -1,0 +1,127 @@
+// Kernel values between rows, and products with matrices of them.
+#include "bindings/arrays.hpp"
+#include "dispatch.hpp"
+#include "kernels/parts.hpp"
+#include "kernels/product.hpp"
+
+namespace widestreet {
+namespace {
+
+void scan(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index, const HeldRows& right,
+          MaybeIndex right_index, Array2<const double> coef,
+          nb::ndarray<double, nb::ndim<2>, nb::device::cpu> out, bool in_double, int threads) {
+  require_threads(threads);
+  ScanTask task;
+  task.kernel = kernel;
+  task.left = left.list(left_index);
+  task.right = right.list(right_index);
+  require(left.view.d == right.view.d, "rows must have the same number of columns");
+  require(int64_t(coef.shape(1)) == task.right.size, "coef must have one value per right row");
+  require(int64_t(out.shape(1)) == task.left.size, "out must have one value per left row");
+  require(coef.shape(0) == out.shape(0), "out must have one row for each row of coef");
+  require(out.shape(1) <= 1 || out.stride(1) == 1, "rows of out must be contiguous");
+  task.sets = int64_t(coef.shape(0));
+  task.coef = coef.data();
+  task.out = out.data();
+  task.out_ld = out.stride(0);
+  task.in_double = in_double;
+  task.threads = threads;
+  nb::gil_scoped_release release;
+  functions().scan(task);
+}
+
+void tile(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index, const HeldRows& right,
+          MaybeIndex right_index, Any out, MaybeIndex out_rows, int threads) {
+  require_threads(threads);
+  TileTask task;
+  task.kernel = kernel;
+  task.left = left.list(left_index);
+  task.right = right.list(right_index);
+  require(left.view.d == right.view.d, "rows must have the same number of columns");
+  require_tile(out, kNoOut);
+  require(int64_t(out.shape(1)) >= task.right.size, "out has too few columns");
+  if (out_rows) {
+    require(int64_t(out_rows->shape(0)) == task.left.size, "one row of out per left row");
+    for (int64_t p = 0; p < task.left.size; ++p)
+      require(out_rows->data()[p] >= 0 && out_rows->data()[p] < int64_t(out.shape(0)),
+              "row of out out of range");
+    task.out_row = out_rows->data();
+  } else {
+    require(int64_t(out.shape(0)) >= task.left.size, "out has too few rows");
+  }
+  task.out = out.data();
+  task.ld = out.stride(0);
+  task.in_double = is<double>(out.dtype());
+  task.threads = threads;
+  nb::gil_scoped_release release;
+  functions().tile(task);
+}
+
+int64_t scan_parts_of(const Kernel& kernel, const HeldRows& rows, Index place, Index end,
+                      Array1<const double> coef, Array1<double> out, int threads) {
+  require_threads(threads);
+  require_ends(end, int64_t(place.shape(0)));
+  require(coef.shape(0) == place.shape(0) && out.shape(0) == place.shape(0),
+          "one value per row is needed");
+  PartsTask task;
+  task.kernel = kernel;
+  task.rows = &rows.view;
+  task.parts = int64_t(end.shape(0));
+  task.end = end.data();
+  task.place = rows.list(place).index;
+  task.coef = coef.data();
+  task.out = out.data();
+  task.threads = threads;
+  nb::gil_scoped_release release;
+  return scan_parts(task);
+}
+
+void product(Array2<const double> A, Array2<const double> x, Array2<double> out, bool transposed,
+             int threads) {
+  require_threads(threads);
+  const MatrixView view{A.data(), int64_t(A.shape(0)), int64_t(A.shape(1))};
+  const int64_t count = int64_t(x.shape(0));
+  require(int64_t(x.shape(1)) == (transposed ? view.rows : view.columns) &&
+              int64_t(out.shape(1)) == (transposed ? view.columns : view.rows) &&
+              int64_t(out.shape(0)) == count,
+          "x and out must fit the matrix");
+  nb::gil_scoped_release release;
+  (transposed ? transposed_times : times)(view, x.data(), count, out.data(), threads);
+}
+
+void exp2(Array1<const double> z, Array1<double> out, bool in_double) {
+  require(z.shape(0) == out.shape(0), "z and out must have the same length");
+  functions().exp2_array(z.data(), out.data(), int64_t(z.shape(0)), in_double);
+}
+
+}  // namespace
+
+void bind_kernels(nb::module_& m) {
+  nb::enum_<KernelKind>(m, "KernelKind")
+      .value("linear", KernelKind::linear)
+      .value("rbf", KernelKind::rbf)
+      .value("poly", KernelKind::poly)
+      .value("sigmoid", KernelKind::sigmoid)
+      .value("laplacian", KernelKind::laplacian)
+      .value("far_rbf", KernelKind::far_rbf);
+  nb::class_<Kernel>(m, "Kernel")
+      .def(
+          "__init__",
+          [](Kernel* self, KernelKind kind, double gamma, double coef0, int degree) {
+            new (self) Kernel{kind, gamma, coef0, degree};
+          },
+          "kind"_a, "gamma"_a, "coef0"_a, "degree"_a);
+  m.def("scan", &scan, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
+        "right_index"_a.noconvert().none(), "coef"_a.noconvert(), "out"_a.noconvert(),
+        "in_double"_a, "threads"_a);
+  m.def("scan_parts", &scan_parts_of, "kernel"_a, "rows"_a, "place"_a.noconvert(),
+        "end"_a.noconvert(), "coef"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
+  m.def("tile", &tile, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
+        "right_index"_a.noconvert().none(), "out"_a.noconvert(), "out_rows"_a.noconvert().none(),
+        "threads"_a);
+  m.def("times", &product, "A"_a.noconvert(), "x"_a.noconvert(), "out"_a.noconvert(),
+        "transposed"_a, "threads"_a);
+  m.def("exp2", &exp2, "z"_a.noconvert(), "out"_a.noconvert(), "in_double"_a);
+}
+
+}  // namespace widestreet

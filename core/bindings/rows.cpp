@@ -1,0 +1,130 @@
+// Rows, and their properties that are found before training.
+#include <algorithm>
+
+#include "bindings/arrays.hpp"
+#include "kernels/merge.hpp"
+
+namespace widestreet {
+namespace {
+
+// A vector whose values lie side by side, as the core reads it.
+void require_vector(const ReadOnly& a, const char* message) {
+  require(a.ndim() == 1 && (a.shape(0) <= 1 || a.stride(0) == 1), message);
+}
+
+template <class Int>
+void require_csr(const void* indices_of, const void* indptr_of, int64_t n, int64_t d,
+                 int64_t stored) {
+  const Int* indices = static_cast<const Int*>(indices_of);
+  const Int* indptr = static_cast<const Int*>(indptr_of);
+  require(indptr[0] == 0 && indptr[n] <= stored, "indptr does not fit the number of values");
+  for (int64_t i = 0; i < n; ++i) require(indptr[i] <= indptr[i + 1], "indptr must not fall");
+  for (int64_t p = 0; p < indptr[n]; ++p)
+    require(indices[p] >= 0 && indices[p] < d,
+            "a column index of the sparse matrix is out of range");
+}
+
+void require_values(const ReadOnly& values) {
+  require(is<double>(values.dtype()) || is<float>(values.dtype()),
+          "values must be float32 or float64");
+}
+
+nb::tuple first_equal_of(const HeldRows& rows, Array1<const double> label, int threads) {
+  require_threads(threads);
+  require(int64_t(label.shape(0)) == rows.view.n, "one label per row is needed");
+  std::vector<int64_t> first(rows.view.n);
+  int64_t distinct;
+  {
+    nb::gil_scoped_release release;
+    distinct = first_equal(rows.view, label.data(), first.data(), threads);
+  }
+  return nb::make_tuple(give(std::move(first)), distinct);
+}
+
+auto similar_together_of(const HeldRows& rows, int threads) {
+  require_threads(threads);
+  std::vector<int64_t> order(rows.view.n);
+  {
+    nb::gil_scoped_release release;
+    similar_together(rows.view, order.data(), threads);
+  }
+  return give(std::move(order));
+}
+
+double largest_square_of(const HeldRows& rows, int threads) {
+  require_threads(threads);
+  nb::gil_scoped_release release;
+  return largest_square(rows.view, threads);
+}
+
+}  // namespace
+
+HeldRows HeldRows::dense(ReadOnly values, std::optional<Array1<const double>> centre,
+                         bool skip_zeros) {
+  require(values.ndim() == 2, "values must have two dimensions");
+  require_values(values);
+  HeldRows rows;
+  rows.view.storage = Rows::Storage::dense;
+  rows.view.n = int64_t(values.shape(0));
+  rows.view.d = int64_t(values.shape(1));
+  rows.view.is_double = is<double>(values.dtype());
+  rows.view.values = values.data();
+  rows.view.row_stride = values.stride(0);
+  rows.view.col_stride = values.stride(1);
+  rows.view.skip_zeros = skip_zeros;
+  rows.held.push_back(std::move(values));
+  if (centre) {
+    require(int64_t(centre->shape(0)) == rows.view.d, "centre must have one value per column");
+    rows.view.centre = centre->data();
+    rows.held.push_back(ReadOnly(*centre));
+  }
+  return rows;
+}
+
+HeldRows HeldRows::csr(ReadOnly values, ReadOnly indices, ReadOnly indptr, int64_t n, int64_t d) {
+  require_values(values);
+  require(indices.dtype() == indptr.dtype() &&
+              (is<int32_t>(indices.dtype()) || is<int64_t>(indices.dtype())),
+          "indices and indptr must both be int32 or both be int64");
+  require_vector(values, "values must be a contiguous vector");
+  require_vector(indices, "indices must be a contiguous vector");
+  require_vector(indptr, "indptr must be a contiguous vector");
+  require(n >= 0 && int64_t(indptr.shape(0)) == n + 1, "indptr must have n + 1 values");
+  const int64_t stored = std::min(int64_t(values.shape(0)), int64_t(indices.shape(0)));
+  HeldRows rows;
+  rows.view.storage = Rows::Storage::csr;
+  rows.view.n = n;
+  rows.view.d = d;
+  rows.view.is_double = is<double>(values.dtype());
+  rows.view.values = values.data();
+  rows.view.wide = is<int64_t>(indices.dtype());
+  rows.view.indices = indices.data();
+  rows.view.indptr = indptr.data();
+  if (rows.view.wide)
+    require_csr<int64_t>(indices.data(), indptr.data(), n, d, stored);
+  else
+    require_csr<int32_t>(indices.data(), indptr.data(), n, d, stored);
+  rows.held = {std::move(values), std::move(indices), std::move(indptr)};
+  return rows;
+}
+
+RowList HeldRows::list(const MaybeIndex& index) const {
+  if (!index) return {&view, nullptr, view.n};
+  const RowList list{&view, index->data(), int64_t(index->shape(0))};
+  for (int64_t p = 0; p < list.size; ++p)
+    require(list.index[p] >= 0 && list.index[p] < view.n, "row index out of range");
+  return list;
+}
+
+void bind_rows(nb::module_& m) {
+  nb::class_<HeldRows>(m, "Rows")
+      .def_static("dense", &HeldRows::dense, "values"_a.noconvert(), "centre"_a.noconvert().none(),
+                  "skip_zeros"_a = false)
+      .def_static("csr", &HeldRows::csr, "values"_a.noconvert(), "indices"_a.noconvert(),
+                  "indptr"_a.noconvert(), "n"_a, "d"_a);
+  m.def("first_equal", &first_equal_of, "rows"_a, "label"_a.noconvert(), "threads"_a);
+  m.def("similar_together", &similar_together_of, "rows"_a, "threads"_a);
+  m.def("largest_square", &largest_square_of, "rows"_a, "threads"_a);
+}
+
+}  // namespace widestreet

@@ -1,0 +1,264 @@
+// Fused kernel evaluation: the kernel matrix is never written by a scan.
+//
+// The inner loop has three forms (panel.hpp, sparse.hpp): dense left rows; sparse left rows against
+// a dense panel, one by one or several neighbours together, with work proportional to their
+// nonzeros; and sparse left rows against an inverted panel, with work proportional to the matching
+// nonzeros. The density of the right rows decides between the last two. A sink (sink.hpp) consumes
+// the values.
+#include "kernels/evaluate.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/panel.hpp"
+#include "kernels/sink.hpp"
+#include "kernels/sparse.hpp"
+#include "parallel.hpp"
+
+namespace widestreet {
+namespace WIDESTREET_ISA {
+namespace {
+
+// Calls work(block, sink, from, to) for blocks of left rows, each thread with its own of both.
+template <class Block, class Sink, class Work>
+void for_blocks(int64_t size, int threads, const Sink& prototype, Work&& work) {
+  const int64_t step = left_block_size(size, threads);
+  const int64_t blocks = (size + step - 1) / step;
+  share(blocks, threads, [&](Tasks& tasks) {
+    Block block;
+    Sink sink(prototype);
+    for (int64_t b; tasks.draw(b);) {
+      const int64_t from = b * step, to = std::min(from + step, size);
+      sink.begin(from, to - from);
+      work(block, sink, from, to);
+      sink.end();
+    }
+  });
+}
+
+template <KernelKind kind, class T, class Sink>
+void dense_rows(const RowList& left, int threads, const Folding<T>& fold, const Panel<T>& panel,
+                const Sink& prototype) {
+  constexpr int width = Panel<T>::width;
+  auto work = [&](LeftBlock<T>& rows, Sink& sink, int64_t from, int64_t to) {
+    rows.read(fold, left, from, to);
+    for (int64_t t0 = 0; t0 < panel.tiles; t0 += kChunk) {
+      const int64_t t1 = std::min(panel.tiles, t0 + kChunk);
+      for (int64_t t = t0; t < t1; ++t)
+        for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows)
+          dense_tile<kind, T, kRows>(
+              rows.x + r0, rows.start + r0, panel.d, panel.features.data() + t * panel.d * width,
+              &panel.start[t * width], fold.degree, [&](int r, Vec<T> k0, Vec<T> k1) {
+                if (r0 + r < rows.filled) sink.take(r0 + r, t, k0, k1);
+              });
+      sink.flush(t0, t1);
+    }
+  };
+  for_blocks<LeftBlock<T>>(left.size, threads, prototype, work);
+}
+
+template <KernelKind kind, class T, class Sink>
+void sparse_rows(const RowList& left, int threads, const Folding<T>& fold, const Panel<T>& panel,
+                 const Sink& prototype) {
+  auto work = [&](SparseBlock<T>& rows, Sink& sink, int64_t from, int64_t to) {
+    rows.read(fold, left, from, to);
+    for (int64_t t0 = 0; t0 < panel.tiles; t0 += kChunk) {
+      const int64_t t1 = std::min(panel.tiles, t0 + kChunk);
+      for (int64_t t = t0; t < t1; ++t)
+        for (int64_t r0 = 0; r0 < to - from; r0 += kRows)
+          if (rows.joint[r0 / kRows])
+            joint_tile<kind, T>(rows.group[r0 / kRows], panel, t, fold.degree,
+                                [&](int r, Vec<T> k0, Vec<T> k1) { sink.take(r0 + r, t, k0, k1); });
+      for (int64_t r = 0; r < to - from; ++r)
+        if (!rows.joint[r / kRows])
+          sparse_tiles<kind, T>(rows.x[r], panel, t0, t1, fold,
+                                [&](int64_t t, Vec<T> k0, Vec<T> k1) { sink.take(r, t, k0, k1); });
+      sink.flush(t0, t1);
+    }
+  };
+  for_blocks<SparseBlock<T>>(left.size, threads, prototype, work);
+}
+
+// Evaluates one row at a time, since an inverted panel is read entry by entry. mend(i, x, z) may
+// correct the accumulated values of left row i.
+template <KernelKind kind, class T, class Sink, class Mend>
+void matching_rows(const RowList& left, int threads, const Folding<T>& fold,
+                   const InvertedPanel<T>& panel, const Sink& prototype, Mend&& mend) {
+  constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
+  const int64_t tiles = panel.padded / width;
+  constexpr int64_t kAtOnce = 16;
+  share((left.size + kAtOnce - 1) / kAtOnce, threads, [&](Tasks& tasks) {
+    SparseRow<T> x;
+    std::vector<T> dense, z(panel.padded);
+    Sink sink(prototype);
+    for (int64_t task; tasks.draw(task);)
+      for (int64_t i = task * kAtOnce; i < std::min((task + 1) * kAtOnce, left.size); ++i) {
+        x.read(fold, *left.rows, left.at(i), dense, 1);
+        panel.accumulate(fold, x, z.data());
+        mend(left.at(i), x, z.data());
+        sink.begin(i, 1);
+        for (int64_t t0 = 0; t0 < tiles; t0 += kChunk) {
+          const int64_t t1 = std::min(tiles, t0 + kChunk);
+          for (int64_t t = t0; t < t1; ++t)
+            sink.take(0, t, value_of<kind, T>(load(&z[t * width]), fold.degree),
+                      value_of<kind, T>(load(&z[t * width + lanes]), fold.degree));
+          sink.flush(t0, t1);
+        }
+        sink.end();
+      }
+  });
+}
+
+// Meets the right rows panel by panel; make_sink(from, to, use) calls use with the sink of a panel.
+template <KernelKind kind, class T, class Task, class MakeSink>
+void evaluate(const Task& task, MakeSink&& make_sink) {
+  const Folding<T> fold(task.kernel);
+  const bool inverted = kind != KernelKind::far_rbf && wants_inverted(task.right);
+  const int64_t step = inverted ? kInvertedRows : panel_rows<T>(task.right.rows->d);
+  for (int64_t from = 0; from < task.right.size; from += step) {
+    const int64_t to = std::min(from + step, task.right.size);
+    if (inverted) {
+      InvertedPanel<T> panel;
+      panel.pack(fold, task.right, from, to);
+      make_sink(from, to, [&](const auto& sink) {
+        matching_rows<kind, T>(task.left, task.threads, fold, panel, sink,
+                               [](int64_t, const SparseRow<T>&, T*) {});
+      });
+      continue;
+    }
+    Panel<T> panel;
+    panel.pack(fold, task.right, from, to, task.threads);
+    make_sink(from, to, [&](const auto& sink) {
+      if (kind == KernelKind::far_rbf || !task.left.rows->few_nonzeros())
+        dense_rows<kind, T>(task.left, task.threads, fold, panel, sink);
+      else
+        sparse_rows<kind, T>(task.left, task.threads, fold, panel, sink);
+    });
+  }
+}
+
+// Sparse rows, some of which have large norms. Norms suffice for pairs of short rows, and show
+// which other pairs are so far apart that their kernel value is zero. The remaining distances are
+// computed by differences.
+template <class T, class Task, class MakeSink>
+void evaluate_far_sparse(const Task& task, MakeSink&& make_sink) {
+  Kernel by_norms = task.kernel;
+  by_norms.kind = KernelKind::rbf;
+  const Folding<T> fold(by_norms);
+  const double scale = -task.kernel.gamma * kLog2e;
+  for (int64_t from = 0; from < task.right.size; from += kInvertedRows) {
+    const int64_t to = std::min(from + kInvertedRows, task.right.size);
+    InvertedPanel<T> panel;
+    panel.pack(fold, task.right, from, to);
+    auto mend = [&](int64_t i, const SparseRow<T>& x, T* z) {
+      constexpr T eps = std::numeric_limits<T>::epsilon();
+      for (int64_t j = 0; j < to - from; ++j) {
+        const T reach = x.start + panel.start[j];
+        const T error = T(2) * T(x.size + 8) * eps * reach;  // bounds that of z, from below
+        if (reach < T(-kLong) && !(z[j] <= T(-kVanishes) + error))
+          z[j] = T(scale * squared_difference(*task.left.rows, i, *task.right.rows,
+                                              task.right.at(from + j)));
+      }
+    };
+    make_sink(from, to, [&](const auto& sink) {
+      matching_rows<KernelKind::rbf, T>(task.left, task.threads, fold, panel, sink, mend);
+    });
+  }
+}
+
+// Whether both sides are so sparse that looking at pairs of rows is less work than visiting zeros.
+template <class Task>
+bool far_and_sparse(const Task& task) {
+  const auto csr = Rows::Storage::csr;
+  return task.kernel.kind == KernelKind::far_rbf && task.left.rows->storage == csr &&
+         task.right.rows->storage == csr && wants_inverted(task.right);
+}
+
+template <KernelKind kind, class T>
+void scan_kernel(const ScanTask& task) {
+  auto make_sink = [&](int64_t from, int64_t to, auto&& use) {
+    const Coefficients<T> coef(task, from, to);
+    if (task.sets == 1)
+      use(FewSums<T, 1>(task, coef));
+    else if (task.sets == 2)
+      use(FewSums<T, 2>(task, coef));
+    else
+      use(ManySums<T>(task, coef));
+  };
+  if (far_and_sparse(task))
+    evaluate_far_sparse<T>(task, make_sink);
+  else
+    evaluate<kind, T>(task, make_sink);
+}
+
+template <KernelKind kind, class T>
+void tile_kernel(const TileTask& task) {
+  auto make_sink = [&](int64_t from, int64_t to, auto&& use) { use(Store<T>(task, from, to)); };
+  if (far_and_sparse(task))
+    evaluate_far_sparse<T>(task, make_sink);
+  else
+    evaluate<kind, T>(task, make_sink);
+}
+
+// Calls f with the kernel kind as a compile-time constant.
+template <class F>
+void with_kind(KernelKind kind, F&& f) {
+  switch (kind) {
+    case KernelKind::linear:
+      return f(std::integral_constant<KernelKind, KernelKind::linear>{});
+    case KernelKind::rbf:
+      return f(std::integral_constant<KernelKind, KernelKind::rbf>{});
+    case KernelKind::poly:
+      return f(std::integral_constant<KernelKind, KernelKind::poly>{});
+    case KernelKind::sigmoid:
+      return f(std::integral_constant<KernelKind, KernelKind::sigmoid>{});
+    case KernelKind::laplacian:
+      return f(std::integral_constant<KernelKind, KernelKind::laplacian>{});
+    case KernelKind::far_rbf:
+      return f(std::integral_constant<KernelKind, KernelKind::far_rbf>{});
+  }
+}
+
+}  // namespace
+
+void scan(const ScanTask& task) {
+  with_kind(task.kernel.kind, [&](auto kind) {
+    if (task.in_double)
+      scan_kernel<decltype(kind)::value, double>(task);
+    else
+      scan_kernel<decltype(kind)::value, float>(task);
+  });
+}
+
+void tile(const TileTask& task) {
+  with_kind(task.kernel.kind, [&](auto kind) {
+    if (task.in_double)
+      tile_kernel<decltype(kind)::value, double>(task);
+    else
+      tile_kernel<decltype(kind)::value, float>(task);
+  });
+}
+
+// Sets: out[0..size) to 2^z, for the test of the stated error.
+void exp2_array(const double* z, double* out, int64_t size, bool in_double) {
+  auto run = [&](auto zero) {
+    using T = decltype(zero);
+    constexpr int lanes = Simd<T>::lanes;
+    T buffer[lanes];
+    for (int64_t i = 0; i < size; i += lanes) {
+      const int64_t count = std::min<int64_t>(lanes, size - i);
+      for (int l = 0; l < lanes; ++l) buffer[l] = l < count ? T(z[i + l]) : T(0);
+      store(buffer, exp2_of(load(buffer)));
+      for (int64_t l = 0; l < count; ++l) out[i + l] = double(buffer[l]);
+    }
+  };
+  if (in_double)
+    run(double{});
+  else
+    run(float{});
+}
+
+}  // namespace WIDESTREET_ISA
+}  // namespace widestreet

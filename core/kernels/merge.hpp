@@ -1,0 +1,25 @@
+// Properties of rows that are found before training: which rows are equal or similar, and their
+// largest norm.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/rows.hpp"
+
+namespace widestreet {
+
+// Rows that are equal in every feature and in their label are one variable with a wider box.
+//
+// Sets: first[i] to the smallest j whose row and label equal those of row i (i itself if none).
+// Zeros of either sign are equal. CSR rows must have sorted columns without repetition; explicit
+// zeros are ignored. Returns the number of distinct (row, label) pairs.
+int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int threads);
+
+// Orders rows so that those with nonzeros in the same columns are neighbours, which sparse.hpp
+// evaluates together. Sets: order[0..n) to a permutation of the rows.
+void similar_together(const Rows& rows, int64_t* order, int threads);
+
+// The largest |x|^2 of a row, relative to the centre where there is one.
+double largest_square(const Rows& rows, int threads);
+
+}  // namespace widestreet

@@ -1,0 +1,217 @@
+// The operands of one evaluation: the right rows packed for the registers, the left rows loaded a
+// few at a time, and the innermost loops over their features.
+//
+// The right rows are packed into a panel of tiles, each `width` vectors wide and stored feature
+// by feature, so that one tile is multiplied with `kRows` left rows in registers:
+//
+//              width (2 SIMD vectors of right rows)
+//            +---------------------+
+//   kRows    |  z accumulators     |   z starts from the folded norms (kernel.hpp),
+//   left     |  in registers       |   d multiply-adds follow, then the scalar function,
+//   rows     +---------------------+   then either a dot product with coef or a store.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/kernel.hpp"
+#include "kernels/rows.hpp"
+#include "kernels/simd.hpp"
+#include "parallel.hpp"
+
+namespace widestreet {
+namespace WIDESTREET_ISA {
+constexpr double kLog2e = 1.4426950408889634074;
+constexpr int kRows = 6;       // left rows per register tile
+constexpr int kBlock = 48;     // left rows per task, a multiple of kRows
+constexpr int64_t kChunk = 4;  // tiles evaluated or summed at a time
+constexpr int64_t kPanelBytes = int64_t(1) << 26;
+
+// Factors folded into the operands; see the table in kernel.hpp.
+template <class T>
+struct Folding {
+  bool l1 = false;
+  T right_scale = 1;  // multiplies the features of right rows
+  T left_scale = 1;   // multiplies the features of left rows
+  T norm = 0;         // multiplies |x|^2 and |s|^2 (rbf)
+  T start = 0;        // added to every z
+  int degree = 1;
+
+  explicit Folding(const Kernel& k) : degree(k.degree) {
+    switch (k.kind) {
+      case KernelKind::linear:
+        break;
+      case KernelKind::rbf:
+        right_scale = T(2 * k.gamma * kLog2e);
+        norm = T(-k.gamma * kLog2e);
+        break;
+      case KernelKind::poly:
+        right_scale = T(k.gamma);
+        start = T(k.coef0);
+        break;
+      case KernelKind::sigmoid:
+        right_scale = T(2 * k.gamma * kLog2e);
+        start = T(2 * k.coef0 * kLog2e);
+        break;
+      case KernelKind::far_rbf:
+        right_scale = left_scale = T(std::sqrt(k.gamma * kLog2e));
+        break;
+      case KernelKind::laplacian:
+        l1 = true;
+        right_scale = left_scale = T(k.gamma * kLog2e);
+        break;
+    }
+  }
+};
+
+template <KernelKind kind, class T>
+inline Vec<T> value_of(Vec<T> z, int degree) {
+  if constexpr (kind == KernelKind::rbf) {
+    return exp2_of(smaller(z, Vec<T>{}));
+  } else if constexpr (kind == KernelKind::laplacian || kind == KernelKind::far_rbf) {
+    return exp2_of(z);
+  } else if constexpr (kind == KernelKind::sigmoid) {
+    const Vec<T> e = exp2_minus_one(smaller(z, splat(T(120))));
+    return e / (e + T(2));
+  } else if constexpr (kind == KernelKind::poly) {
+    Vec<T> p = splat(T(1));
+    for (int e = degree; e > 0; e >>= 1) {
+      if (e & 1) p *= z;
+      z *= z;
+    }
+    return p;
+  } else {
+    return z;
+  }
+}
+
+template <class T>
+inline Vec<T> magnitude(Vec<T> v) {
+  return larger(v, -v);
+}
+
+// Start value contributed by one row with features x (already scaled).
+template <class T>
+inline T start_of(const Folding<T>& fold, const T* x, int64_t d) {
+  if (fold.norm == T(0)) return T(0);
+  double s = 0;
+  for (int64_t k = 0; k < d; ++k) s += double(x[k]) * double(x[k]);
+  return T(double(fold.norm) * s);
+}
+
+// Right rows [from, to) of a list, packed tile by tile.
+template <class T>
+struct Panel {
+  static constexpr int width = 2 * Simd<T>::lanes;
+  int64_t d = 0;
+  int64_t size = 0;
+  int64_t tiles = 0;
+  std::vector<T> features;  // tiles x d x width
+  std::vector<T> start;     // tiles x width
+
+  void pack(const Folding<T>& fold, const RowList& list, int64_t from, int64_t to, int threads) {
+    d = list.rows->d;
+    size = to - from;
+    tiles = (size + width - 1) / width;
+    features.assign(tiles * d * width, T(0));
+    start.assign(tiles * width, T(0));
+    if (size * d <= kWorthSharing) threads = 1;
+    for_ranges(tiles, 4, threads, [&](int64_t begin, int64_t end) {
+      std::vector<T> x(d);
+      for (int64_t t = begin; t < end; ++t) {
+        T* tile = features.data() + t * d * width;
+        for (int l = 0; l < width && t * width + l < size; ++l) {
+          const int64_t p = from + t * width + l;
+          load_row(*list.rows, list.at(p), x.data());
+          start[t * width + l] = start_of(fold, x.data(), d) + fold.start;
+          for (int64_t k = 0; k < d; ++k) tile[k * width + l] = fold.right_scale * x[k];
+        }
+      }
+    });
+    if (fold.l1) {  // a sparse left row adds |x - s| - |s| over its nonzeros: start from -|s|_1
+      for (int64_t t = 0; t < tiles; ++t)
+        for (int l = 0; l < width; ++l) {
+          double s = 0;
+          for (int64_t k = 0; k < d; ++k) s += std::abs(double(features[(t * d + k) * width + l]));
+          l1_norm.push_back(T(s));
+        }
+    }
+  }
+  std::vector<T> l1_norm;  // tiles x width, for the laplacian only
+};
+
+// Values of R dense left rows against one tile, handed to `emit(r, low half, high half)`.
+template <KernelKind kind, class T, int R, class Emit>
+inline void dense_tile(const T* const* x, const T* x_start, int64_t d, const T* tile,
+                       const T* start, int degree, Emit&& emit) {
+  constexpr int lanes = Simd<T>::lanes;
+  Vec<T> z[R][2];
+  for (int r = 0; r < R; ++r) {
+    z[r][0] = load(start) + x_start[r];
+    z[r][1] = load(start + lanes) + x_start[r];
+  }
+  for (int64_t k = 0; k < d; ++k) {
+    const Vec<T> s0 = load(tile + k * 2 * lanes), s1 = load(tile + k * 2 * lanes + lanes);
+    for (int r = 0; r < R; ++r) {
+      if constexpr (kind == KernelKind::laplacian) {
+        z[r][0] -= magnitude<T>(x[r][k] - s0);
+        z[r][1] -= magnitude<T>(x[r][k] - s1);
+      } else if constexpr (kind == KernelKind::far_rbf) {
+        const Vec<T> d0 = x[r][k] - s0, d1 = x[r][k] - s1;
+        z[r][0] -= d0 * d0;
+        z[r][1] -= d1 * d1;
+      } else {
+        z[r][0] += x[r][k] * s0;
+        z[r][1] += x[r][k] * s1;
+      }
+    }
+  }
+  for (int r = 0; r < R; ++r)
+    emit(r, value_of<kind, T>(z[r][0], degree), value_of<kind, T>(z[r][1], degree));
+}
+
+// kBlock left rows (fewer when there are not enough to keep the threads busy), loaded and scaled.
+template <class T>
+struct LeftBlock {
+  std::vector<T> features;
+  const T* x[kBlock];
+  T start[kBlock];
+  int64_t filled = 0;  // rows that exist
+  int64_t padded = 0;  // rounded up to kRows, the last row repeated
+
+  void read(const Folding<T>& fold, const RowList& list, int64_t from, int64_t to) {
+    const int64_t d = list.rows->d;
+    filled = to - from;
+    padded = (filled + kRows - 1) / kRows * kRows;
+    features.resize(padded * d);
+    for (int64_t r = 0; r < padded; ++r) {
+      T* row = features.data() + r * d;
+      if (r < filled) {
+        load_row(*list.rows, list.at(from + r), row);
+        start[r] = start_of(fold, row, d);
+        if (fold.left_scale != T(1))
+          for (int64_t k = 0; k < d; ++k) row[k] *= fold.left_scale;
+      } else {
+        std::copy_n(features.data() + (filled - 1) * d, d, row);
+        start[r] = start[filled - 1];
+      }
+      x[r] = row;
+    }
+  }
+};
+
+inline int64_t left_block_size(int64_t size, int threads) {
+  const int64_t share = size / (int64_t(threads) * 4);
+  return std::clamp<int64_t>(share / kRows * kRows, kRows, kBlock);
+}
+
+template <class T>
+int64_t panel_rows(int64_t d) {
+  const int64_t width = Panel<T>::width;
+  return std::max<int64_t>(1, kPanelBytes / int64_t(sizeof(T) * width * std::max<int64_t>(d, 1))) *
+         width;
+}
+
+}  // namespace WIDESTREET_ISA
+}  // namespace widestreet

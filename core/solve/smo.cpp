@@ -1,0 +1,277 @@
+// Two levels below the working set: blocks of rows, and pairs of variables within a block.
+//
+//   repeat   1) violation per group over the working set; stop at tol
+//            2) block = the rows that violate most, then free ones: all of them if they fit.
+//               First the whole set, without a copy of the tile: often a few steps are enough
+//            3) copy the block's tile; pair steps inside it (Block::run), in float where that
+//               is fine enough
+//            4) scores of the whole working set += K[:, changed] * change      (parallel)
+//            5) if rounding made the objective fall, take it back and go on in double
+#include "solve/smo.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <type_traits>
+#include <vector>
+
+#include "parallel.hpp"
+#include "solve/block.hpp"
+
+namespace widestreet {
+namespace WIDESTREET_ISA {
+namespace {
+
+constexpr double kLooser = 0.1;        // a block that is not the whole set is solved to this part
+constexpr double kLoosest = 0.001;     // the whole set to this part, or to its tolerance
+constexpr int64_t kStepsPerRow = 100;  // of a block, before another is chosen
+constexpr int64_t kLeastBlock = 512;
+constexpr double kSpare = 1.125;      // rows of a block per row that violates or is free
+constexpr double kNearlyAll = 0.75;   // of the rows: a block of so many is not worth a copy
+constexpr double kFloatNoise = 1e-6;  // of a box times a kernel value: the resolution of a float F
+
+// The violation of every group; and that of every row, against the middle of its group's interval,
+// by variables that may grow and by those that may shrink: positive for violators, the distance
+// from optimality for free variables, negative for variables that are rightly at a bound.
+struct Violations {
+  double violation = 0;
+  std::vector<double> middle;  // of each group's interval
+  std::vector<double> by_growing, by_shrinking;
+  std::vector<int64_t> extremes;  // rows that set the violation of each group
+};
+
+Violations find_violations(const Subproblem& p) {
+  std::vector<double> high(p.dual.groups, -kInf), low(p.dual.groups, kInf);
+  std::vector<int64_t> highest(p.dual.groups, 0), lowest(p.dual.groups, 0);
+  auto each = [&](auto&& f) {
+    p.dual.each([&](int64_t v, int64_t r) {
+      const bool may_grow = p.beta[v]<p.dual.upper[v], may_shrink = p.beta[v]> p.dual.lower[v];
+      f(r, int(p.dual.group[v]), p.dual.target[v] - p.score[r], may_grow, may_shrink);
+    });
+  };
+  each([&](int64_t r, int g, double f, bool up, bool down) {
+    if (up && f > high[g]) {
+      high[g] = f;
+      highest[g] = r;
+    }
+    if (down && f < low[g]) {
+      low[g] = f;
+      lowest[g] = r;
+    }
+  });
+  Violations found;
+  found.middle.assign(p.dual.groups, 0.0);
+  for (int g = 0; g < p.dual.groups; ++g) {
+    if (high[g] == -kInf || low[g] == kInf) continue;
+    found.violation = std::max(found.violation, high[g] - low[g]);
+    found.middle[g] = 0.5 * (high[g] + low[g]);
+    found.extremes.push_back(highest[g]);
+    found.extremes.push_back(lowest[g]);
+  }
+  found.by_growing.assign(p.dual.rows, -kInf);
+  found.by_shrinking.assign(p.dual.rows, -kInf);
+  each([&](int64_t r, int g, double f, bool up, bool down) {
+    if (up) found.by_growing[r] = std::max(found.by_growing[r], f - found.middle[g]);
+    if (down) found.by_shrinking[r] = std::max(found.by_shrinking[r], found.middle[g] - f);
+  });
+  return found;
+}
+
+// Marks the `count` rows with the largest values.
+void mark_largest(const std::vector<double>& value, int64_t count, std::vector<char>& marked) {
+  std::vector<int64_t> rows(value.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  if (count < int64_t(rows.size()))
+    std::nth_element(rows.begin(), rows.begin() + count, rows.end(), [&](int64_t a, int64_t b) {
+      return value[a] != value[b] ? value[a] > value[b] : a < b;
+    });
+  for (int64_t r = 0; r < std::min<int64_t>(count, int64_t(rows.size())); ++r) marked[rows[r]] = 1;
+}
+
+std::vector<int64_t> all_rows(const Subproblem& p) {
+  std::vector<int64_t> rows(p.dual.rows);
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+// The rows of a block, ascending: those that violate most, some of them by variables that may grow
+// and some by variables that may shrink, with the worst pair of every group among them. No more
+// than there are violators and free variables, unless those are few; about `most` at the most.
+std::vector<int64_t> choose_block(const Violations& found, int64_t most) {
+  const int64_t m = int64_t(found.by_growing.size());
+  int64_t active = 0;
+  for (int64_t r = 0; r < m; ++r) active += found.by_growing[r] > 0 || found.by_shrinking[r] > 0;
+  int64_t size = std::max(int64_t(kSpare * double(active)), kLeastBlock);
+  if (size > most) size = double(most) >= kNearlyAll * double(m) ? m : most;
+  std::vector<char> marked(m, size >= m);
+  if (size < m) {
+    std::vector<double> larger_of(m);
+    for (int64_t r = 0; r < m; ++r)
+      larger_of[r] = std::max(found.by_growing[r], found.by_shrinking[r]);
+    mark_largest(larger_of, size - 2 * (size / 8), marked);
+    mark_largest(found.by_growing, size / 8, marked);
+    mark_largest(found.by_shrinking, size / 8, marked);
+    for (int64_t r : found.extremes) marked[r] = 1;
+  }
+  std::vector<int64_t> rows;
+  for (int64_t r = 0; r < m; ++r)
+    if (marked[r]) rows.push_back(r);
+  return rows;
+}
+
+// Sets: score.
+template <class T>
+void update_scores(const ScoreTask& task) {
+  const T* K = static_cast<const T*>(task.tile);
+  constexpr int64_t kStrip = 1024;
+  const bool worth_it = task.count * task.rows > kWorthSharing;
+  for_ranges(task.rows, kStrip, worth_it ? task.threads : 1, [&](int64_t begin, int64_t end) {
+    const int64_t size = end - begin;
+    double sum[kStrip] = {};
+    for (int64_t c = 0; c < task.count; ++c) {
+      const T* k = K + task.slot[c] * task.ld + begin;
+      const double x = task.change[c];
+      for (int64_t t = 0; t < size; ++t) sum[t] += x * double(k[t]);
+    }
+    for (int64_t t = 0; t < size; ++t) task.score[begin + t] += sum[t];
+  });
+}
+
+// Pair steps among all rows at once, without a copy of the tile.
+template <class T>
+SubproblemReport solve_directly(const Subproblem& p) {
+  Block<T, double> block(p);
+  block.load_all(std::vector<double>(p.dual.groups, 0.0));
+  int64_t since_poll = 0;
+  SubproblemReport report = block.run(p.tol, p.max_steps, since_poll);
+  std::vector<int64_t> changed;
+  std::vector<double> change;
+  block.unload_scores();
+  block.unload(changed, change);
+  block.score_fixed_rows(changed, change);
+  return report;
+}
+
+// The error that a float F may have after steps across a box.
+template <class T>
+double float_noise(const Subproblem& p) {
+  const T* K = static_cast<const T*>(p.tile);
+  double width = 0, peak = 0;
+  p.dual.each([&](int64_t v, int64_t r) {
+    peak = std::max(peak, std::abs(double(K[r * p.ld + r])));
+    width = std::max(width, p.dual.upper[v] - p.dual.lower[v]);
+  });
+  return kFloatNoise * width * peak;
+}
+
+// The point before a block, to return to and to compare with.
+class Before {
+ public:
+  explicit Before(const Subproblem& p) : p_(p), score_(p.score, p.score + p.dual.rows) {
+    for (int layer = 0; layer < p.dual.layers; ++layer) {
+      const double* beta = p.beta + layer * p.dual.stride;
+      beta_.insert(beta_.end(), beta, beta + p.dual.rows);
+    }
+  }
+  // The gain of the objective since. Sums of groups are unchanged, so F may be relative.
+  double gain(const std::vector<double>& middle) const {
+    double gain = 0;
+    size_t next = 0;  // in the order in which they were copied
+    p_.dual.each([&](int64_t v, int64_t r) {
+      const double f = p_.dual.target[v] - middle[p_.dual.group[v]];
+      gain += (p_.beta[v] - beta_[next++]) * (f - 0.5 * (score_[r] + p_.score[r]));
+    });
+    return gain;
+  }
+  // Sets: beta and score of the subproblem.
+  void restore() const {
+    std::copy(score_.begin(), score_.end(), p_.score);
+    for (int layer = 0; layer < p_.dual.layers; ++layer)
+      std::copy_n(beta_.begin() + layer * p_.dual.rows, p_.dual.rows,
+                  p_.beta + layer * p_.dual.stride);
+  }
+
+ private:
+  const Subproblem& p_;
+  std::vector<double> score_, beta_;
+};
+
+// Pair steps among some rows. Sets: beta and score of the subproblem, since_poll (Block::run).
+template <class T, class Tile, class G>
+SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const Violations& found,
+                             const std::vector<int64_t>& rows, double tol, int64_t budget,
+                             int64_t& since_poll) {
+  bool in_place = false;
+  if constexpr (std::is_same_v<T, Tile>)
+    in_place =
+        int64_t(rows.size()) == p.dual.rows && p.dual.groups == 1 && p.ld >= padded(p.dual.rows);
+  if (in_place)
+    block.load_all(found.middle);
+  else
+    block.template load_rows<T>(rows, found.middle);
+  const SubproblemReport report = block.run(tol, budget, since_poll);
+  std::vector<int64_t> changed;
+  std::vector<double> change;
+  block.unload(changed, change);
+  update_scores<T>({p.dual.rows, p.in_double, p.tile, p.ld, changed.data(), change.data(),
+                    int64_t(changed.size()), p.score, p.threads});
+  since_poll += p.dual.rows * int64_t(changed.size());
+  return report;
+}
+
+template <class T>
+SubproblemReport solve_tile(const Subproblem& p) {
+  SubproblemReport report;
+  if (p.dual.rows <= p.block && p.dual.groups == 1 && p.ld >= padded(p.dual.rows))
+    return solve_directly<T>(p);
+  Block<float, float> rough(p);
+  Block<T, double> fine(p);
+  double noise = p.dual.rows > p.block ? float_noise<T>(p) : kInf;
+  int64_t since_poll = 0;
+  while (true) {
+    const Violations found = find_violations(p);
+    report.violation = found.violation;
+    if (!(found.violation > p.tol) || report.steps >= p.max_steps) return report;
+    // Many sets need few steps: fewer than a copy of a block would cost.
+    const bool direct = report.steps < p.direct_steps;
+    const int64_t most = std::min(p.block, p.dual.rows);
+    const std::vector<int64_t> rows = direct ? all_rows(p) : choose_block(found, most);
+    const int64_t size = int64_t(rows.size());
+    const int64_t budget = std::min((direct ? p.direct_steps : p.max_steps) - report.steps,
+                                    std::min(p.max_steps - report.steps, kStepsPerRow * size));
+    const double part = size < p.dual.rows ? kLooser : kLoosest;
+    const double loose = std::max(p.tol, part * found.violation);
+    SubproblemReport inner;
+    if (noise < loose && !(direct && p.in_double)) {  // a direct one cannot be rounded
+      const Before before(p);
+      inner = solve_block<T>(p, rough, found, rows, loose, budget, since_poll);
+      if (!(before.gain(found.middle) > 0)) {
+        before.restore();
+        noise = kInf;
+      }
+    } else {
+      inner = solve_block<T>(p, fine, found, rows, size < p.dual.rows ? loose : p.tol, budget,
+                             since_poll);
+      if (inner.steps == 0) return report;  // rounding: the pair found has no gain
+    }
+    report.steps += inner.steps;
+    report.stopped = inner.stopped;
+    if (report.stopped) return report;
+  }
+}
+
+}  // namespace
+
+SubproblemReport solve(const Subproblem& p) {
+  return p.in_double ? solve_tile<double>(p) : solve_tile<float>(p);
+}
+
+void add_scores(const ScoreTask& task) {
+  if (task.in_double)
+    update_scores<double>(task);
+  else
+    update_scores<float>(task);
+}
+
+}  // namespace WIDESTREET_ISA
+}  // namespace widestreet

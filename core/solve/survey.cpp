@@ -1,0 +1,99 @@
+#include "solve/survey.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "parallel.hpp"
+
+namespace widestreet {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+struct Standing {
+  double violation = -kInf;  // largest over the row's variables; negative: distance to violating
+  double loss = 0;
+};
+
+// Adds variable v against its group's bias: F > bias violates where beta may grow,
+// F < bias where it may shrink; the loss is max(upper (F - bias), lower (F - bias)).
+inline void add_variable(const ShardView& s, int64_t v, double score, const double* bias,
+                         Standing& standing) {
+  const double excess = s.dual.target[v] - score - bias[s.dual.group[v]];
+  if (s.beta[v] < s.dual.upper[v]) standing.violation = std::max(standing.violation, excess);
+  if (s.beta[v] > s.dual.lower[v]) standing.violation = std::max(standing.violation, -excess);
+  standing.loss += std::max(s.dual.upper[v] * excess, s.dual.lower[v] * excess);
+}
+
+inline Standing standing_of(const ShardView& s, int64_t row, const double* bias) {
+  Standing standing;
+  for (int layer = 0; layer < s.dual.layers; ++layer)
+    add_variable(s, s.dual.at(layer, row), s.score[row], bias, standing);
+  return standing;
+}
+
+inline int64_t row_at(const StridedOrder& order, int64_t rows, int64_t j) {
+  return int64_t((__int128(order.stride) * j + order.offset) % rows);
+}
+
+}  // namespace
+
+Triage triage(const ShardView& shard, const StridedOrder& order, const double* bias,
+              const double* drift, int64_t versions, int threads) {
+  const int64_t count = order.end - order.begin;
+  constexpr int64_t kPart = 4096;
+  const int64_t parts = (count + kPart - 1) / kPart;
+  std::vector<Triage> found(parts);
+  for_ranges(count, kPart, threads, [&](int64_t begin, int64_t end) {
+    Triage& mine = found[begin / kPart];
+    for (int64_t j = order.begin + begin; j < order.begin + end; ++j) {
+      const int64_t row = row_at(order, shard.dual.rows, j);
+      const int32_t version = shard.version[row];
+      if (version == kInWorkingSet) continue;
+      if (version >= 0 && version < versions) {
+        const Standing standing = standing_of(shard, row, bias);
+        const double reach = drift[version] * (shard.norm ? double(shard.norm[row]) : 1.0);
+        if (standing.violation + reach <= 0) {
+          ++mine.skipped;
+          mine.loss += standing.loss;
+          continue;
+        }
+      }
+      mine.stale.push_back(row);
+    }
+  });
+  Triage all;
+  for (const Triage& mine : found) {
+    all.stale.insert(all.stale.end(), mine.stale.begin(), mine.stale.end());
+    all.skipped += mine.skipped;
+    all.loss += mine.loss;
+  }
+  return all;
+}
+
+Judgement judge(const ShardView& shard, const int64_t* rows, int64_t count, const double* bias,
+                double tol) {
+  Judgement verdict;
+  verdict.highest.assign(shard.dual.groups, -kInf);
+  verdict.lowest.assign(shard.dual.groups, kInf);
+  for (int64_t p = 0; p < count; ++p) {
+    const int64_t row = rows[p];
+    Standing standing;
+    for (int layer = 0; layer < shard.dual.layers; ++layer) {
+      const int64_t v = shard.dual.at(layer, row);
+      const int g = shard.dual.group[v];
+      const double f = shard.dual.target[v] - shard.score[row];
+      if (shard.beta[v] < shard.dual.upper[v]) verdict.highest[g] = std::max(verdict.highest[g], f);
+      if (shard.beta[v] > shard.dual.lower[v]) verdict.lowest[g] = std::min(verdict.lowest[g], f);
+      add_variable(shard, v, shard.score[row], bias, standing);
+    }
+    verdict.loss += standing.loss;
+    if (standing.violation > tol) {
+      verdict.violators.push_back(p);
+      verdict.violation.push_back(standing.violation);
+    }
+  }
+  return verdict;
+}
+
+}  // namespace widestreet
