@@ -20,8 +20,7 @@ convex and piecewise linear in b with its kinks at the F_v.
 
 The rows of one dual may lie in several parts (parts.py), and rows whose float32 scores prove that
 they cannot affect any of these figures are not scored in float64 (screening.py). Neither changes
-the figures. The core examines many small duals at once by the same formulas
-(many.py).
+the figures. The core examines many small duals at once by the same formulas (many.py).
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ coefficients, the band may be too narrow; then the slope at its ends shows that.
 A question is a function of a part, made of methods of `Part` and `functools.partial`, so that
 questions and answers can be pickled. A part remembers its scores from question to question; one
 that was lost and made again refuses all questions but the first, and the examination has to begin
-again. Sums come without rounding (sums.py): the figures of an
-examination do not depend on how the rows are split.
+again. Sums come without rounding (sums.py): the figures of an examination do not depend on how the
+rows are split.
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ from widestreet._src.problems.dual import Dual
 
 UNIT = 2.0**-53
 OVERFLOW = float(np.finfo(np.float64).max)  # bounds that overflow; infinity means wrong scores
-
-_overflows = np.errstate(over="ignore", invalid="ignore")  # infinity proves nothing
 
 Answer = TypeVar("Answer")
 
@@ -164,13 +162,16 @@ class Part:
 
     # -- questions -------------------------------------------------------------------------------
 
-    @_overflows
     def extremes(self) -> Extremes:
         """Answer for the rows with exact scores: at first the support vectors. Sets: scores."""
         if not self._begun:
             self.scores.begin(np.flatnonzero(self.beta.any(axis=0)))
             self._begun = True
         self._kept.clear()
+        with np.errstate(over="ignore", invalid="ignore"):  # infinity proves nothing
+            return self._extremes()
+
+    def _extremes(self) -> Extremes:
         exact, score, F = self.scores.exact, self.scores.score, self._indicator
         groups = range(self.dual.groups)
         mine = [self._mine(g) for g in groups]
@@ -192,10 +193,10 @@ class Part:
             rounding=self._rounding(),
         )
 
-    @_overflows
     def band(self, group: int, a: float, z: float, most: int | None) -> Band:
         """Return the loss of a group between two biases; no list of more than `most` variables."""
-        return band(self._variables(group), a, z, most)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return band(self._variables(group), a, z, most)
 
     def slopes(self, group: int, pivots: Floats) -> Floats:
         """Return the sum of the best coefficients of a group just right of some biases."""
