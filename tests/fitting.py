@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import widestreet as ws
 from problems import Problem
 from reference.duals import BetaDual
-from widestreet._src.certificate import Certificate, Examination, examine
+from widestreet._src.certificate import Certificate, Examination, examine, scores
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.solution import Solution
 from widestreet._src.engines.working_set.engine import Check, WorkingSetEngine
@@ -120,8 +120,10 @@ def checker(gram: Gram, dual: duals.Dual, tol: float) -> Callable[[np.ndarray], 
     """What an engine asks for the violation over all rows; the gap is not asked for."""
 
     def check(beta: np.ndarray) -> Check:
-        found = examine(gram, dual, beta)
-        return Check(found.violation, found.score, found.exact, found.next_violation(tol, None))
+        score = scores(gram, beta)
+        found = examine(gram, dual, beta, score=score)
+        every = np.ones(len(score), dtype=bool)
+        return Check(found.violation, score, every, found.next_violation(tol, None))
 
     return check
 

@@ -1,464 +1,258 @@
-"""The certificate: the right figures for any point, and "optimal" for optimal points only."""
+"""When a point is good enough: violation, gap and rounding; and that the best point is returned."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from itertools import product
+from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
 from conftest import TOL
-from fitting import beta_of, build_dual, cut_short, decision, fitted, in_reference_terms
-from problems import generate, random_feasible, reference_qp, toy_model, toy_svc, toy_svr
-from reference import duals, kernels, kkt
-from reference.duals import MODELS
-from reference.qp import solve_qp
-from widestreet._src.certificate import (
-    STATUSES,
-    examine,
-    examine_all,
-    examine_margins,
-    scores,
-    unexamined,
-)
-from widestreet._src.engines.working_set.engine import WorkingSetEngine
-from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.kernels import RBF, Callable, Linear
-from widestreet._src.kernels.poll import Poll
-from widestreet._src.problems.dual import Dual
-from widestreet._src.rows import as_rows
-from widestreet.datasets import checkerboard
+from widestreet._src.certificate import Certificate, Examination
+from widestreet._src.status import Status
 
 pytestmark = pytest.mark.numeric
 
-EPS = np.finfo(np.float64).eps
-TOY = {"C": 3.0, "epsilon": 0.1, "nu": 0.4}  # the parameters of toy_model
-GAMMA = 0.5
+
+def found(**changes) -> Examination:
+    """An examination of a point that is nearly optimal."""
+    figures = {"primal": 10.001, "dual": 10.0, "violation": 1e-4, "infeasibility": 0.0}
+    rest = {"rounding": 1e-9, "mass": 0.0, "convex": True}
+    return Examination(**{"rows": 3, "bias": np.zeros(1)} | figures | rest | changes)
 
 
-def toy(model: str, weight=None):
-    """One of the five models: its rows, K, widestreet's dual and the optimal beta."""
-    problem, K, qp = toy_model(model, weight=weight)
-    best = solve_qp(qp.Q, qp.p, qp.A, qp.d, qp.upper)
-    dual = build_dual(model, np.float64(problem.y), weight=weight, **TOY)
-    return problem.X, K, dual, qp.beta(best.a)
+# -- what "optimal" means ----------------------------------------------------------------------
 
 
-def look(X, dual, beta, place=None):
-    return examine(Gram(RBF(GAMMA), as_rows(X, centred=True)).select(place), dual, beta)
-
-
-def noise(K, dual, beta) -> float:
-    """What rounding may do to an objective."""
-    size = np.abs(beta).sum() + (dual.upper - dual.lower).sum()
-    return TOL.figures * EPS * size * (np.abs(dual.target).max() + size * np.abs(K).max())
-
-
-# -- figures -----------------------------------------------------------------------------------
-
-
-@given(seed=st.integers(0, 2**32 - 1), model=st.sampled_from(MODELS), weighted=st.booleans())
-def test_figures_of_any_point_are_those_of_the_reference(seed, model, weighted):
-    rng = np.random.default_rng(seed)
-    weight = rng.choice([0.0, 0.5, 1.0, 2.0], 30) if weighted else None
-    X, K, dual, _ = toy(model, weight)
-    terms = in_reference_terms(dual)
-    beta = random_feasible(terms, rng)
-    found, slack = look(X, dual, beta), noise(K, dual, beta)
-    primal = kkt.primal_objective(K, terms, beta)
-    assert found.primal == pytest.approx(primal.value, abs=slack)
-    assert found.dual == pytest.approx(kkt.dual_objective(K, terms, beta), abs=slack)
-    assert found.violation == pytest.approx(kkt.kkt_violation(K, terms, beta), abs=slack)
-    assert found.infeasibility <= TOL.feasibility
-    np.testing.assert_allclose(found.score, K @ beta.sum(axis=0), atol=slack)
-    assert found.primal >= found.dual - slack
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_the_optimum_lies_between_primal_and_dual_of_every_point(model, rng):
-    X, _, dual, beta = toy(model)
-    best = look(X, dual, beta)
-    slack = TOL.strong_duality * abs(best.dual)
-    assert best.primal == pytest.approx(best.dual, abs=slack)
-    assert best.violation <= TOL.violation
-    assert best.certificate("optimal", TOL.violation).status == "optimal"
-    for _ in range(20):
-        found = look(X, dual, random_feasible(in_reference_terms(dual), rng))
-        assert found.dual - slack <= best.dual <= found.primal + slack
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_order_of_the_rows_does_not_matter(model, rng):
-    X, K, dual, _ = toy(model)
-    beta = random_feasible(in_reference_terms(dual), rng)
-    order = rng.permutation(len(X))
-    shuffled = build_dual(model, permuted_labels(dual, model, order), **TOY)
-    one, other = look(X, dual, beta), look(X[order], shuffled, beta[:, order])
-    slack = noise(K, dual, beta)
-    for name in ("primal", "dual", "violation", "bias"):
-        np.testing.assert_allclose(getattr(other, name), getattr(one, name), atol=slack)
-    np.testing.assert_allclose(other.score, one.score[order], atol=slack)
-
-
-def permuted_labels(dual, model, order):
-    """The labels again, from the dual."""
-    if model.endswith("svr"):
-        return dual.target.mean(axis=0)[order]
-    return np.where(dual.lower[0] < 0, -1.0, 1.0)[order]
-
-
-def test_rows_that_are_no_variables_do_not_matter(rng):
-    X, K, dual, beta = toy("c_svc")
-    place = np.sort(rng.permutation(2 * len(X))[: len(X)])
-    among = rng.normal(size=(2 * len(X), X.shape[1]))
-    among[place] = X
-    one, other = look(X, dual, beta), look(among, dual, beta, place)
-    for name in ("primal", "dual", "violation", "bias", "score"):
-        np.testing.assert_allclose(
-            getattr(other, name), getattr(one, name), atol=noise(K, dual, beta)
-        )
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_scores_that_are_known_already(model, rng):
-    """Then no kernel value is computed; scores of another point are taken at their word."""
-    X, _, dual, _ = toy(model)
-    gram = Gram(RBF(GAMMA), as_rows(X, centred=True))
-    beta = random_feasible(in_reference_terms(dual), rng)
-    poll = Poll()
-    found = examine(gram, dual, beta, poll=poll)
-    before = poll.kernel_values
-    again = examine(gram, dual, beta, score=scores(gram, beta, poll), poll=poll)
-    assert poll.kernel_values == 2 * before > 0
-    for name in ("primal", "dual", "violation", "infeasibility", "bias", "score"):
-        assert np.array_equal(getattr(again, name), getattr(found, name)), name
-    examine(gram, dual, beta, score=found.score, poll=poll)
-    assert poll.kernel_values == 2 * before
-    broken = examine(gram, dual, beta, score=np.where(np.arange(30) == 7, np.nan, found.score))
-    assert broken.certificate("optimal", 1e3).status == "stalled"
-
-
-# -- the best bias -----------------------------------------------------------------------------
-
-values = st.floats(-4, 4).map(lambda v: round(v, 2))
-variables = st.lists(
-    st.tuples(values, st.sampled_from([0.0, 0.5, 1.0, 3.0]), st.booleans()), min_size=1, max_size=12
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [
+        ({}, "optimal"),
+        ({"violation": 2e-3}, "stalled"),
+        ({"rounding": 0.95e-3}, "stalled"),
+        ({"rounding": np.inf}, "stalled"),
+        ({"primal": 10.2}, "stalled"),
+        ({"primal": 9.8}, "stalled"),  # below the dual by more than the gap allowed
+        ({"primal": 10.2, "convex": False}, "optimal"),
+        ({"infeasibility": 1e-6}, "stalled"),
+    ],
 )
+def test_all_conditions_are_needed(changes, status):
+    assert found(**changes).certificate("optimal", 1e-3).status == status
 
 
-def best_bias(f, lower, upper, total: float) -> float:
-    """Of the zero point, whose indicators are its targets."""
-    zero = np.zeros((1, len(f)))
-    dual = Dual(f[None], lower[None], upper[None], zero.astype(np.uint8), np.array([total]))
-    gram = Gram(RBF(GAMMA), as_rows(np.zeros((len(f), 1))))
-    return float(examine_all(gram, [dual], [zero], [zero[0]])[0].bias[0])
+def test_the_gap_may_be_left_out_of_it():
+    point = found(primal=100.0)
+    assert point.certificate("optimal", 1e-3, None).status == "optimal"
+    assert point.certificate("optimal", 1e-3, 0.95).status == "optimal"
+    assert point.certificate("optimal", 1e-3, 0.5).status == "stalled"
 
 
-@given(variables=variables, part=st.floats(0, 1))
-def test_no_bias_is_better_than_the_best(variables, part):
-    """Against every kink, and against steps to both sides; ties, empty boxes and one sign too."""
-    f = np.array([v for v, _, _ in variables])
-    lower = np.array([0.0 if up else -size for _, size, up in variables])
-    upper = np.array([size if up else 0.0 for _, size, up in variables])
-    total = float(part * upper.sum() + (1 - part) * lower.sum())  # any sum that can be met
-
-    def loss(b):
-        return b * total + np.maximum(upper * (f - b), lower * (f - b)).sum()
-
-    best = best_bias(f, lower, upper, total)
-    slack = TOL.exact * (1 + np.abs(f).max()) * ((upper - lower).sum() + 1)
-    assert f.min() <= best <= f.max()
-    for b in [*f, best - 1, best + 1, best - 1e-3, best + 1e-3]:
-        assert loss(best) <= loss(b) + slack
+def test_an_objective_of_zero_has_no_relative_gap():
+    """nu machines without a margin: then the gap is compared with tol, as the violation is."""
+    point = found(primal=1e-6, dual=-1e-6, mass=10.0)
+    assert point.certificate("optimal", 1e-3).relative_gap > 1
+    assert point.certificate("optimal", 1e-3).status == "optimal"
+    assert replace(point, mass=0.0).certificate("optimal", 1e-3).status == "stalled"
 
 
-def test_between_equally_good_biases_the_middle_is_taken():
-    f = np.array([-1.0, 0.5])
-    assert best_bias(f, np.array([-1.0, 0.0]), np.array([0.0, 1.0]), 0.0) == -0.25
-    assert best_bias(f, np.zeros(2), np.ones(2), 1.0) == -0.25
-    assert best_bias(f, np.zeros(2), np.ones(2), 2.0) == -1.0
-    assert best_bias(f, np.zeros(2), np.ones(2), 0.0) == 0.5
+@pytest.mark.parametrize(
+    ("changes", "least", "most"),
+    [
+        ({"violation": 2e-3}, 1e-3, 1e-3),
+        ({"violation": 9e-4, "rounding": 6e-4}, 0.39e-3, 0.41e-3),
+        ({"violation": 9e-4, "rounding": 0.999e-3}, 0.1e-3, 0.1e-3),
+        ({"violation": 2e-3, "rounding": 1.0}, 1e-3, 1e-3),  # as far as the arithmetic goes
+        ({"primal": 20.0}, 1e-7, 0.5e-4),
+        ({"primal": 10.11}, 1e-7, 0.5e-4),
+        ({"violation": np.inf}, 0.99e-3, 1e-3),
+    ],
+)
+def test_what_the_engine_is_to_reach_next(changes, least, most):
+    assert least <= found(**changes).next_violation(1e-3, 0.01) <= most
 
 
-# -- honesty -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "changes", [{}, {"rounding": 1.0}, {"violation": 0.0, "primal": 20.0}, {"convex": False}]
+)
+def test_when_the_engine_has_nothing_left_to_gain(changes):
+    assert found(**changes).next_violation(1e-3, 0.01) is None
 
 
-def corruptions(dual, beta, rng):
-    """Points that are not optimal, made from one that is."""
-    width = (dual.upper - dual.lower).max()
-    free = np.argwhere((beta > dual.lower) & (beta < dual.upper))
-    i = tuple(free[0])
-    mate = next(tuple(v) for v in free[1:] if dual.group[tuple(v)] == dual.group[i])
-    moved = beta.copy()
-    moved[i] += 1e-3 * width * np.sign(dual.upper[i] + dual.lower[i])
-    moved[mate] -= moved[i] - beta[i]
-    outside = beta.copy()
-    outside[i] = dual.upper[i] + 1e-6 * width
-    broken = beta.copy()
-    broken[i] = np.nan
-    return {
-        "a pair moved": moved,
-        "sum not met": 0.999 * beta + 1e-6 * width * (beta != 0),
-        "outside its box": outside,
-        "not a number": broken,
-        "shuffled": rng.permuted(beta, axis=1),
-        "another point": random_feasible(in_reference_terms(dual), rng),
-    }
+# -- fits --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_a_corrupted_point_is_never_optimal(model, rng):
-    X, _, dual, beta = toy(model)
-    for what, bad in corruptions(dual, beta, rng).items():
-        for status in STATUSES:
-            certificate = look(X, dual, bad).certificate(status, 1e-6)
-            assert certificate.status != "optimal", what
+def noisy(n=400):
+    return make_classification(n, 10, n_informative=5, flip_y=0.3, random_state=0)
 
 
-@pytest.mark.parametrize("flipped", [[0], [3, 17], range(30)])
-def test_flipped_labels_are_noticed(flipped):
-    X, _, dual, beta = toy("c_svc")
-    y = dual.target[0].copy()
-    y[list(flipped)] *= -1
-    other = build_dual("c_svc", y, **TOY)
-    for point in (beta, np.clip(beta, other.lower, other.upper)):
-        assert look(X, other, point).certificate("optimal", 1e-6).status != "optimal"
+@pytest.mark.parametrize("strategy", ["auto", "smo", "prsvm"])
+@pytest.mark.parametrize("small", [True, False])
+def test_a_small_violation_with_a_large_gap_is_not_the_end(strategy, small, request):
+    if not small:
+        request.getfixturevalue("by_rounds")
+    X, y = noisy()
+    options = {"C": 1e6, "gamma": 0.1, "tol": 1.0, "strategy": strategy, "random_state": 0}
+    early = ws.SVC(gap_tol=None, **options).fit(X, y).certificate_
+    late = ws.SVC(**options).fit(X, y).certificate_
+    assert early.status == late.status == "optimal"
+    assert late.relative_gap <= 0.01 < early.relative_gap
+    assert late.gap_tol == 0.01
+    assert early.gap_tol is None
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_scores_that_are_no_numbers_prove_nothing(value, monkeypatch):
-    X, _, dual, beta = toy("c_svc")
-    scan = Gram.scan
-
-    def broken(self, *arguments, **options):
-        out = scan(self, *arguments, **options)
-        out[0] = value
-        return out
-
-    monkeypatch.setattr(Gram, "scan", broken)
-    assert look(X, dual, beta).certificate("optimal", 1e-3).status != "optimal"
+def test_the_gap_of_every_pair_is_closed():
+    X, y = make_classification(300, 10, n_informative=6, n_classes=3, flip_y=0.2, random_state=0)
+    model = ws.SVC(C=1e6, gamma=0.1, tol=1.0, random_state=0).fit(X, y)
+    assert all(c.status == "optimal" and c.relative_gap <= 0.01 for c in model.certificates_)
 
 
-@pytest.mark.parametrize(("status", "good"), list(product(STATUSES, [True, False])))
-def test_status_tells_what_was_proved(status, good, rng):
-    """What reached tol is optimal whoever stopped it, but an interrupt stays one."""
-    X, _, dual, beta = toy("c_svc")
-    found = look(X, dual, beta if good else 0.9 * beta)
-    said = found.certificate(status, 1e-6).status
-    if status in ("interrupted", "approximate"):
-        assert said == status
-    elif good:
-        assert said == "optimal"
-    else:
-        assert said == ("stalled" if status == "optimal" else status)
+@pytest.mark.parametrize("value", [0, -1.0, "0.01", np.nan])
+def test_bad_values_of_gap_tol(value):
+    with pytest.raises((ValueError, TypeError), match="gap_tol"):
+        ws.SVR(gap_tol=value).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
-def test_nobody_looked():
-    certificate = unexamined("interrupted", 1.0, 1e-3)
+def test_no_model_is_worse_than_zero_coefficients():
+    """Kernel values of 1e20: rounding makes pair steps go astray."""
+    rng = np.random.default_rng(0)
+    X = rng.lognormal(size=(60, 10)) * np.logspace(0, 4, 10)
+    y = (np.log(X[:, :3]).sum(axis=1) + rng.normal(size=60) > 0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = ws.SVC(kernel="poly", gamma=1.0, max_iter=200_000, random_state=0).fit(X, y)
+    assert model.certificate_.dual_objective >= 0.0
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.usefixtures("by_rounds")
+def test_the_best_point_that_was_examined_is_returned(monkeypatch):
+    from widestreet._src.engines.working_set.engine import WorkingSetEngine
+
+    solve = WorkingSetEngine.solve
+
+    def spoilt(self):
+        solution = solve(self)  # which has the optimum examined
+        return replace(solution, beta=0.9 * solution.beta, status="time_limit")
+
+    X, y = noisy()
+    honest = ws.SVC(random_state=0).fit(X, y)
+    monkeypatch.setattr(WorkingSetEngine, "solve", spoilt)
+    model = ws.SVC(random_state=0).fit(X, y)
+    assert model.certificate_ == honest.certificate_
+    np.testing.assert_array_equal(model.decision_function(X), honest.decision_function(X))
+
+
+# -- rows and words ----------------------------------------------------------------------------
+
+
+def test_no_pair_is_worse_than_zero_coefficients():
+    rng = np.random.default_rng(0)
+    X = rng.lognormal(size=(60, 10)) * np.logspace(0, 4, 10)
+    y = rng.integers(0, 3, 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = ws.SVC(kernel="poly", gamma=1.0, max_iter=5_000, random_state=0).fit(X, y)
+    assert all(c.dual_objective >= 0.0 for c in model.certificates_)
+
+
+def test_rows_that_overflow_are_not_predicted():
+    X, y = noisy(60)
+    model = ws.SVC(kernel="poly").fit(X, y)
+    with pytest.raises(ValueError, match="X contains rows so large"):
+        model.predict(X * 1e200)
+
+
+def test_rows_are_counted_as_the_user_passed_them():
+    X, y = noisy(60)
+    X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    weight = np.ones(len(y))
+    weight[:3] = 0.0
+    certificate = ws.SVC().fit(X, y, weight).certificate_
+    assert (certificate.n_rows, certificate.n_distinct_rows) == (177, 59)
+    assert "177 rows examined (59 distinct)" in str(certificate)
+    regression = ws.SVR().fit(X, y).certificate_
+    assert (regression.n_rows, regression.n_distinct_rows) == (180, 60)
+    one = ws.OneClassSVM().fit(X).certificate_
+    assert (one.n_rows, one.n_distinct_rows) == (180, 60)
+
+
+def test_rows_of_pairs_of_classes():
+    X = np.repeat(np.random.default_rng(0).normal(size=(30, 2)), 2, axis=0)
+    y = np.repeat([0, 1, 2], [10, 20, 30])
+    for model in (ws.SVC(), ws.EnsembleSVC()):
+        certificates = model.fit(X, y).certificates_
+        assert [c.n_rows for c in certificates] == [30, 40, 50]
+        assert [c.n_distinct_rows for c in certificates] == [15, 20, 25]
+
+
+def test_a_point_that_was_not_examined():
+    certificate = Certificate.unexamined(Status.INTERRUPTED, 1.0, 1e-3)
     assert certificate.n_rows == 0
     assert certificate.status == "interrupted"
     assert certificate.gap == certificate.kkt_violation == np.inf
 
 
-# -- honesty of the estimators -----------------------------------------------------------------
+def test_rows_of_one_class_need_no_proof():
+    certificate = Certificate.trivial(5, 1e-3)
+    assert (certificate.status, certificate.n_rows, certificate.tol) == ("optimal", 5, 1e-3)
+    assert certificate.gap == certificate.kkt_violation == certificate.rounding == 0.0
 
 
-@pytest.fixture(params=["svc", "svr"])
-def problem(request):
-    return toy_svc(200, C=10.0) if request.param == "svc" else toy_svr(200, C=10.0)
+def test_printing_a_certificate():
+    text = str(ws.SVC().fit(*noisy(100)).certificate_)
+    assert text.startswith("optimal: 100 rows examined, KKT violation")
+    assert len(text) < 200
+    assert "\n" not in text
 
 
-def recomputed(problem, model) -> float:
-    qp = reference_qp(problem)
-    return kkt.kkt_violation(
-        kernels.matrix(problem.kernel, problem.X, **problem.params),
-        duals.in_beta_space(qp),
-        beta_of(model),
+# -- linear kernels are centred ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["svc", "svc of three", "nu_svc", "svr", "nu_svr", "one_class"])
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e6])
+def test_coef_and_intercept_give_the_decision_values(kind, offset):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4)) + offset
+    score = X[:, 0] - offset + 0.3 * rng.normal(size=80)
+    y = np.digitize(score, [-0.5, 0.5]) if kind == "svc of three" else (score > 0).astype(int)
+    make = {
+        "svc": ws.SVC, "svc of three": ws.SVC, "nu_svc": ws.NuSVC, "svr": ws.SVR,
+        "nu_svr": ws.NuSVR, "one_class": ws.OneClassSVM,
+    }[kind]  # fmt: skip
+    model = make(kernel="linear")
+    if kind.startswith("svc"):
+        model.set_params(decision_function_shape="ovo")
+    model.fit(X, score if kind.endswith("svr") else y)
+    decide = model.predict if kind.endswith("svr") else model.decision_function
+    by_weights = (X @ model.coef_.T + model.intercept_).reshape(decide(X).shape)
+    size = 1 + np.abs(by_weights).max() + np.abs(model.coef_).max() * (offset + 1)
+    np.testing.assert_allclose(decide(X), by_weights, rtol=0, atol=TOL.twin * size)
+    np.testing.assert_allclose(
+        decide(sparse.csr_matrix(X)), decide(X), rtol=0, atol=TOL.twin * size * (1 + offset)
     )
 
 
-LIES = {
-    "scaled": lambda beta: 0.9 * beta,
-    "zero": lambda beta: 0.0 * beta,
-    "negated": lambda beta: -beta,
-    "shuffled": lambda beta: beta[:, ::-1],
-    "one moved": lambda beta: beta + 0.1 * (np.arange(beta.shape[1]) == 0),
-}
-
-
-@pytest.mark.usefixtures("by_rounds")
-@pytest.mark.parametrize("lie", LIES)
-def test_an_engine_that_lies_is_found_out(problem, lie, monkeypatch):
-    solve = WorkingSetEngine.solve
-
-    def lying(self):
-        self.check = None  # no honest point is examined on the way
-        solution = solve(self)
-        return replace(solution, beta=LIES[lie](solution.beta), status="optimal")
-
-    monkeypatch.setattr(WorkingSetEngine, "solve", lying)
-    with pytest.warns(ConvergenceWarning, match=r"stalled.*violation"):
-        model = fitted(problem)
-    assert model.certificate_.status == "stalled"
-    assert model.fit_status_ == 1
-    assert model.certificate_.kkt_violation > model.tol
-
-
-@pytest.mark.usefixtures("by_rounds")
-def test_a_wrong_bias_does_not_reach_the_model(problem, monkeypatch):
-    honest = fitted(problem)
-    solve = WorkingSetEngine.solve
-
-    def lying(self):
-        solution = solve(self)
-        return replace(solution, bias=solution.bias + 100.0, dual_objective=1e9)
-
-    monkeypatch.setattr(WorkingSetEngine, "solve", lying)
-    model = fitted(problem)
-    assert model.certificate_ == honest.certificate_
-    assert np.array_equal(model.intercept_, honest.intercept_)
-
-
-@pytest.mark.parametrize("strategy", ["auto", "smo"])
-@pytest.mark.parametrize("steps", [1, 2, 10, 100])
-def test_rounds_cut_short_are_not_optimal(problem, steps, strategy):
-    with pytest.warns(ConvergenceWarning, match=r"iteration_limit.*duality gap.*max_iter"):
-        model = fitted(problem, max_iter=steps, strategy=strategy)
-    assert model.certificate_.status == "iteration_limit"
-    assert model.fit_status_ == 1
-    assert model.certificate_.kkt_violation > model.tol
-    assert model.certificate_.kkt_violation == pytest.approx(
-        recomputed(problem, model), abs=TOL.twin
+@pytest.mark.parametrize("make", [ws.SVC, partial(ws.NuSVC, nu=0.9)])
+def test_an_offset_changes_neither_objective_nor_decision_values(make):
+    X, y = noisy(150)
+    near = make(kernel="linear", tol=TOL.violation).fit(X, y)
+    far = make(kernel="linear", tol=TOL.violation).fit(X + 1e3, y)
+    assert far.certificate_.status == "optimal"
+    objective = near.certificate_.dual_objective
+    assert far.certificate_.dual_objective == pytest.approx(objective, rel=TOL.objective_rel)
+    np.testing.assert_allclose(
+        far.decision_function(X + 1e3), near.decision_function(X), atol=1e3 * TOL.decision
     )
-    assert np.max(model.n_iter_) <= steps
-    assert np.isfinite(decision(model, problem.X)).all()
 
 
-def test_time_cut_short_is_not_optimal(problem):
-    with pytest.warns(ConvergenceWarning, match=r"time_limit.*duality gap.*max_time"):
-        model = fitted(problem, max_time=1e-9)
-    assert model.certificate_.status == "time_limit"
-    assert recomputed(problem, model) > model.tol
-
-
-UNREACHABLE = {
-    "rbf svc": (toy_svc(200, C=1e5), 1e-12),
-    "rbf svr": (toy_svr(80, C=1e5), 1e-13),
-    "linear svr, low rank": (generate()[35], 1e-13),
-}
-
-
-@pytest.mark.parametrize("strategy", ["auto", "smo"])
-@pytest.mark.parametrize("what", UNREACHABLE)
-def test_a_tol_below_rounding_ends_and_is_judged_honestly(what, strategy):
-    """Scores have an error of about 1e-11 there: the fit must give up, and say so."""
-    problem, tol = UNREACHABLE[what]
-    with cut_short():
-        model = fitted(problem, tol=tol, strategy=strategy)
-    assert model.certificate_.status in ("optimal", "stalled")
-    if model.certificate_.status == "optimal":
-        assert model.certificate_.kkt_violation <= tol
-    slack = TOL.figures * EPS * np.abs(model.dual_coef_).sum()
-    violation = recomputed(problem, model)
-    assert model.certificate_.kkt_violation == pytest.approx(violation, abs=slack)
-
-
-def float64_violation(X, y, model) -> float:
-    """The violation again, row by row from differences, with nothing of widestreet."""
-    X = np.asarray(X, dtype=np.float64)
-    coef = model.dual_coef_[0]
-    score = np.zeros(len(X))
-    for a in range(0, len(X), 500):
-        score[a : a + 500] = kernels.scan(
-            "rbf", X[a : a + 500], X[model.support_], coef, gamma=model.gamma
-        )
-    beta = np.zeros(len(X))
-    beta[model.support_] = coef
-    f = y - score
-    grow = beta < np.where(y > 0, model.C, 0.0)
-    shrink = beta > np.where(y > 0, 0.0, -model.C)
-    return float(f[grow].max() - f[shrink].min())
-
-
-@pytest.mark.parametrize("flips", [0.0, 0.02])
-def test_large_C_and_small_tol_on_float32_rows(flips, rng):
-    """Float32 kernel values cannot do it: certified by float64, or said not to be optimal."""
-    X, y = checkerboard(3000, random_state=1, dtype=np.float32)
-    y = np.where(rng.random(len(y)) < flips, -y, y)
-    with cut_short():
-        model = ws.SVC(C=1e4, gamma=2.0, tol=1e-5, n_jobs=1, random_state=0).fit(X, y)
-    violation = float64_violation(X, y, model)
-    slack = TOL.figures * EPS * np.abs(model.dual_coef_).sum()
-    assert model.certificate_.kkt_violation == pytest.approx(violation, abs=slack)
-    assert (model.certificate_.status == "optimal") == (model.certificate_.kkt_violation <= 1e-5)
-
-
-@pytest.mark.parametrize("power", [2, 5, 6, 7, 8, 10])
-def test_features_of_any_size_are_judged_honestly(power):
-    """With gamma |x|^2 of 1e14 and more a distance written as norms has no digit left."""
-    problem = toy_svc(61)
-    X, y = problem.X * 10.0**power, problem.y
-    K = kernels.matrix("rbf", X, gamma=1.0)
-    dual = duals.in_beta_space(duals.c_svc(K, y, 10.0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = ws.SVC(C=10.0, gamma=1.0, n_jobs=1).fit(X, y)
-    if model.certificate_.status == "optimal":
-        assert kkt.kkt_violation(K, dual, beta_of(model)) <= model.tol + TOL.twin
-
-
-# -- hard margins ------------------------------------------------------------------------------
-
-
-def margins(
-    X, sign, weight, *, place=None, offset=0.0, status="approximate", part=0.01, kernel=None
-):
-    gram = Gram(RBF(GAMMA) if kernel is None else kernel, as_rows(X))
-    gram = gram.select(place)
-    return examine_margins(gram, sign, weight, offset=offset, status=status, part=part)
-
-
-@given(st.integers(0, 10**6), st.integers(2, 12), st.sampled_from([0.0, 1.0]), st.booleans())
-def test_figures_of_weights_are_those_of_the_definition(seed, n, offset, some):
-    """Whatever they add up to, wherever the rows stand, and if some of them have none."""
-    rng = np.random.default_rng(seed)
-    X, place = rng.normal(size=(2 * n, 2)), rng.permutation(2 * n)[:n]
-    sign, weight = rng.choice([-1.0, 1.0], n), rng.uniform(0.1, 1.0, n)
-    weight[1:][rng.random(n - 1) < 0.5 * some] = 0.0
-    a = weight / weight.sum()
-    Q = sign[:, None] * (kernels.matrix("rbf", X[place], gamma=GAMMA) + offset) * sign
-    found = margins(X, sign, weight, place=place, offset=offset)
-    rho, least = a @ Q @ a, (Q @ a).min()
-    size = TOL.scan_float64 * 10 * (1 + offset)
-    assert found.dual_objective == pytest.approx(-rho / 2, abs=size)
-    assert found.primal_objective == pytest.approx(rho / 2 - least, abs=size)
-    assert found.gap == found.kkt_violation == pytest.approx(rho - least, abs=size)
-    assert found.gap == pytest.approx(found.primal_objective - found.dual_objective, abs=size)
-    best = solve_qp(Q, np.zeros(n), np.ones((1, n)), np.ones(1), np.ones(n))
-    assert found.dual_objective - size <= -best.objective <= found.primal_objective + size
-    assert found.n_rows == n
-
-
-@pytest.mark.parametrize("status", ["approximate", "iteration_limit", "time_limit", "interrupted"])
-@pytest.mark.parametrize("part", [0.39, 0.41])
-def test_margins_are_optimal_if_they_are(status, part):
-    """Weights of 1/3 and 2/3 of orthogonal rows: rho is 5/9, of which 2/5 is the violation."""
-    sign, weight = np.array([1.0, -1.0]), np.array([1.0, 2.0])
-    found = margins(np.eye(2), sign, weight, status=status, part=part, kernel=Linear())
-    assert found.kkt_violation == pytest.approx(2 / 9, rel=TOL.exact)
-    assert found.tol == pytest.approx(part * 5 / 9, rel=TOL.exact)
-    optimal = part > 0.4 and status != "interrupted"
-    assert found.status == ("optimal" if optimal else status)
-
-
-def test_margins_of_a_kernel_that_may_be_indefinite_have_no_gap():
-    X = np.array([[1.0, 0.0], [0.0, 1.0]])
-    found = margins(X, np.array([1.0, -1.0]), np.ones(2), kernel=Callable(lambda A, B: A @ B.T))
-    assert np.isnan([found.gap, found.relative_gap]).all()
-    assert (found.kkt_violation, found.status) == (0.0, "optimal")
+def test_a_time_limit_is_said_with_its_cure():
+    X, y = noisy(2000)
+    with pytest.warns(ConvergenceWarning, match="raise max_time"):
+        ws.SVC(C=1e6, kernel="linear", max_time=0.05).fit(X, y)

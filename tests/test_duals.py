@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -235,6 +236,32 @@ def test_join_undoes_select(model, rng):
     for name in ("target", "lower", "upper", "group", "total"):
         assert np.array_equal(getattr(whole, name), getattr(dual, name))
         assert getattr(whole, name).dtype == getattr(dual, name).dtype
+
+
+# -- a diagonal term ---------------------------------------------------------------------------
+
+
+def squared(rng, n=12) -> duals.Dual:
+    """The dual of a squared hinge: boxes without an end."""
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    dual = build("c_svc", y, np.ones(n))
+    upper, lower = np.where(y > 0, np.inf, 0.0)[None], np.where(y < 0, -np.inf, 0.0)[None]
+    return replace(dual, upper=upper, lower=lower, diagonal=rng.uniform(0.1, 1.0, n))
+
+
+def test_the_diagonal_goes_with_its_rows(rng):
+    dual = squared(rng)
+    assert np.array_equal(duals.select(dual, np.array([7, 0])).diagonal, dual.diagonal[[7, 0]])
+    parts = duals.split(dual, [5, 7], [dual.total] * 2)
+    assert np.array_equal(duals.join(parts).diagonal, dual.diagonal)
+
+
+def test_boxes_without_an_end_have_feasible_points(rng):
+    dual = replace(squared(rng), total=np.array([2.5]))
+    for beta in (dual.feasible_point(), dual.nearest(rng.normal(size=(1, 12)))):
+        assert np.isfinite(beta).all()
+        assert beta.sum() == pytest.approx(2.5, rel=TOL.exact * 12)
+        assert ((dual.lower <= beta) & (beta <= dual.upper)).all()
 
 
 # -- nu ----------------------------------------------------------------------------------------

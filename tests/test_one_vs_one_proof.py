@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,13 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from conftest import TOL
 from pairs import GAMMA, SMALL, clouds, machine, quietly, rbf, train
-from widestreet._src.certificate import Certificate, examine
+from widestreet._src.certificate import examine
 from widestreet._src.engines.budget import Budget
 from widestreet._src.kernels import kernels as package
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import as_rows
-from widestreet._src.training import one_vs_one, training
+from widestreet._src.training import one_vs_one
 from widestreet._src.training.training import Problem, Solver
 
 pytestmark = pytest.mark.numeric
@@ -43,11 +42,11 @@ def test_one_examination_certifies_every_pair(model, tol, n_jobs):
         own = gram.select(machines.rows(p))
         found = examine(own, machines.problems[p].dual, one.solution.beta)
         expected = found.certificate(one.solution.status, tol)
-        slack = TOL.scan_float64 * (1 + np.abs(one.solution.beta).sum()) * len(found.score)
+        slack = TOL.scan_float64 * (1 + np.abs(one.solution.beta).sum()) * found.rows
         for field in ("primal_objective", "dual_objective", "gap", "kkt_violation"):
             value = getattr(one.certificate, field)
             assert value == pytest.approx(getattr(expected, field), abs=slack), field
-        assert (one.certificate.status, one.certificate.n_rows) == ("optimal", len(found.score))
+        assert (one.certificate.status, one.certificate.n_rows) == ("optimal", found.rows)
         np.testing.assert_allclose(one.bias, found.bias, atol=slack)
 
 
@@ -74,30 +73,6 @@ def test_the_certificate_is_the_worst_of_all(monkeypatch):
     ]
     assert model.certificate_ is model.certificates_[4]
     assert model.fit_status_ == 1
-
-
-def certificate(status: str, violation: float) -> Certificate:
-    return Certificate(2.0, 1.0, 1.0, 0.5, violation, status, 8, 1e-3)
-
-
-@pytest.mark.parametrize(
-    ("given", "worst", "advice"),
-    [
-        ([("optimal", 1e-4), ("optimal", 9e-4), ("optimal", 0.0)], 1, None),
-        ([("optimal", 1e-4), ("approximate", 0.5)], 1, None),
-        ([("approximate", 0.5), ("stalled", 1e-2)], 1, r"'stalled' in 1 of 2 pairs.*scale the"),
-        ([("time_limit", 0.1), ("optimal", 0.0), ("time_limit", 0.3)], 2, "in 2 of 3.*max_time"),
-        ([("iteration_limit", 0.1)], 0, r"'iteration_limit': violation 0.1 \(.*raise max_iter"),
-        ([("interrupted", 0.1), ("interrupted", np.inf)], 1, r"in 2 of 2.*let it run"),
-    ],
-)
-def test_what_a_user_is_told(given, worst, advice):
-    """Of the pair that is worst off, and how many failed."""
-    certificates = [certificate(*one) for one in given]
-    assert training.worst(certificates) is certificates[worst]
-    found = training.advice(certificates)
-    assert (found is None) == (advice is None)
-    assert found is None or re.search(advice, found)
 
 
 def lying(monkeypatch, lie, at: int = 2) -> list[Problem]:

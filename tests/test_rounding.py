@@ -14,9 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import widestreet as ws
 from conftest import TOL
 from widestreet import _core
-from widestreet._src import certificate
 from widestreet._src.certificate import examine
-from widestreet._src.certificate.spot_check import plain_scores
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import (
     RBF,
@@ -27,10 +25,8 @@ from widestreet._src.kernels.kernels import (
     Precomputed,
     Sigmoid,
 )
-from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.problems.formulations import c_svc, one_class
 from widestreet._src.rows import KernelRows, as_rows
-from widestreet.datasets import checkerboard
 from widestreet.online import OnlineSVC
 
 pytestmark = pytest.mark.numeric
@@ -222,43 +218,3 @@ def test_groups_without_variables_have_no_violation():
     found = examine(Gram(RBF(1.0), as_rows(X)), dual, dual.upper.copy(), tol=1e-3)
     assert found.violation == 0.0
     assert found.meets(1e-3, 0.01)
-
-
-# -- a second computation --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kernel", [*KERNELS[:2], *KERNELS[3:]], ids=str)
-@pytest.mark.parametrize("storage", ["dense", "sparse"])
-def test_plain_scores_are_those_of_the_core(kernel, storage, rng):
-    X = rng.normal(size=(50, 6)) * (rng.random((50, 6)) < 0.5)
-    rows = as_rows(X if storage == "dense" else sparse.csr_matrix(X), centred=True)
-    gram, J, coef = Gram(kernel, rows), np.arange(10, 40), rng.normal(size=30)
-    expected = gram.scan(np.array([3]), J, coef)[0]
-    size = float(np.abs(coef).sum())
-    bound = float(gram.score_error(30, size, float(coef.sum())))
-    [plain] = plain_scores(gram, np.array([3]), J, coef)
-    assert plain == pytest.approx(expected, rel=0, abs=8 * bound)
-
-
-@pytest.mark.parametrize(("double", "classes"), [(True, 2), (False, 2), (True, 3)])
-def test_a_wrong_core_cannot_certify_itself(double, classes, monkeypatch):
-    """Scores that are off by a part in a million, in float64 or only in float32 screening."""
-    add_scan = NativeBackend.add_scan
-
-    def wrong(self, I, J, coef, out, in_double):
-        before = out.copy()
-        add_scan(self, I, J, coef, out, in_double)
-        if in_double == double:
-            out += (1e-6 if double else 1e-2) * np.abs(out - before).max()
-
-    monkeypatch.setattr(NativeBackend, "add_scan", wrong)
-    monkeypatch.setattr(certificate.screening, "_LARGE", 0)
-    monkeypatch.setattr(certificate.screening, "_MANY", 1.0)
-    X, y = checkerboard(4000, random_state=0)
-    if classes > 2:
-        y = np.where(X[:, 0] > 3.0, 2.0, y)
-    options = {"gamma": 2.0, "C": 10.0, "max_iter": 10**6, "random_state": 0}
-    with pytest.warns(ConvergenceWarning, match="WIDESTREET_ISA"):
-        model = ws.SVC(**options, tol=0.1, gap_tol=None).fit(X, y)
-    assert model.certificate_.status != "optimal"
-    assert model.certificate_.inconsistent

@@ -1,21 +1,28 @@
 """Certificates: proofs of how exact a solution is, by code that no engine uses."""
 
-from widestreet._src.certificate.certificate import GAP_TOL, STATUSES, Certificate, unexamined
-from widestreet._src.certificate.examination import Examination, examine, examine_all
+from widestreet._src.certificate.advice import advice, worst
+from widestreet._src.certificate.certificate import GAP_TOL, Certificate
+from widestreet._src.certificate.examination import Examination
+from widestreet._src.certificate.many import examine_all
 from widestreet._src.certificate.margins import examine_margins
-from widestreet._src.certificate.screening import scores, scores_that_matter
+from widestreet._src.certificate.merging import examine, examine_parts, here
+from widestreet._src.certificate.parts import Ask, Part
+from widestreet._src.certificate.screening import scores
 from widestreet._src.certificate.spot_check import disagrees
 
 __all__ = [
     "GAP_TOL",
-    "STATUSES",
+    "Ask",
     "Certificate",
     "Examination",
+    "Part",
+    "advice",
     "disagrees",
     "examine",
     "examine_all",
     "examine_margins",
+    "examine_parts",
+    "here",
     "scores",
-    "scores_that_matter",
-    "unexamined",
+    "worst",
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isinf, isnan
 
-STATUSES = ("optimal", "time_limit", "iteration_limit", "interrupted", "approximate", "stalled")
+from widestreet._src.status import Status
+
 GAP_TOL = 0.01  # relative gap up to which a point is optimal, unless the user says otherwise
 
 
@@ -27,7 +28,7 @@ class Certificate:
         since then nothing bounds the optimum and "optimal" means that the conditions hold.
     kkt_violation : float
         Largest violation of the optimality conditions over all rows.
-    status : str
+    status : Status
         "optimal" only if kkt_violation + rounding <= tol, relative_gap <= gap_tol and all
         constraints hold. For nu machines, whose optimal objective may be zero, a gap of at most
         tol times the sum of the coefficients' sizes suffices.
@@ -56,12 +57,45 @@ class Certificate:
     gap: float
     relative_gap: float
     kkt_violation: float
-    status: str
+    status: Status
     n_rows: int
     tol: float
     rounding: float = 0.0
     gap_tol: float | None = None
     n_distinct_rows: int = 0
+
+    @classmethod
+    def unexamined(
+        cls, status: Status, dual_objective: float, tol: float, gap_tol: float | None = None
+    ) -> Certificate:
+        """Return the certificate of a point that was not examined: no bound but the trivial one."""
+        inf = float("inf")
+        return cls(
+            primal_objective=inf,
+            dual_objective=dual_objective,
+            gap=inf,
+            relative_gap=inf,
+            kkt_violation=inf,
+            status=status,
+            n_rows=0,
+            tol=tol,
+            rounding=inf,
+            gap_tol=gap_tol,
+        )
+
+    @classmethod
+    def trivial(cls, n_rows: int, tol: float) -> Certificate:
+        """Return the certificate of a model of rows of one class, for which there is no dual."""
+        return cls(
+            primal_objective=0.0,
+            dual_objective=0.0,
+            gap=0.0,
+            relative_gap=0.0,
+            kkt_violation=0.0,
+            status=Status.OPTIMAL,
+            n_rows=n_rows,
+            tol=tol,
+        )
 
     def __str__(self) -> str:
         if self.n_rows == 0:
@@ -94,23 +128,3 @@ class Certificate:
     def inconsistent(self) -> bool:
         """True if scores of the core disagreed with those of a second computation."""
         return self.n_rows > 0 and isinf(self.rounding)
-
-
-def unexamined(
-    status: str, dual_objective: float, tol: float, gap_tol: float | None = None
-) -> Certificate:
-    """Return the certificate of a point that was not examined: no bound but the trivial one."""
-    inf = float("inf")
-    return Certificate(
-        primal_objective=inf,
-        dual_objective=dual_objective,
-        gap=inf,
-        relative_gap=inf,
-        kkt_violation=inf,
-        status=status,
-        n_rows=0,
-        tol=tol,
-        rounding=inf,
-        gap_tol=gap_tol,
-        n_distinct_rows=0,
-    )

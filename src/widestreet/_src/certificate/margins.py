@@ -8,6 +8,7 @@ from widestreet._src.arrays import Floats
 from widestreet._src.certificate.certificate import Certificate
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
+from widestreet._src.status import Status
 
 
 def examine_margins(
@@ -16,7 +17,7 @@ def examine_margins(
     weight: Floats,
     *,
     offset: float,
-    status: str,
+    status: Status,
     part: float,
     poll: Poll | None = None,
 ) -> Certificate:
@@ -36,7 +37,7 @@ def examine_margins(
         Not negative.
     offset : float
         Added to all kernel values.
-    status : str
+    status : Status
         What the engine says: "optimal" is for this examination to say, unless it was interrupted.
     part : float
         Of a'h: the violation up to which that is so.
@@ -54,8 +55,8 @@ def examine_margins(
     tol = part * max(rho, 0.0)
     error = gram.score_error(len(used), 1.0, float(coef.sum()))
     rounding = 2.0 * float(error) + 8 * 2.0**-53 * float(np.abs(score).max())
-    if gap + rounding <= tol and status in ("approximate", "iteration_limit", "time_limit"):
-        status = "optimal"
+    if gap + rounding <= tol and status != Status.INTERRUPTED:
+        status = Status.OPTIMAL
     return Certificate(
         primal_objective=primal,
         dual_objective=dual,

@@ -32,23 +32,29 @@ _AMPLE = 8.0  # times the bound: the plain computation rounds as well, in anothe
 
 
 def disagrees(
-    gram: Gram, coef: Floats, score: Floats, error: Floats, poll: Poll | None = None
+    gram: Gram,
+    J: Ints,
+    coef: Floats,
+    score: Floats,
+    error: Floats,
+    poll: Poll | None = None,
 ) -> bool:
     """Tell whether scores of rows differ from plain ones by more than rounding explains.
 
     Parameters
     ----------
     gram : Gram
-        Kernel values between the rows; some of these are drawn.
+        Kernel values between the rows (left) and the support vectors (right).
+    J : ndarray
+        Where the support vectors stand among the right rows.
     coef : ndarray
         Their coefficients.
     score, error : ndarray
-        Their scores and bounds on the errors of these beyond the rounding of float64.
+        Scores of all left rows, of which some are drawn, and bounds on the errors of these beyond
+        the rounding of float64.
     poll : Poll, optional
         Looks at the clock.
     """
-    J = np.flatnonzero(coef)
-    coef = coef[J]
     if isinstance(gram.kernel, Precomputed | Callable) or len(score) * len(J) < _LARGE:
         return False
     rng = np.random.default_rng([len(J), crc32(coef.tobytes())])

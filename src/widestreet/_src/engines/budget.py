@@ -8,6 +8,8 @@ import time
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 
+from widestreet._src.status import Status
+
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 
@@ -15,7 +17,7 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
 class OutOfBudget(Exception):  # noqa: N818 - it is a normal way to stop, not an error
     """Raised inside an engine when time or steps are used up."""
 
-    def __init__(self, status: str) -> None:
+    def __init__(self, status: Status) -> None:
         super().__init__(status)
         self.status = status
 
@@ -78,20 +80,20 @@ class Budget:
         if self.stopped:
             raise KeyboardInterrupt
         if self.max_time is not None and self.elapsed + self.reserve > self.max_time:
-            raise OutOfBudget("time_limit")
+            raise OutOfBudget(Status.TIME_LIMIT)
 
     def look_at_end(self) -> None:
         """Raise OutOfBudget when all time is up, that of the certificate included; and as above."""
         if self.stopped:
             raise KeyboardInterrupt
         if self.max_time is not None and self.elapsed > self.max_time:
-            raise OutOfBudget("time_limit")
+            raise OutOfBudget(Status.TIME_LIMIT)
 
     def spend(self, steps: int, *, finished: bool) -> None:
         """Count pair steps; raise OutOfBudget if there are none left and work remains."""
         self._steps += steps
         if not finished and self.steps_left == 0:
-            raise OutOfBudget("iteration_limit")
+            raise OutOfBudget(Status.ITERATION_LIMIT)
 
 
 def parse_memory(value: int | float | str | None) -> int:

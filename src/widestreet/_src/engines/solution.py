@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
 from widestreet._src.arrays import Floats
+from widestreet._src.status import Status
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Solution:
         The engine's own, from the working set.
     dual_objective : float
         The engine's own, added up step by step.
-    status : str
+    status : Status
         Why the engine stopped: "optimal" when it found nothing left to improve (whether that is
         so is for the certificate to say), "time_limit", "iteration_limit", "interrupted",
         "stalled" or "approximate".
@@ -113,7 +114,7 @@ class Solution:
     beta: Floats
     bias: Floats
     dual_objective: float
-    status: str
+    status: Status
     trace: Trace
     pair_steps: int
     kernel_values: int

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.certificate import Certificate
+from widestreet._src.certificate import Certificate, advice
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.callbacks import CallbackSupport, RoundReporter
@@ -31,8 +31,9 @@ from widestreet._src.rows import (
     merge_duplicates,
     without_empty,
 )
+from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
-from widestreet._src.training.training import Problem, Resources, Settings, Trained, advice, train
+from widestreet._src.training.training import Problem, Resources, Settings, Trained, train
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +246,7 @@ class BatchFit(CallbackSupport, KernelModel):
         message = advice(self.certificates_)
         if message is not None:
             warnings.warn(message, ConvergenceWarning, stacklevel=level_of_caller())
-        stopped = any(c.status == "interrupted" for c in self.certificates_)
+        stopped = any(c.status == Status.INTERRUPTED for c in self.certificates_)
         if stopped and self.on_interrupt == "raise":
             raise KeyboardInterrupt
 

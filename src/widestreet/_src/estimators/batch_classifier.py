@@ -19,7 +19,7 @@ from widestreet._src.problems.formulations import DualFormulation, Formulation
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.training.classification import train_classes
-from widestreet._src.training.training import SUCCESS, Resources, Settings, Trained
+from widestreet._src.training.training import Resources, Settings, Trained
 
 
 class BatchClassifier(BatchFit, Classifier):
@@ -136,7 +136,7 @@ class BatchClassifier(BatchFit, Classifier):
             [
                 name
                 for name, one, reading in zip(names, trained, readings, strict=True)
-                if one.certificate.status in SUCCESS and reading.margin is None
+                if one.certificate.status.success and reading.margin is None
             ]
         )
         self._finish(report)

@@ -9,12 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.certificate import Certificate
+from widestreet._src.certificate import Certificate, worst
 from widestreet._src.engines.solution import Trace, TraceRecord
 from widestreet._src.kernels.kernels import Callable, Kernel, Linear, Precomputed
 from widestreet._src.problems.formulations import Reading
 from widestreet._src.problems.pairs import PairLayout
-from widestreet._src.training.training import SUCCESS, worst
 
 
 def fitted_attributes(
@@ -87,7 +86,7 @@ def fitted_attributes(
     if certificates is not None:
         found["certificates_"] = list(certificates)
         found["certificate_"] = worst(certificates)
-        found["fit_status_"] = int(worst(certificates).status not in SUCCESS)
+        found["fit_status_"] = int(not worst(certificates).status.success)
     return found
 
 

@@ -21,6 +21,7 @@ from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import as_rows
+from widestreet._src.status import Status
 
 _ENOUGH = 200  # breakpoints that are looked at to choose one
 _VALUES = 1 << 22  # kernel values that are held at a time
@@ -75,7 +76,7 @@ class ModelFamily:
         members, formulation = self._optimum.members, self._problem(value).formulation
         gram = Gram(store.kernel, as_rows(store.X, centre=store.centre), threads=store.threads)
         found = examine(gram.select(members), self.dual(value), beta, tol=tol)
-        proof = found.certificate("optimal", tol, gap_tol=None)
+        proof = found.certificate(Status.OPTIMAL, tol, gap_tol=None)
         solution = ProblemSolution(members, beta.sum(axis=0), found.bias)
         fitted = self.machine._task.attributes(
             self.state, {self._key: solution}, formulation, self.machine.tol

@@ -14,6 +14,14 @@ variable, b_g the bias of a group; at the optimum free variables have F_v = b_g.
 Its Lagrange dual, the primal of the SVM, is the same formula for all of them:
 
     min_b  1/2 c'Kc + sum_g b_g total_g + sum_v max(upper_v (F_v - b_g), lower_v (F_v - b_g))
+
+Squared losses add a diagonal to the kernel matrix: K + D takes the place of K in the dual, in u and
+in F. The primal becomes
+
+    min_b  1/2 c'Kc + sum_g b_g total_g + sum_v (t_v - (Kc)_row(v) - b_g)_+^2 / (2 d_row(v))
+
+for boxes [0, inf), if the two variables of a row, where there are two, belong to one group and the
+one that may grow has the smaller t_v.
 """
 
 from __future__ import annotations
@@ -38,6 +46,9 @@ class Dual:
         Which sum a variable belongs to. With two layers it is constant within a layer.
     total : ndarray of shape (groups,)
         What the variables of each group sum to.
+    diagonal : ndarray of shape (n,), optional
+        What is added to the diagonal of the kernel matrix, for squared losses; scores and the Gram
+        include it. Bounds may be infinite where d > 0.
     """
 
     target: Floats
@@ -45,6 +56,7 @@ class Dual:
     upper: Floats
     group: Bytes
     total: Floats
+    diagonal: Floats | None = None
 
     @property
     def layers(self) -> int:
@@ -73,6 +85,7 @@ class Dual:
             if total == 0:
                 continue
             room = np.where(self.group == g, self.upper if total > 0 else -self.lower, 0.0)
+            room = np.minimum(room, abs(total))  # boxes may be infinite
             before = np.cumsum(room).reshape(room.shape) - room
             filled = np.clip(abs(total) - before, 0.0, room)
             if not np.isclose(filled.sum(), abs(total), rtol=1e-12, atol=0.0):
@@ -90,6 +103,7 @@ class Dual:
             mine = self.group == g
             short = float(total - beta[mine].sum())
             room = np.where(mine, self.upper - beta if short > 0 else beta - self.lower, 0.0)
+            room[np.isinf(room)] = abs(short)
             used = np.where(beta != 0, room, 0.0)
             if used.sum() >= abs(short):
                 room = used
@@ -106,6 +120,7 @@ def select(dual: Dual, rows: Ints) -> Dual:
         np.ascontiguousarray(dual.upper[:, rows]),
         np.ascontiguousarray(dual.group[:, rows]),
         dual.total,
+        None if dual.diagonal is None else dual.diagonal[rows],
     )
 
 
@@ -121,6 +136,7 @@ def split(dual: Dual, sizes: Sequence[int], totals: Sequence[Floats]) -> list[Du
                 dual.upper[:, begin:end],
                 dual.group[:, begin:end],
                 total,
+                None if dual.diagonal is None else dual.diagonal[begin:end],
             )
         )
     return found
@@ -128,10 +144,12 @@ def split(dual: Dual, sizes: Sequence[int], totals: Sequence[Floats]) -> list[Du
 
 def join(parts: Sequence[Dual]) -> Dual:
     """The variables of several blocks of rows, one after the other."""
+    diagonals = [part.diagonal for part in parts if part.diagonal is not None]
     return Dual(
         np.concatenate([part.target for part in parts], axis=1),
         np.concatenate([part.lower for part in parts], axis=1),
         np.concatenate([part.upper for part in parts], axis=1),
         np.concatenate([part.group for part in parts], axis=1),
         parts[0].total,
+        np.concatenate(diagonals) if diagonals else None,
     )

@@ -12,6 +12,7 @@ from typing import Protocol
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.solution import Observer, TraceRecord
 from widestreet._src.reporting.progress import observer
+from widestreet._src.status import Status
 
 
 class Reporter(Protocol):
@@ -84,7 +85,7 @@ class Observers:
             with self._lock:
                 self._observer(mine)
             if self._reporter(record):
-                raise OutOfBudget("approximate")
+                raise OutOfBudget(Status.APPROXIMATE)
 
         with self._reporter.problem(self._names[number]):
             yield look

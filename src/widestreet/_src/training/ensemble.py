@@ -10,7 +10,7 @@ from math import inf, sqrt
 import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
-from widestreet._src.certificate import Certificate, examine_margins, unexamined
+from widestreet._src.certificate import Certificate, examine_margins
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.multiplicative.engine import (
     FixedRate,
@@ -30,6 +30,7 @@ from widestreet._src.kernels.products import Held, LowRank, Product, Streamed
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Merged, Rows
+from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.one_vs_one import labelled
 from widestreet._src.training.training import (
@@ -160,7 +161,7 @@ def train_ensembles(
                 one = train_pair(
                     gram.select(merged.kept[both]), pair, plan, budget, observe, resources.rng
                 )
-            every.stopped = one.trained.solution.status == "interrupted"
+            every.stopped = one.trained.solution.status == Status.INTERRUPTED
             solution = labelled(one.trained.solution, p)
             found.append(replace(one, trained=replace(one.trained, solution=solution)))
     return found
@@ -184,7 +185,7 @@ def train_pair(
         training = Training(pair, plan, product, length, budget, lambda: poll.kernel_values)
         path = training.engine(observe).solve()
         size = max(path.means)
-        if plan.aggregate == "ensemble" and path.status == "approximate":
+        if plan.aggregate == "ensemble" and path.status == Status.APPROXIMATE:
             size, status = training.best_size(path)
             path = replace(path, status=status)
         weight, square = _chosen(path, plan, size)
@@ -251,14 +252,14 @@ class Training:
             judged=None if out is None else np.where(out, prior, 0.0),
         )
 
-    def best_size(self, path: Trajectory) -> tuple[int, str]:
+    def best_size(self, path: Trajectory) -> tuple[int, Status]:
         """The size at which ensembles are best for rows that were left out, fold by fold.
 
         All members if nobody can be left out, or if there is no time for it; and the status.
         """
         folds = [self.engine(lambda record: None, out) for out in self._folds(path.margin)]
         found = solve_together(folds)
-        stopped = {one.status for one in found} & {"time_limit", "interrupted"}
+        stopped = {one.status for one in found} & {Status.TIME_LIMIT, Status.INTERRUPTED}
         if stopped or not found:
             return max(path.means), min(stopped, default=path.status)
         return best_size(sorted(path.means), [one.errors for one in found]), path.status
@@ -360,7 +361,7 @@ def _certified(
     poll = Poll(budget.look_at_end)
     cost = gram.seconds_per_value * float(np.count_nonzero(weight)) * len(weight)
     certificate: Certificate | None = None
-    if not (status == "interrupted" and cost > ANSWER_WITHIN):
+    if not (status == Status.INTERRUPTED and cost > ANSWER_WITHIN):
         try:
             certificate = examine_margins(
                 gram,
@@ -374,7 +375,7 @@ def _certified(
         except (OutOfBudget, KeyboardInterrupt) as stop:
             status = stopped_by(stop)
     if certificate is None:
-        certificate = unexamined(status, -0.5 * square, 0.0)
+        certificate = Certificate.unexamined(status, -0.5 * square, 0.0)
     coef = pair.sign * weight
     bias = np.array([float(coef.sum()) if plan.intercept else 0.0])
     solution = Solution(

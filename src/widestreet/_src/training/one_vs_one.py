@@ -30,6 +30,7 @@ from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Rows
 from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.training import (
     ANSWER_WITHIN,
@@ -254,14 +255,14 @@ class _Fit:
         """See to a pair that was solved whole."""
         self._proof += self._cost_of_proof(solution.trace[0].n_sv, problem.dual.rows)
         try:
-            if solution.status == "optimal":
+            if solution.status == Status.OPTIMAL:
                 self.watch.tell(solution.trace[-1])
                 return solution
             with self.watch.problem(p) as observe:
                 solution = self._solver(p, observe, copy(budget)).finish(problem, solution)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             solution = replace(solution, status=stopped_by(stop))
-        if solution.status == "interrupted":
+        if solution.status == Status.INTERRUPTED:
             self._stop()
         return labelled(solution, p)
 
@@ -289,16 +290,16 @@ class _Fit:
             with self.watch.problem(p) as observe:
                 solution = self._solver(p, observe, budget).by_rounds(problem, observe)
             self._learn(p, solution)
-            if solution.status == "interrupted":
+            if solution.status == Status.INTERRUPTED:
                 self._stop()
             return labelled(solution, p)
         except KeyboardInterrupt:  # just beside the engine
             self._stop()
             return untouched(problem, self._why())
 
-    def _why(self) -> str:
+    def _why(self) -> Status:
         """Why there is no time for a pair."""
-        return "interrupted" if self.budget.stopped else "time_limit"
+        return Status.INTERRUPTED if self.budget.stopped else Status.TIME_LIMIT
 
     def _share(self, rows: int, pairs: int = 1) -> Budget | None:
         """Time for pairs of so many rows: a part of what is left, less that for the proof.
@@ -357,9 +358,9 @@ class _Fit:
     def certified(self, solutions: list[Solution]) -> list[Trained]:
         """Examine all pairs at once; those that fail go on from where they are."""
         tol, gap_tol = self.settings.tol, self.settings.gap_tol
-        if self.budget.stopped and all(s.status != "interrupted" for s in solutions):
+        if self.budget.stopped and all(s.status != Status.INTERRUPTED for s in solutions):
             # the interrupt came when all pairs were solved, and must not be lost
-            solutions = [*solutions[:-1], replace(solutions[-1], status="interrupted")]
+            solutions = [*solutions[:-1], replace(solutions[-1], status=Status.INTERRUPTED)]
         if self.budget.stopped and self._proof > ANSWER_WITHIN:
             return [uncertified(solution, tol, gap_tol) for solution in solutions]
         self.budget.stopped = False  # what is still to come is short
@@ -367,7 +368,7 @@ class _Fit:
             return self._examined(solutions)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
-                solutions = [replace(s, status="interrupted") for s in solutions]
+                solutions = [replace(s, status=Status.INTERRUPTED) for s in solutions]
             return [uncertified(solution, tol, gap_tol) for solution in solutions]
 
     def _examined(self, solutions: list[Solution]) -> list[Trained]:
@@ -377,7 +378,7 @@ class _Fit:
         scores = machines.scores(gram, [beta[0] for beta in betas], self.helpers, poll)
         duals = [problem.dual for problem in machines.problems]
         seen = examine_all(gram, duals, betas, scores)
-        solutions = self._settle(poll, solutions, seen)
+        solutions = self._settle(poll, solutions, seen, scores)
         found = [
             Trained(solution, one.bias, one.certificate(solution.status, tol, gap_tol))
             for solution, one in zip(solutions, seen, strict=True)
@@ -385,33 +386,41 @@ class _Fit:
         unfinished = [p for p, one in enumerate(found) if _may_go_on(one)]
         for k, p in enumerate(unfinished):
             found[p] = self._again(p, found[p], len(unfinished) - k)
-            if found[p].certificate.status == "interrupted":
+            if found[p].certificate.status == Status.INTERRUPTED:
                 break
         every = found[0].solution.kernel_values + poll.kernel_values
         found[0] = replace(found[0], solution=replace(found[0].solution, kernel_values=every))
         return found
 
     def _settle(
-        self, poll: Poll, solutions: list[Solution], seen: list[Examination]
+        self,
+        poll: Poll,
+        solutions: list[Solution],
+        seen: list[Examination],
+        scores: list[Floats],
     ) -> list[Solution]:
         """Bound rounding by rows where that decides, and keep no pair that is worse than zero.
 
-        The scores of the largest pair are compared with a second computation. Sets: seen.
+        The scores of the largest pair are compared with a second computation.
+
+        Sets: seen and scores.
         """
         problems, tol, kept = self.machines.problems, self.settings.tol, list(solutions)
         gram = self.gram
         for p, (problem, one) in enumerate(zip(problems, seen, strict=True)):
-            dual, beta, score = problem.dual, kept[p].beta, one.score
+            dual, beta, score = problem.dual, kept[p].beta, scores[p]
             if one.violation <= tol < one.violation + one.rounding:
                 own = gram.select(self.machines.rows(p))
                 seen[p] = examine(own, dual, beta, score, tol=tol, poll=poll)
             elif not (dual.total.any() or one.dual >= 0 or one.meets(tol, self.settings.gap_tol)):
                 beta = np.zeros_like(beta)
-                seen[p] = examine(gram, dual, beta, np.zeros_like(score))
+                scores[p] = np.zeros_like(score)
+                seen[p] = examine(gram, dual, beta, scores[p])
                 kept[p] = replace(kept[p], beta=beta, bias=seen[p].bias, dual_objective=0.0)
         p = int(np.argmax([beta.size * np.count_nonzero(beta) for beta in (s.beta for s in kept)]))
         coef, largest = kept[p].beta.sum(axis=0), gram.select(self.machines.rows(p))
-        if disagrees(largest, coef, seen[p].score, np.zeros(len(coef)), poll):
+        used = np.flatnonzero(coef)
+        if disagrees(largest, used, coef[used], scores[p], np.zeros(len(coef)), poll):
             seen[:] = [replace(one, rounding=np.inf) for one in seen]
         return kept
 
@@ -434,8 +443,8 @@ class _Fit:
 
 def _may_go_on(trained: Trained) -> bool:
     """Whether the examination disagrees with the engine, or only time was wanting."""
-    unsettled = ("optimal", "time_limit", "stalled")
-    return trained.certificate.status != "optimal" and trained.solution.status in unsettled
+    unsettled = (Status.OPTIMAL, Status.TIME_LIMIT, Status.STALLED)
+    return trained.certificate.status != Status.OPTIMAL and trained.solution.status in unsettled
 
 
 def labelled(solution: Solution, problem: int) -> Solution:

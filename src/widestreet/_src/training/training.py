@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable as Function
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isnan
 
 import numpy as np
 
@@ -13,10 +12,9 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import (
     Certificate,
     Examination,
-    disagrees,
-    examine,
-    scores_that_matter,
-    unexamined,
+    Part,
+    examine_parts,
+    here,
 )
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.sampling.engine import SamplingEngine, SolveSample
@@ -33,13 +31,12 @@ from widestreet._src.problems.dual import Dual, select
 from widestreet._src.rows import Rows
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.shards.shard_set import ShardSet
+from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
 
-SUCCESS = ("optimal", "approximate")  # statuses that are what was asked for
 _LEAST_TILE = 256  # rows of the smallest working set worth having
 _PANEL_BYTES = 1 << 26  # scratch of a scan
 _ROWS_PER_THREAD = 1000  # fewer are not worth waking another thread for
-NEAR, FAR = 0.01, 0.1  # relative gaps up to which a model is called close, and usable
 ANSWER_WITHIN = 0.15  # seconds a certificate may take after an interrupt
 
 
@@ -138,11 +135,11 @@ class Solver:
 
     def finish(self, problem: Problem, solution: Solution) -> Solution:
         """See to a problem that was solved whole: it goes on by rounds if there is more to do."""
-        if solution.status == "interrupted":
+        if solution.status == Status.INTERRUPTED:
             return solution
         try:
             self.observe(solution.trace[-1])
-            done = solution.status == "optimal"
+            done = solution.status == Status.OPTIMAL
             self.budget.spend(solution.pair_steps, finished=done)
             if done and self.check is not None:
                 done = self.check(solution.beta).next_violation is None
@@ -291,12 +288,12 @@ def solve_whole(
     )
 
 
-def stopped_by(stop: OutOfBudget | KeyboardInterrupt) -> str:
+def stopped_by(stop: OutOfBudget | KeyboardInterrupt) -> Status:
     """The status of a solution that was not finished."""
-    return stop.status if isinstance(stop, OutOfBudget) else "interrupted"
+    return stop.status if isinstance(stop, OutOfBudget) else Status.INTERRUPTED
 
 
-def untouched(problem: Problem, status: str) -> Solution:
+def untouched(problem: Problem, status: Status) -> Solution:
     """Where a problem begins, for one that there is no time for."""
     dual = problem.dual
     beta = dual.feasible_point() if problem.start is None else problem.start
@@ -356,31 +353,32 @@ class Examiner:
     def __init__(self, gram: Gram, problem: Problem, budget: Budget, settings: Settings) -> None:
         self.gram, self.problem, self.poll = gram, problem, Poll(budget.look_at_end)
         self.tol, self.gap_tol = settings.tol, settings.gap_tol
-        self._last: tuple[Floats, Examination] | None = None
+        self._last: tuple[Floats, Examination, Part] | None = None
         self._best: tuple[Floats, Examination] | None = None
 
     def examine(self, beta: Floats) -> Examination:
         """Examine a point over all rows. Sets: last, best."""
         if self._last is None or not np.array_equal(beta, self._last[0]):
-            self._last = beta.copy(), self._examined(beta)
-        found = self._last[1]
+            self._last = self._examined(beta.copy())
+        beta, found, _ = self._last
         if self._best is None or found.dual > self._best[1].dual:
-            self._best = self._last
+            self._best = beta, found
         return found
 
-    def _examined(self, beta: Floats) -> Examination:
-        gram, dual, poll = self.gram, self.problem.dual, self.poll
-        score, exact, error = scores_that_matter(gram, dual, beta, poll)
-        found = examine(gram, dual, beta, score, exact, self.tol, poll)
-        if disagrees(gram, beta.sum(axis=0), score, error, poll):
-            found = replace(found, rounding=np.inf)
-        return found
+    def _examined(self, beta: Floats) -> tuple[Floats, Examination, Part]:
+        dual = self.problem.dual
+        part = Part.whole(self.gram, dual, beta, poll=self.poll)
+        convex = self.gram.kernel.positive
+        found = examine_parts(here([part]), dual.total, convex=convex, tol=self.tol, compare=True)
+        return beta, found, part
 
     def check(self, beta: Floats) -> Check:
         """Return what the engine asks for."""
         found = self.examine(beta)
+        assert self._last is not None
+        scores = self._last[2].scores
         aim = found.next_violation(self.tol, self.gap_tol)
-        return Check(found.violation, found.score, found.exact, aim)
+        return Check(found.violation, scores.score, scores.exact, aim)
 
     def certified(self, solution: Solution) -> Trained:
         """Return the solution with its certificate: an empty one if there is no time for another.
@@ -390,7 +388,7 @@ class Examiner:
         """
         support = int(solution.beta.any(axis=0).sum())
         cost = 3.0 * self.gram.seconds_per_value * support * self.problem.dual.rows
-        if solution.status == "interrupted" and cost > ANSWER_WITHIN:
+        if solution.status == Status.INTERRUPTED and cost > ANSWER_WITHIN:
             return uncertified(solution, self.tol, self.gap_tol)
         try:
             found = self.examine(solution.beta)
@@ -398,7 +396,7 @@ class Examiner:
                 solution, found = self._best_of(solution, found)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
-                solution = replace(solution, status="interrupted")
+                solution = replace(solution, status=Status.INTERRUPTED)
             return uncertified(solution, self.tol, self.gap_tol)
         every = solution.kernel_values + self.poll.kernel_values
         certificate = found.certificate(solution.status, self.tol, self.gap_tol)
@@ -418,8 +416,8 @@ class Examiner:
 
 def uncertified(solution: Solution, tol: float, gap_tol: float | None) -> Trained:
     """Return a solution that was not examined for lack of time, whatever the engine says."""
-    status = "time_limit" if solution.status == "optimal" else solution.status
-    certificate = unexamined(status, solution.dual_objective, tol, gap_tol)
+    status = Status.TIME_LIMIT if solution.status == Status.OPTIMAL else solution.status
+    certificate = Certificate.unexamined(status, solution.dual_objective, tol, gap_tol)
     return Trained(solution, solution.bias, certificate)
 
 
@@ -447,65 +445,3 @@ def working_set_capacity(max_memory: int, dual: Dual, columns: int) -> int:
             "both at None"
         )
     return int(np.sqrt((max_memory - _fixed_memory(dual, columns)) / 16))
-
-
-def worst(certificates: Sequence[Certificate]) -> Certificate:
-    """The one that proves least: of those that are not optimal if there are any."""
-    return max(certificates, key=lambda c: (c.status not in SUCCESS, c.kkt_violation))
-
-
-def advice(certificates: Sequence[Certificate]) -> str | None:
-    """Return what a user who got these certificates should know and do; None if all is well."""
-    certificate = worst(certificates)
-    if certificate.status in SUCCESS:
-        return None
-    failed = sum(c.status not in SUCCESS for c in certificates)
-    where = f" in {failed} of {len(certificates)} pairs of classes" if len(certificates) > 1 else ""
-    stopped = f"training stopped with status {certificate.status!r}{where}"
-    cure = _cure(certificate)
-    if certificate.n_rows == 0:
-        return (
-            f"{stopped} and no time was left to certify the model (dual objective "
-            f"{certificate.dual_objective:.6g}): nothing is known about its quality. To get a "
-            f"certificate, {cure}."
-        )
-    gap = f"duality gap {certificate.gap:.3g} (relative {certificate.relative_gap:.3g})"
-    if isnan(certificate.gap):
-        gap = "no duality gap for a kernel that may be indefinite"
-    return (
-        f"{stopped}: violation {certificate.kkt_violation:.3g} (tol={certificate.tol:g}), {gap}. "
-        f"{_grade(certificate)} To get nearer to the optimum, {cure}."
-    )
-
-
-def _cure(certificate: Certificate) -> str:
-    """Return what to do about a fit that is not optimal."""
-    if certificate.inconsistent:
-        return (
-            "set the environment variable WIDESTREET_ISA=portable, and please report this: kernel "
-            "values of the native core disagree with those of NumPy"
-        )
-    if certificate.limited_by_rounding or certificate.lost_in_rounding:
-        return (
-            f"scale or centre the features, lower C or accept a larger tol: float64 knows the "
-            f"violation only to within {certificate.rounding:.2g}"
-        )
-    return {
-        "time_limit": "raise max_time",
-        "iteration_limit": "raise max_iter or set it to -1",
-        "interrupted": "let it run to the end",
-    }.get(certificate.status, "scale the features, lower C, or accept a larger tol or gap_tol")
-
-
-def _grade(certificate: Certificate) -> str:
-    """Return how good a model is as far as its gap tells."""
-    gap = certificate.relative_gap
-    if isnan(gap):
-        return "How far the model is from the optimum is not known."
-    if certificate.limited_by_rounding and gap <= NEAR:
-        return "The model is as exact as float64 allows."
-    if gap <= NEAR:
-        return f"The model is close to the optimum: its objective is within {gap:.2%}."
-    if gap <= FAR:
-        return f"The model is usable: its objective is within {gap:.1%} of the optimum."
-    return "The model is far from the optimum: do not rely on it."

@@ -39,6 +39,7 @@ from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.multiplicative.members import Ensemble
 from widestreet._src.engines.solution import Observer, Trace, TraceRecord
 from widestreet._src.kernels.products import Product
+from widestreet._src.status import Status
 
 _Value = TypeVar("_Value")
 Run: TypeAlias = Generator[Floats, Floats, _Value]  # asks for products of K with vectors
@@ -122,7 +123,7 @@ class Trajectory:
         For some sizes that the ensemble had, the mean and its a'Qa.
     errors : list of float
         For every size that it had, what those who judge it have to say.
-    status : str
+    status : Status
         "approximate" if it ended by its own rule, else what stopped it.
     trace : Trace
     steps : int
@@ -137,13 +138,13 @@ class Trajectory:
     margin: Floats
     means: dict[int, tuple[Floats, float]]
     errors: list[float]
-    status: str
+    status: Status
     trace: Trace
     steps: int
     members: list[tuple[float, Floats]]
 
 
-def unmoved(prior: Floats, status: str) -> Trajectory:
+def unmoved(prior: Floats, status: Status) -> Trajectory:
     """Where the engine is that was stopped before it knew anything."""
     weight, _ = tilted(_logarithms(prior))
     rho = dict.fromkeys(("first", "last", "ensemble"), np.inf)
@@ -217,7 +218,7 @@ class MultiplicativeEngine:
     def run(self) -> Run[Trajectory]:
         """The same, with somebody else to multiply."""
         first = point = None
-        status = "approximate"
+        status = Status.APPROXIMATE
         try:
             first = point = yield from self._point(_logarithms(self.prior))
             self._tell(point, 0.0)
@@ -230,7 +231,7 @@ class MultiplicativeEngine:
         except OutOfBudget as stop:
             status = stop.status
         except KeyboardInterrupt:
-            status = "interrupted"
+            status = Status.INTERRUPTED
         if first is None or point is None:
             return unmoved(self.prior, status)
         if self._mean.size == 0:
@@ -332,13 +333,13 @@ def solve_together(engines: Sequence[MultiplicativeEngine]) -> list[Trajectory]:
                 except StopIteration as end:
                     found[number] = end.value
                     del runs[number]
-            if any(one.status == "interrupted" for one in found.values()):
+            if any(one.status == Status.INTERRUPTED for one in found.values()):
                 raise KeyboardInterrupt
             answers = _multiplied(engines[0].product, asked) if asked else {}
         except KeyboardInterrupt as stop:
             for number, run in list(runs.items()):
                 if getgeneratorstate(run) != GEN_SUSPENDED:  # nobody is there to be told
-                    found[number] = unmoved(engines[number].prior, "interrupted")
+                    found[number] = unmoved(engines[number].prior, Status.INTERRUPTED)
                     del runs[number]
             answers = dict.fromkeys(runs, stop)
     return [found[number] for number in range(len(engines))]

@@ -26,6 +26,7 @@ from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.shards.shard import Survey
 from widestreet._src.shards.shard_set import ShardSet
+from widestreet._src.status import Status
 
 _DOUBLE_ROWS = 2048  # problems up to this size are float64 throughout
 _DOUBTED = 256  # rows whose scores are compared with exact ones
@@ -146,7 +147,7 @@ class SamplingEngine:
         except OutOfBudget as stop:
             status = stop.status
         except KeyboardInterrupt:
-            status = "interrupted"
+            status = Status.INTERRUPTED
         return Solution(
             beta=self.best.dense(self.fleet.rows),
             bias=self.best.model.bias,
@@ -157,7 +158,7 @@ class SamplingEngine:
             kernel_values=self._values + self.fleet.poll.kernel_values,
         )
 
-    def _rounds(self) -> str:
+    def _rounds(self) -> Status:
         plan = self.plan
         while plan.max_rounds is None or len(self.trace) < plan.max_rounds:
             self._keep_time()
@@ -173,13 +174,13 @@ class SamplingEngine:
             done = surveys[p].found == 0 and self._confirmed()
             self.budget.spend(self._steps, finished=done)
             if done:
-                return "optimal"
+                return Status.OPTIMAL
             if surveys[p].found == 0:
                 if self.fleet.double:
                     break
                 self.fleet.use_double()
         self.unfinished = True
-        return "approximate"
+        return Status.APPROXIMATE
 
     def _confirmed(self) -> bool:
         """Whether the check agrees that the best is the optimum."""
@@ -214,11 +215,11 @@ class SamplingEngine:
             self.pair_steps += solution.pair_steps
             self._values += solution.kernel_values
             thetas.append(self._theta(rows, solution.beta, solution.bias, solution.dual_objective))
-        stopped = {s.status for _, s in found} & {"interrupted", "time_limit", "iteration_limit"}
+        stopped = {s.status for _, s in found if s.status.cut_short}
         if stopped:
             if self.plan.until_certified or not self.trace:  # else the last whole round is better
                 self.best = max([self.best, *thetas], key=lambda theta: theta.objective)
-            if "interrupted" in stopped:
+            if Status.INTERRUPTED in stopped:
                 raise KeyboardInterrupt
             raise OutOfBudget(min(stopped))
         self._steps = sum(s.pair_steps for _, s in found)
@@ -231,7 +232,7 @@ class SamplingEngine:
             start = self.best.at(rows)
         rng = np.random.default_rng((self._seed, len(self.trace), p))
         solution = self.solve_sample(rows, start, self._budgets[p], rng)
-        if solution.status == "interrupted":
+        if solution.status == Status.INTERRUPTED:
             self._stop()  # whoever is not yet begun
         return rows, solution
 

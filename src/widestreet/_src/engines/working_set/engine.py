@@ -33,6 +33,7 @@ from widestreet._src.engines.working_set.tile import WorkingSet, tiles_memory
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.shard import Survey, SurveyOrder
 from widestreet._src.shards.shard_set import ShardSet
+from widestreet._src.status import Status
 
 log = logging.getLogger("widestreet")
 
@@ -155,7 +156,7 @@ class WorkingSetEngine:
         except OutOfBudget as stop:
             status = stop.status
         except KeyboardInterrupt:
-            status = "interrupted"
+            status = Status.INTERRUPTED
         if self._before is not None:  # stopped in the middle of a solve: what it reached counts
             self._publish()
         return Solution(
@@ -168,7 +169,7 @@ class WorkingSetEngine:
             kernel_values=self.fleet.poll.kernel_values,
         )
 
-    def _rounds(self) -> str:
+    def _rounds(self) -> Status:
         survey = self._start()
         best_check, failures = np.inf, 0
         violation = self.fleet.first_violation()
@@ -193,7 +194,7 @@ class WorkingSetEngine:
             self._record(survey, violation, self.search.observe(situation))
             # 5) finish?
             if self.search.enough(situation):
-                return "approximate"
+                return Status.APPROXIMATE
             stuck = self._tired or self._stuck(violation, busy)
             if not stuck and not self.search.finished(situation):
                 continue
@@ -204,19 +205,19 @@ class WorkingSetEngine:
                     survey = self._survey_safely()
                     violation = self._violation(survey)
                 if violation <= self.tol:
-                    return "optimal"
+                    return Status.OPTIMAL
                 if stuck:
-                    return "stalled"
+                    return Status.STALLED
                 continue
             verdict = self._consult(self.check)
             if verdict.next_violation is None:
-                return "optimal"
+                return Status.OPTIMAL
             self.tol = min(self.tol, verdict.next_violation)
             log.debug("check: violation %.3g, %.3g wanted", verdict.violation, self.tol)
             failures = 0 if verdict.violation < 0.5 * best_check else failures + 1
             best_check = min(best_check, verdict.violation)
             if failures >= (1 if self._tired else _PATIENCE):
-                return "stalled"
+                return Status.STALLED
             self._idle = 0
             survey = self._accept(verdict)
             violation = verdict.violation

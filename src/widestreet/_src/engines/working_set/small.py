@@ -20,6 +20,7 @@ from widestreet._src.engines.selection.contract import MARGIN, Strategy
 from widestreet._src.engines.solution import Solution, Trace, TraceRecord
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual, join
+from widestreet._src.status import Status
 
 CALL_COST = 1e9  # multiply-adds of a native call per thread: some hundredths of a second
 _MOST_ROWS = 2048  # kernel values are float64 throughout
@@ -160,7 +161,7 @@ def solve(
     return found
 
 
-def _status(solved: bool, interrupted: bool) -> str:
+def _status(solved: bool, interrupted: bool) -> Status:
     if interrupted:
-        return "interrupted"
-    return "optimal" if solved else "stalled"
+        return Status.INTERRUPTED
+    return Status.OPTIMAL if solved else Status.STALLED

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.certificate import Certificate
+from widestreet._src.certificate import Certificate, worst
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.engines.homotopy.parametric_optimum import InfeasibleError
 from widestreet._src.engines.selection.auto import Auto
@@ -37,7 +37,7 @@ from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.interrupts import undisturbed
 from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.threads import limited_blas, resolve_threads
-from widestreet._src.training.training import Settings, worst
+from widestreet._src.training.training import Settings
 
 _NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
 
@@ -399,7 +399,7 @@ class OnlineMachine(KernelModel):
         state, tol = self._present(), self._tolerance()
         state.proof = [optimum.certificate(tol) for optimum in state.optima.values()]
         if not state.proof:  # rows of one class: zero is the optimum
-            state.proof = [Certificate(0.0, 0.0, 0.0, 0.0, 0.0, "optimal", state.store.n, tol)]
+            state.proof = [Certificate.trivial(state.store.n, tol)]
         return worst(state.proof)
 
     def _tolerance(self) -> float:

@@ -13,6 +13,7 @@ from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import as_rows
+from widestreet._src.status import Status
 from widestreet._src.training.training import Settings
 
 
@@ -123,4 +124,4 @@ class Optimum(ABC):
         rows = as_rows(self.store.X, centre=self.store.centre)
         gram = Gram(self.store.kernel, rows, threads=self.store.threads)
         found = examine(gram.select(self.members), self.make_dual(), self.beta, tol=tol)
-        return found.certificate("optimal", tol, gap_tol=None)
+        return found.certificate(Status.OPTIMAL, tol, gap_tol=None)

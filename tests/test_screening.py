@@ -13,7 +13,7 @@ from conftest import TOL
 from fitting import build_dual, in_reference_terms
 from problems import random_feasible
 from reference.duals import MODELS
-from widestreet._src.certificate import examine, scores_that_matter, screening
+from widestreet._src.certificate import Part, examine, examine_parts, here, screening
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly, Sigmoid
 from widestreet._src.problems.formulations import c_svc, eps_svr
@@ -35,15 +35,16 @@ def assert_same(found, whole) -> None:
     assert found.primal == pytest.approx(whole.primal, abs=1e-11 * scale)
     assert found.dual == pytest.approx(whole.dual, abs=1e-11 * scale)
     assert found.violation == pytest.approx(whole.violation, abs=1e-11 * scale)
-    assert whole.infeasibility <= found.infeasibility <= TOL.feasibility  # of fewer boxes
+    assert found.infeasibility == whole.infeasibility <= TOL.feasibility
     np.testing.assert_allclose(found.bias, whole.bias, atol=1e-11 * scale)
 
 
 def both(gram, dual, beta, place=None):
-    """The examination that spares float64, and the one that does not."""
+    """Examine with and without sparing float64; and which rows were not spared."""
     gram = gram.select(place)
-    score, exact, _ = scores_that_matter(gram, dual, beta)
-    return examine(gram, dual, beta, score, exact), examine(gram, dual, beta)
+    part = Part.whole(gram, dual, beta)
+    found = examine_parts(here([part]), dual.total, convex=True)
+    return found, examine(gram, dual, beta), part.scores.exact
 
 
 # -- the bound -----------------------------------------------------------------------------------
@@ -98,12 +99,12 @@ def test_features_of_any_size_are_certified_honestly(scale, small):
     )
 
 
-def test_a_group_without_exact_rows_leaves_everything_in_doubt(rng):
+def test_a_group_without_exact_rows_leaves_everything_in_doubt(rng, small):
     X = rng.normal(size=(6, 2))
     dual = build_dual("nu_svc", np.array([1.0, -1, 1, -1, 1, -1]), C=1.0)
-    found = screening._Scores(Gram(RBF(1.0), as_rows(X)), dual, np.zeros((1, 6)))
-    found.settle(np.array([0]))
-    assert found.doubtful(np.arange(1, 6)).all()
+    beta = np.array([[0.3, 0, 0, 0, 0, 0]])  # of the positive group only
+    _, _, exact = both(Gram(RBF(1.0), as_rows(X)), dual, beta)
+    assert exact.all()
 
 
 def test_the_bound_says_something():
@@ -119,7 +120,7 @@ def test_no_bound_is_claimed_for_other_kernels(kernel, rng, small):
     gram = Gram(kernel, as_rows(X))
     assert gram.rough_scan(np.arange(60), np.arange(60), np.ones(60)) is None
     dual = c_svc(np.where(X[:, 0] > 0, 1.0, -1.0), 1.0)
-    _, exact, _ = scores_that_matter(gram, dual, random_feasible(in_reference_terms(dual), rng))
+    _, _, exact = both(gram, dual, random_feasible(in_reference_terms(dual), rng))
     assert exact.all()
 
 
@@ -143,7 +144,7 @@ def test_figures_of_any_point_are_the_same(model, seed, part):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screening, "_LARGE", 0)
         patch.setattr(screening, "_MANY", 2.0)
-        assert_same(*both(gram, dual, beta))
+        assert_same(*both(gram, dual, beta)[:2])
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 100.0])
@@ -154,11 +155,11 @@ def test_a_solution_spares_most_rows(C, small):
     beta[0, model.support_] = model.dual_coef_[0]
     dual = c_svc(np.where(y == model.classes_[1], 1.0, -1.0), C)
     gram = Gram(RBF(2.0), as_rows(X, centred=True))
-    found, whole = both(gram, dual, beta)
+    found, whole, exact = both(gram, dual, beta)
     assert_same(found, whole)
     assert found.violation <= 1e-3
-    assert found.exact[model.support_].all()
-    assert not found.exact.all()
+    assert exact[model.support_].all()
+    assert not exact.all()
 
 
 def test_a_regression_spares_rows_inside_the_tube(small):
@@ -168,9 +169,9 @@ def test_a_regression_spares_rows_inside_the_tube(small):
     coef[model.support_] = model.dual_coef_[0]
     beta = np.stack([np.maximum(coef, 0), np.minimum(coef, 0)])
     gram = Gram(RBF(0.5), as_rows(X, centred=True))
-    found, whole = both(gram, eps_svr(y, 1.0, 2.0), beta)
+    found, whole, exact = both(gram, eps_svr(y, 1.0, 2.0), beta)
     assert_same(found, whole)
-    assert 0 < found.exact.sum() < 2000
+    assert 0 < exact.sum() < 2000
 
 
 def test_rows_at_other_places(small, rng):
@@ -181,7 +182,7 @@ def test_rows_at_other_places(small, rng):
     beta[0, model.support_] = model.dual_coef_[0]
     dual = c_svc(np.where(y[order] == model.classes_[1], 1.0, -1.0), 10.0)
     gram = Gram(RBF(2.0), as_rows(X, centred=True))
-    found, whole = both(gram, dual, np.ascontiguousarray(beta[:, order]), order)
+    found, whole, _ = both(gram, dual, np.ascontiguousarray(beta[:, order]), order)
     assert_same(found, whole)
     assert found.violation <= 1e-3
 
@@ -196,7 +197,7 @@ def test_a_violator_far_from_the_rest_is_found(small, rng):
     idle = np.setdiff1d(np.arange(600), model.support_)[7]
     y[idle] *= -1
     gram = Gram(RBF(0.1), as_rows(X, centred=True))
-    found, whole = both(gram, c_svc(y, 1.0), beta)
+    found, whole, exact = both(gram, c_svc(y, 1.0), beta)
     assert found.violation == whole.violation > 1
-    assert found.exact[idle]
-    assert not found.exact.all()
+    assert exact[idle]
+    assert not exact.all()

@@ -1,0 +1,73 @@
+"""What a user should know and do about a fit, judging by its certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+
+from widestreet._src.certificate.certificate import Certificate
+from widestreet._src.status import Status
+
+_NEAR, _FAR = 0.01, 0.1  # relative gaps up to which a model is called close, and usable
+
+
+def worst(certificates: Sequence[Certificate]) -> Certificate:
+    """Return the one that proves least: of those that are not optimal if there are any."""
+    return max(certificates, key=lambda c: (not c.status.success, c.kkt_violation))
+
+
+def advice(certificates: Sequence[Certificate]) -> str | None:
+    """Return what a user who got these certificates should know and do; None if all is well."""
+    certificate = worst(certificates)
+    if certificate.status.success:
+        return None
+    failed = sum(not c.status.success for c in certificates)
+    where = f" in {failed} of {len(certificates)} pairs of classes" if len(certificates) > 1 else ""
+    stopped = f"training stopped with status {certificate.status!r}{where}"
+    cure = _cure(certificate)
+    if certificate.n_rows == 0:
+        return (
+            f"{stopped} and no time was left to certify the model (dual objective "
+            f"{certificate.dual_objective:.6g}): nothing is known about its quality. To get a "
+            f"certificate, {cure}."
+        )
+    gap = f"duality gap {certificate.gap:.3g} (relative {certificate.relative_gap:.3g})"
+    if isnan(certificate.gap):
+        gap = "no duality gap for a kernel that may be indefinite"
+    return (
+        f"{stopped}: violation {certificate.kkt_violation:.3g} (tol={certificate.tol:g}), {gap}. "
+        f"{_grade(certificate)} To get nearer to the optimum, {cure}."
+    )
+
+
+def _cure(certificate: Certificate) -> str:
+    """Return what to do about a fit that is not optimal."""
+    if certificate.inconsistent:
+        return (
+            "set the environment variable WIDESTREET_ISA=portable, and please report this: kernel "
+            "values of the native core disagree with those of NumPy"
+        )
+    if certificate.limited_by_rounding or certificate.lost_in_rounding:
+        return (
+            f"scale or centre the features, lower C or accept a larger tol: float64 knows the "
+            f"violation only to within {certificate.rounding:.2g}"
+        )
+    return {
+        Status.TIME_LIMIT: "raise max_time",
+        Status.ITERATION_LIMIT: "raise max_iter or set it to -1",
+        Status.INTERRUPTED: "let it run to the end",
+    }.get(certificate.status, "scale the features, lower C, or accept a larger tol or gap_tol")
+
+
+def _grade(certificate: Certificate) -> str:
+    """Return how good a model is as far as its gap tells."""
+    gap = certificate.relative_gap
+    if isnan(gap):
+        return "How far the model is from the optimum is not known."
+    if certificate.limited_by_rounding and gap <= _NEAR:
+        return "The model is as exact as float64 allows."
+    if gap <= _NEAR:
+        return f"The model is close to the optimum: its objective is within {gap:.2%}."
+    if gap <= _FAR:
+        return f"The model is usable: its objective is within {gap:.1%} of the optimum."
+    return "The model is far from the optimum: do not rely on it."

@@ -1,0 +1,321 @@
+"""The certificate of one dual as a sum over parts of its rows.
+
+A part holds some rows, their variables and coefficients, and answers short questions. The answers
+of all parts are merged into an examination of all rows (merging.py). With F = t - u:
+
+    extremes    per group  high = max F where beta < upper  and  low = min F where beta > lower,
+                and the sums of the dual objective: violation, dual and infeasibility are done
+    band        between two biases: sums over the variables whose loss has no kink there, and a list
+                of the others, which are few: bias and primal are done
+    slopes      sums of the best coefficients at some biases, to narrow a band with too many kinks
+    screen      scores in float64 where the present extremes and biases leave a doubt
+    reach       bounds on the rounding of the violation, row by row
+    disagrees   comparison of some scores with a second computation
+
+The best bias lies between low and high. Let sum beta = total. The slope of the bracket at b is
+sum of (beta - c(b)) with the best coefficients c(b). For b > high, each variable has F < b or
+beta = upper, either of which means c(b) <= beta: the slope is not negative. For b < low it is not
+positive, likewise. Where sum beta differs from total, or a row with a diagonal term has two nonzero
+coefficients, the band may be too narrow; then the slope at its ends shows that.
+
+A question is a function of a part, made of methods of `Part` and `functools.partial`, so that
+questions and answers can be pickled. A part remembers its scores from question to question; one
+that was lost and made again refuses all questions but the first, and the examination has to begin
+again. Sums come without rounding (sums.py): the figures of an examination do not depend on how the
+rows are split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.certificate.loss import Band, Variables, band
+from widestreet._src.certificate.screening import Limits, Scores
+from widestreet._src.certificate.spot_check import disagrees
+from widestreet._src.certificate.sums import Terms, exact_sum, rounded
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.dual import Dual
+
+UNIT = 2.0**-53
+OVERFLOW = float(np.finfo(np.float64).max)  # bounds that overflow; infinity means wrong scores
+
+Answer = TypeVar("Answer")
+
+
+class Ask(Protocol):
+    """Puts a question to all parts, wherever they are, and returns the answers in order."""
+
+    def __call__(self, question: Callable[[Part], Answer], /) -> list[Answer]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """What a part says first, about its rows with exact scores.
+
+    Attributes
+    ----------
+    rows, pending : int
+        All rows of the part, and those without an exact score.
+    known : bool
+        Whether all exact scores are numbers.
+    high, low : ndarray of shape (groups,)
+        Largest F of the variables that may grow, smallest F of those that may shrink.
+    least, most : ndarray of shape (groups,)
+        The smallest and the largest kink of the loss.
+    linear, norm, squares : Terms
+        Sums of t beta, of c u and of d c^2.
+    beta, width : tuple of Terms
+        Sums of the coefficients and of the sizes of the boxes of each group, over all rows.
+    outside : float
+        How far a coefficient is outside of its box, relative to the size of the box.
+    rounding : float
+        Bound on the error of a difference of two F.
+    """
+
+    rows: int
+    pending: int
+    known: bool
+    high: Floats
+    low: Floats
+    least: Floats
+    most: Floats
+    linear: Terms
+    norm: Terms
+    squares: Terms
+    beta: tuple[Terms, ...]
+    width: tuple[Terms, ...]
+    outside: float
+    rounding: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Box:
+    """What a part knows of its rows without their scores."""
+
+    beta: tuple[Terms, ...]
+    width: tuple[Terms, ...]
+    outside: float
+
+
+class Part:
+    """Some rows of a dual with their coefficients.
+
+    Parameters
+    ----------
+    gram : Gram
+        Kernel values between the rows (left) and all support vectors (right), with the diagonal
+        term of the dual if that has one.
+    dual : Dual
+        The variables of the rows; the totals are those of all rows.
+    beta : ndarray of shape (layers, n)
+    columns : ndarray
+        Where the support vectors stand among the right rows of the Gram.
+    coef : ndarray
+        The coefficients of all support vectors.
+    score : ndarray of shape (n,), optional
+        Exact scores, if they are known already.
+    poll : Poll, optional
+
+    Attributes
+    ----------
+    scores : Scores
+    """
+
+    def __init__(
+        self,
+        gram: Gram,
+        dual: Dual,
+        beta: Floats,
+        columns: Ints,
+        coef: Floats,
+        score: Floats | None = None,
+        poll: Poll | None = None,
+    ) -> None:
+        self.gram, self.dual, self.beta = gram, dual, beta
+        self.scores = Scores(gram, dual.rows, columns, coef, poll)
+        self._kept: dict[int, Variables] = {}  # of the rows with exact scores, by group
+        self._begun = score is not None
+        if score is not None:
+            self.scores.given(score)
+
+    @classmethod
+    def whole(
+        cls,
+        gram: Gram,
+        dual: Dual,
+        beta: Floats,
+        score: Floats | None = None,
+        poll: Poll | None = None,
+    ) -> Part:
+        """Return all rows of a dual as one part, with the arguments of `examine`."""
+        coef = beta.sum(axis=0)
+        support = np.flatnonzero(coef)
+        return cls(gram, dual, beta, support, coef[support], score, poll)
+
+    # -- questions -------------------------------------------------------------------------------
+
+    def extremes(self) -> Extremes:
+        """Answer for the rows with exact scores: at first the support vectors. Sets: scores."""
+        if not self._begun:
+            self.scores.begin(np.flatnonzero(self.beta.any(axis=0)))
+            self._begun = True
+        self._kept.clear()
+        with np.errstate(over="ignore", invalid="ignore"):  # infinity proves nothing
+            return self._extremes()
+
+    def _extremes(self) -> Extremes:
+        exact, score, F = self.scores.exact, self.scores.score, self._indicator
+        groups = range(self.dual.groups)
+        mine = [self._mine(g) for g in groups]
+        ends = [self._variables(g).ends for g in groups]
+        return Extremes(
+            rows=self.dual.rows,
+            pending=int(np.count_nonzero(~exact)),
+            known=bool(np.isfinite(score[exact]).all()),
+            high=np.array([np.max(F, where=m & self._may_grow, initial=-np.inf) for m in mine]),
+            low=np.array([np.min(F, where=m & self._may_shrink, initial=np.inf) for m in mine]),
+            least=np.array([least for least, _ in ends]),
+            most=np.array([most for _, most in ends]),
+            linear=exact_sum((self.dual.target * self.beta).ravel()),
+            norm=exact_sum(self._coef * score),
+            squares=exact_sum(self._coef * self._own),
+            beta=self._box.beta,
+            width=self._box.width,
+            outside=self._box.outside,
+            rounding=self._rounding(),
+        )
+
+    def band(self, group: int, a: float, z: float, most: int | None) -> Band:
+        """Return the loss of a group between two biases; no list of more than `most` variables."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return band(self._variables(group), a, z, most)
+
+    def slopes(self, group: int, pivots: Floats) -> Floats:
+        """Return the sum of the best coefficients of a group just right of some biases."""
+        variables = self._variables(group)
+        return np.array([variables.coefficient(b, right=True).sum() for b in pivots])
+
+    def screen(self, limits: Limits) -> int:
+        """Score rows in float64 where the limits leave a doubt; return how many. Sets: scores."""
+        self._require_begun()
+        return self.scores.screen(self.dual, limits)
+
+    def reach(self, high: Floats, low: Floats) -> Floats:
+        """Bound the extremes of each group of the exact F, given the computed ones of all parts.
+
+        A row that was screened in float32 has a computed F beyond neither extreme; by how much
+        the exact one can exceed it is bounded by its own error.
+
+        Returns
+        -------
+        reach : ndarray of shape (2, groups)
+            The largest F of variables that may grow, and the largest -F of those that may shrink.
+        """
+        self._require_begun()
+        exact, scores = self.scores.exact, self.scores
+        error = self.gram.score_errors(None, scores.columns, scores.coef, poll=scores.poll)
+        error = error + 2.0 * UNIT * self._sizes
+        found = np.full((2, self.dual.groups), -np.inf)
+        sides = (1.0, self._may_grow, high), (-1.0, self._may_shrink, -low)
+        for k, (sign, inside, extreme) in enumerate(sides):
+            F = sign * self._indicator
+            for g in range(self.dual.groups):
+                if np.isfinite(extreme[g]):
+                    reached = np.where(exact, F, np.minimum(F, extreme[g])) + error
+                    which = (self.dual.group == g) & inside
+                    found[k, g] = np.max(reached, where=which, initial=-np.inf)
+        return found
+
+    def disagrees(self) -> bool:
+        """Tell whether scores differ from a second computation by more than rounding explains."""
+        scores = self.scores
+        return disagrees(
+            self.gram, scores.columns, scores.coef, scores.score, scores.error, scores.poll
+        )
+
+    def _require_begun(self) -> None:
+        if not self._begun:
+            raise RuntimeError("a part has to be asked for its extremes first")
+
+    # -- variables -------------------------------------------------------------------------------
+
+    @cached_property
+    def _coef(self) -> Floats:
+        """Coefficients c of the rows."""
+        return np.asarray(self.beta.sum(axis=0))
+
+    @cached_property
+    def _own(self) -> Floats:
+        """What the diagonal term adds to the scores of the rows."""
+        d = self.dual.diagonal
+        return np.zeros(self.dual.rows) if d is None else d * self._coef
+
+    @cached_property
+    def _may_grow(self) -> Bools:
+        return np.asarray(self.beta < self.dual.upper)
+
+    @cached_property
+    def _may_shrink(self) -> Bools:
+        return np.asarray(self.beta > self.dual.lower)
+
+    @property
+    def _indicator(self) -> Floats:
+        """F of all variables."""
+        return np.asarray(self.dual.target - self.scores.score)
+
+    @property
+    def _sizes(self) -> Floats:
+        """Sizes of what F is made of, row by row."""
+        return np.asarray(np.abs(self.dual.target).max(axis=0) + np.abs(self.scores.score))
+
+    def _mine(self, group: int) -> Bools:
+        """Tell which variables belong to a group and have an exact score."""
+        return np.asarray((self.dual.group == group) & self.scores.exact)
+
+    def _variables(self, group: int) -> Variables:
+        """Return the variables of a group whose scores are exact."""
+        self._require_begun()
+        if group in self._kept:
+            return self._kept[group]
+        dual, mine = self.dual, self._mine(group)
+        d = None
+        if dual.diagonal is not None:
+            d = np.broadcast_to(dual.diagonal, mine.shape)[mine]
+        f = (dual.target - (self.scores.score - self._own))[mine]
+        self._kept[group] = Variables(f, dual.lower[mine], dual.upper[mine], d)
+        return self._kept[group]
+
+    @cached_property
+    def _box(self) -> _Box:
+        """How the coefficients meet the constraints.
+
+        An infinite box counts as one of the size 1 / d, the coefficient at an excess of one.
+        """
+        dual, beta = self.dual, self.beta
+        width = dual.upper - dual.lower
+        if dual.diagonal is not None:
+            width = np.where(np.isfinite(width), width, 1.0 / np.maximum(dual.diagonal, 1e-300))
+        outside = np.maximum(beta - dual.upper, dual.lower - beta) / np.where(width > 0, width, 1.0)
+        groups = [dual.group == g for g in range(dual.groups)]
+        return _Box(
+            tuple(exact_sum(beta[mine]) for mine in groups),
+            tuple(exact_sum(width[mine]) for mine in groups),
+            float(np.max(outside, initial=0.0)),
+        )
+
+    def _rounding(self) -> float:
+        """Bound the error of a difference of two F, whatever the rows."""
+        coef = self.scores.coef
+        net = rounded([coef.tolist()])
+        error = self.gram.score_error(len(coef), float(np.abs(coef).sum()), net)
+        sizes = np.max(self._sizes, where=self.scores.exact, initial=0.0)
+        rounding = 2.0 * float(error) + 4.0 * UNIT * float(sizes)
+        return rounding if isfinite(rounding) else OVERFLOW

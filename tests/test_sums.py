@@ -1,0 +1,43 @@
+"""Sums without rounding: however the values are split."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widestreet._src.certificate import sums
+from widestreet._src.certificate.sums import exact_sum, rounded
+
+numbers = st.lists(st.floats(-1e200, 1e200), max_size=40)
+
+
+@given(values=numbers, cuts=st.lists(st.integers(0, 40), max_size=5))
+def test_sums_of_parts_are_the_sum_of_all(values, cuts):
+    exact = sum(map(Fraction, values), Fraction(0))
+    parts = [exact_sum(part) for part in np.split(np.array(values), np.sort(cuts))]
+    assert rounded(parts) == rounded([exact_sum(np.array(values))]) == float(exact)
+    assert sum((Fraction(term) for part in parts for term in part), Fraction(0)) == exact
+
+
+def test_long_arrays_are_added_up_piece_by_piece(monkeypatch, rng):
+    values = rng.normal(size=1000) * 10.0 ** rng.uniform(-9, 9, 1000)
+    whole = exact_sum(values)
+    monkeypatch.setattr(sums, "_AT_ONCE", 7)
+    assert exact_sum(values) == whole
+    assert sum(map(Fraction, whole)) == sum(map(Fraction, values.tolist()))
+
+
+def test_nothing_is_zero():
+    assert exact_sum(np.zeros(3)) == ()
+    assert rounded([(), ()]) == 0.0
+
+
+def test_what_is_no_number_stays_so():
+    inf = np.inf
+    assert exact_sum(np.array([1.0, inf])) == (inf,)
+    assert np.isnan(exact_sum(np.array([np.nan, 1.0]))).all()
+    assert np.isnan(rounded([(inf,), (-inf,)]))
+    assert exact_sum(np.full(3, 1e308)) == (inf,)
