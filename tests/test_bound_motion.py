@@ -42,7 +42,15 @@ def test_rates_lead_to_the_endpoint(model):
     for name in ("target", "lower", "upper", "total"):
         there = getattr(state, name) + getattr(rates, name)
         np.testing.assert_allclose(there, getattr(end, name), rtol=0, atol=TOL.twin)
-    assert rates.fastest_bound() == max(np.abs(rates.lower).max(), np.abs(rates.upper).max())
+
+
+def test_rounding_of_totals_is_no_motion():
+    """A total that moves by rounding of the sum of its variables stands still."""
+    _, state, _ = moving("nu_svr")
+    for change, stands in ((1e-15, True), (1e-9, False)):
+        total = state.total + change * np.abs(state.beta).sum()
+        rates = DataRates.between(state, Endpoint(total=total))
+        assert (rates.total == 0).all() == stands
 
 
 def test_data_without_an_endpoint_stay():

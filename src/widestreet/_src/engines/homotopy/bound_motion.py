@@ -15,6 +15,9 @@ from widestreet._src.arrays import Bools, Floats
 from widestreet._src.engines.homotopy.path_state import FREE, LOWER, UPPER, PathState, by_row
 from widestreet._src.problems.dual import Dual
 
+_NEGLIGIBLE_TOTAL_RATE = 1e-12  # of the fastest bound: a slower total is left to `correct`
+_SUM_ROUNDING = 1e-14  # of sum |beta|: rounding of a total
+
 
 @dataclass(frozen=True, eq=False)
 class Endpoint:
@@ -33,26 +36,32 @@ class Endpoint:
 
 @dataclass(frozen=True, eq=False)
 class DataRates:
-    """Rates of change of the data by theta."""
+    """Rates of change of the data by theta.
+
+    Attributes
+    ----------
+    target, lower, upper, total : ndarray
+    negligible_total : float
+        A smaller rate of a total is rounding; it is zero in `total`.
+    """
 
     target: Floats
     lower: Floats
     upper: Floats
     total: Floats
+    negligible_total: float
 
     @classmethod
     def between(cls, state: PathState, end: Endpoint) -> DataRates:
         """Return the rates from the data of a state to an endpoint."""
-        return cls(
-            target=_difference(state.target, end.target),
-            lower=_difference(state.lower, end.lower),
-            upper=_difference(state.upper, end.upper),
-            total=_difference(state.total, end.total),
-        )
-
-    def fastest_bound(self) -> float:
-        """Return the largest rate of a bound."""
-        return max(float(np.abs(rate).max(initial=0.0)) for rate in (self.lower, self.upper))
+        target = _difference(state.target, end.target)
+        lower, upper = _difference(state.lower, end.lower), _difference(state.upper, end.upper)
+        total = _difference(state.total, end.total)
+        fastest = max(float(np.abs(lower).max(initial=0.0)), float(np.abs(upper).max(initial=0.0)))
+        negligible = _NEGLIGIBLE_TOTAL_RATE * fastest
+        negligible += _SUM_ROUNDING * float(np.abs(state.beta).sum())
+        total[np.abs(total) <= negligible] = 0.0
+        return cls(target, lower, upper, total, negligible)
 
     def moving_rows(self, layers: int) -> Bools:
         """Return which rows have data that move."""

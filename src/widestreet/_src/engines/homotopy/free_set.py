@@ -37,17 +37,23 @@ class FreeSet:
     ----------
     members : list of int
         The variables.
+    variables, rows, group : ndarray
+        The variables, the row and the group of each.
     columns : KernelColumns
         Kernel values of all rows with the row of each variable.
     """
 
+    members: list[int]
+    variables: Ints
+    rows: Ints
+    group: Bytes
+    _group: list[int]
+
     def __init__(self, rows: int, layers: int, sigma: float) -> None:
         self.layers, self.sigma = layers, sigma
-        self.members: list[int] = []
         self.columns = KernelColumns(rows)
-        self._group: list[int] = []
         self._factor = _core.Factor()
-        self._arrays: tuple[Ints, Ints, Bytes] | None = None
+        self._set_members([], [])
 
     def __len__(self) -> int:
         return len(self.members)
@@ -72,28 +78,12 @@ class FreeSet:
 
     # -- members -----------------------------------------------------------------------------------
 
-    def _as_arrays(self) -> tuple[Ints, Ints, Bytes]:
-        """Return variables, rows and groups."""
-        if self._arrays is None:
-            variables = np.array(self.members, dtype=np.int64)
-            group = np.array(self._group, dtype=np.uint8)
-            self._arrays = variables, variables // self.layers, group
-        return self._arrays
-
-    @property
-    def variables(self) -> Ints:
-        """The variables, as an array."""
-        return self._as_arrays()[0]
-
-    @property
-    def rows(self) -> Ints:
-        """The row of each variable."""
-        return self._as_arrays()[1]
-
-    @property
-    def group(self) -> Bytes:
-        """The group of each variable."""
-        return self._as_arrays()[2]
+    def _set_members(self, members: list[int], group: list[int]) -> None:
+        """Sets: members, variables, rows, group."""
+        self.members, self._group = members, group
+        self.variables = np.array(members, dtype=np.int64)
+        self.rows = self.variables // self.layers
+        self.group = np.array(group, dtype=np.uint8)
 
     def groups_present(self, groups: int) -> list[bool]:
         """Return which of the groups have a free variable."""
@@ -121,8 +111,7 @@ class FreeSet:
         if info != 0 or not (np.diag(L) ** 2 > PIVOT_TOLERANCE * np.diag(M)).all():
             return False
         self._factor.load(np.ascontiguousarray(L.T))
-        self.members, self._group = variables.tolist(), group.tolist()
-        self._arrays = None
+        self._set_members(variables.tolist(), group.tolist())
         self.columns.replace(K)
         return True
 
@@ -146,16 +135,16 @@ class FreeSet:
         self.columns.append(column)
         self.members.append(variable)
         self._group.append(group)
-        self._arrays = None
+        self._set_members(self.members, self._group)
         return True
 
     def remove(self, index: int) -> int:
         """Remove the variable at an index and return it. Sets: everything."""
-        variable = self.members.pop(index)
-        self._group.pop(index)
-        self._arrays = None
         self._factor.remove(index)
         self.columns.remove(index)
+        variable = self.members.pop(index)
+        self._group.pop(index)
+        self._set_members(self.members, self._group)
         return variable
 
     def rescale(self, sigma: float) -> None:
@@ -175,8 +164,7 @@ class FreeSet:
         self.columns.select(order)
         now = dict(zip(order.tolist(), range(len(order)), strict=True))
         d = self.layers
-        self.members = [now[v // d] * d + v % d for v in self.members]
-        self._arrays = None
+        self._set_members([now[v // d] * d + v % d for v in self.members], self._group)
 
     # -- linear algebra ----------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ additions make this complete:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -53,8 +53,6 @@ _PERTURBATION = 1e-9  # of the scale of targets: beyond rounding, below any tole
 _MOST_PERTURBATIONS = 100  # of one homotopy: what these do not separate is rounding
 _THETA_ROUNDING = 1e-14  # distance from 1 at which a homotopy has ended
 _LAST_PART = 1e-9  # of theta: a group exhausted as near the end is exhausted but for rounding
-_NEGLIGIBLE_TOTAL_RATE = 1e-12  # of the fastest bound: a slower total is left to `correct`
-_SUM_ROUNDING = 1e-14  # of sum |beta|: rounding of a total
 _VIOLATION_ROUNDING = 1e-12  # of the scale of targets: rounding of h at a full scan
 
 
@@ -128,13 +126,9 @@ class Homotopy:
         self.target_shift: Floats | None = None
         self._zero_steps = 0  # in a row
         self._perturbations = 0
-        rates = DataRates.between(state, end)
-        self._negligible_total = _NEGLIGIBLE_TOTAL_RATE * rates.fastest_bound()
-        self._negligible_total += _SUM_ROUNDING * float(np.abs(state.beta).sum())
-        moves = np.abs(rates.total) > self._negligible_total
-        self.rates = replace(rates, total=np.where(moves, rates.total, 0.0))
+        self.rates = DataRates.between(state, end)
         limit = active_limit if observe is None else 0
-        self.active_rows = ActiveRows(rates.moving_rows(state.layers), limit)
+        self.active_rows = ActiveRows(self.rates.moving_rows(state.layers), limit)
         self._choose_bounds_of_empty_boxes()
         self.motion = BoundMotion(self.rates, state)
 
@@ -188,7 +182,7 @@ class Homotopy:
     def _group_without_free(self, total_rate: Floats) -> int | None:
         """Return a group whose free variables must move its total, but that has none."""
         for g, present in enumerate(self.state.free.groups_present(self.state.groups)):
-            if not present and abs(total_rate[g]) > self._negligible_total:
+            if not present and abs(total_rate[g]) > self.rates.negligible_total:
                 return g
         return None
 
@@ -197,9 +191,9 @@ class Homotopy:
 
         Sets: data, beta, score, bias, theta.
         """
-        s, free = self.state, self.state.free.variables
+        s = self.state
         if self.observe is not None and length > 0:
-            at_upper = np.packbits(s.bound_state == UPPER)
+            free, at_upper = s.free.variables, np.packbits(s.bound_state == UPPER)
             self.observe(PathSegment(self.theta, length, free, s.beta[free], piece.free, at_upper))
         piece.advance(length)
         self.theta += length

@@ -34,7 +34,7 @@ class KernelColumns:
         self._empty: list[int] = []  # slots without a column, below the last used one
         self._values: Floats = np.zeros((rows, _FIRST_SLOTS))
         self._shared = False  # whether a copy uses `_values`, too: it must not be written
-        self._slot_array: Ints | None = None
+        self._slots = np.array(self._slot, dtype=np.int64)
 
     def __len__(self) -> int:
         return len(self._slot)
@@ -46,12 +46,9 @@ class KernelColumns:
         other._slot, other._empty = self._slot.copy(), self._empty.copy()
         return other
 
-    @property
-    def _slots(self) -> Ints:
-        """The slot of each column, as an array."""
-        if self._slot_array is None:
-            self._slot_array = np.array(self._slot, dtype=np.int64)
-        return self._slot_array
+    def _set_slots(self, slot: list[int], empty: list[int]) -> None:
+        self._slot, self._empty = slot, empty
+        self._slots = np.array(slot, dtype=np.int64)
 
     @property
     def _width(self) -> int:
@@ -76,7 +73,7 @@ class KernelColumns:
 
     def product(self, coef: Floats, rows: Ints | slice = ALL_ROWS) -> Floats:
         """Return the product of the rows with a coefficient for each column."""
-        weights = np.zeros(self._width)
+        weights = np.zeros(len(self._slot) + len(self._empty))
         weights[self._slots] = coef
         found: Floats = self._values[: self.rows, : len(weights)][rows] @ weights
         return found
@@ -88,8 +85,8 @@ class KernelColumns:
         k = values.shape[1]
         self._values = np.zeros((self.rows, int(_GROWTH * k) + _FIRST_SLOTS))
         self._values[:, :k] = values
-        self._slot, self._empty = list(range(k)), []
-        self._slot_array, self._shared = None, False
+        self._shared = False
+        self._set_slots(list(range(k)), [])
 
     def append(self, column: Floats) -> None:
         """Append a column. Sets: everything."""
@@ -98,12 +95,12 @@ class KernelColumns:
         self._values[: self.rows, slot] = column
         del self._empty[-1:]
         self._slot.append(slot)
-        self._slot_array = None
+        self._set_slots(self._slot, self._empty)
 
     def remove(self, index: int) -> None:
         """Remove a column. Sets: everything."""
         self._empty.append(self._slot.pop(index))
-        self._slot_array = None
+        self._set_slots(self._slot, self._empty)
         if len(self._empty) > len(self._slot) + _EMPTY_SLOTS_ALLOWED:
             self._compact()
 
@@ -113,7 +110,7 @@ class KernelColumns:
         values = np.zeros_like(self._values)
         values[:, :k] = self._values[:, self._slots]
         self._values, self._shared = values, False
-        self._slot, self._empty, self._slot_array = list(range(k)), [], None
+        self._set_slots(list(range(k)), [])
 
     def _reserve(self, rows: int, slots: int) -> None:
         """Make room for so many rows and slots, in an array of its own. Sets: values."""
