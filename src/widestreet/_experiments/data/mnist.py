@@ -21,7 +21,7 @@ FILES = tuple(
 
 
 def name(file: str) -> str:
-    """What a file is called here."""
+    """Return the name of a file, with or without its prefix."""
     return f"mnist-{file}" if find(f"mnist-{file}") else file
 
 

@@ -36,7 +36,7 @@ from widestreet._experiments.papers.paper import Findings, Paper
 
 
 def sections(findings: Findings) -> list[Section]:
-    """Figure 1, Table 2 and what follows from it, Table 3, and what the paper does not have."""
+    """Return Figure 1, Table 2 with distances, Table 3, and earlier ends."""
     return [
         Section("Figure 1: rates of learning", figure_one(findings)),
         Section("Table 2: test errors", table_two(findings)),

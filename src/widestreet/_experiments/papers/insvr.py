@@ -39,7 +39,7 @@ def sections(findings: Findings) -> list[Section]:
 
 
 def facts(findings: Findings) -> dict[str, str]:
-    """The numbers that the words have places for."""
+    """Return the values of the places in the text."""
     return table.facts(findings) | pictures.facts(findings)
 
 

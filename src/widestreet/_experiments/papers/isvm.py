@@ -42,7 +42,7 @@ from widestreet._experiments.papers.paper import Findings, Paper, Problem, slot
 
 @dataclass(frozen=True)
 class Printed:
-    """What the text says of a method on a data set, and where."""
+    """The printed results of a method on a data set, and their place."""
 
     method: str
     time: str = NOT_IN_TEXT
@@ -140,7 +140,7 @@ def like(task: Task, load: Any, source: str, rows: int = 0) -> Problem:
 
 
 def plan(quick: bool) -> list[Measurement]:
-    """All methods with their seeds."""
+    """Return all methods with their seeds."""
     found = []
     for name, problem in problems().items():
         rows = min(problem.rows, QUICK_ROWS.get(name, 5_000)) if quick else problem.rows
@@ -153,7 +153,7 @@ def plan(quick: bool) -> list[Measurement]:
 
 
 def methods(problem: str) -> list[Method]:
-    """Those of Table IV; those of Table V for KDD99, those of Figure 2 for its rows kept apart."""
+    """Return the methods of Table IV, of Table V for KDD99, of Figure 2 for its rows kept apart."""
     if problem == APART:
         return [ISVM, *map(stopping, STOPS)]
     more = list(map(sampling, SHARES)) if problem == KDD else []
@@ -167,7 +167,7 @@ SEEDS = {"isvm-certified": 2, "libsvm": 1}
 
 
 def remarks(one: Measurement, trace: Any, watched: Any) -> Record:
-    """How stage one ended."""
+    """Return how stage one ended."""
     for place, record in enumerate(trace):
         if "ended" in record.notes:
             return {
@@ -210,7 +210,7 @@ of the whole problem, in which the rows left out have coefficient zero."""
 
 
 def table_four(findings: Findings) -> Table:
-    """Each method on each problem, then what the text says."""
+    """Return each method on each problem, then the printed results."""
     head = ["data", "rows", "method", "runs", "time, s", "SVs", "SVs, % of rows"]
     head += ["test accuracy, %", *CERTIFIED]
     lines: list[list[Cell]] = []
@@ -345,7 +345,7 @@ def table_five(findings: Findings) -> Table:
 
 
 def facts(findings: Findings) -> dict[str, str]:
-    """The numbers that the words have places for."""
+    """Return the values of the places in the text."""
     found = findings.numbers()
     for name in ("web", "ijcnn", "zero-one", KDD):
         for slow, fast in (("libsvm", "isvm"), ("isvm", "auto"), ("isvm-certified", "auto")):

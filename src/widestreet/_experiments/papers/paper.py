@@ -1,4 +1,4 @@
-"""What a paper's module provides, and what was found for it."""
+"""The interface of a paper's module, and the findings of its run."""
 
 from __future__ import annotations
 
