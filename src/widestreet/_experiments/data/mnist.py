@@ -57,7 +57,4 @@ def task(title: str, chosen: tuple[int, ...], rows: int) -> Task:
     )
 
 
-TASKS = [
-    task("mnist-3-8", (3, 8), 11_982),
-    task("mnist", tuple(range(10)), TRAIN_ROWS),
-]
+TASKS = [task("mnist-3-8", (3, 8), 11_982), task("mnist", tuple(range(10)), TRAIN_ROWS)]

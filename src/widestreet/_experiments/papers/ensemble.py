@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -263,7 +262,6 @@ PAPER = Paper(
     plan=plan.plan,
     sections=sections,
     facts=facts,
-    words=Path(__file__).with_suffix(".md"),
     measure=measure,
     columns=TEXT,
 )

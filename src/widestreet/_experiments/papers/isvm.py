@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from widestreet._experiments.data import adult_and_web, ijcnn1, kdd99
@@ -302,12 +301,7 @@ def draw(findings: Findings) -> Any:
         time = Spread([r["engine_seconds"] for r in runs]).mean
         values = Spread([100 * r["accuracy"] for r in runs])
         panel.errorbar(
-            time,
-            values.mean,
-            yerr=values.deviation or 0.0,
-            color=COLOURS[0],
-            marker="o",
-            capsize=4,
+            time, values.mean, yerr=values.deviation or 0.0, color=COLOURS[0], marker="o", capsize=4
         )
         panel.plot([time] * len(runs), values.values, ".", color=COLOURS[1], markersize=4, zorder=1)
         panel.annotate(label, (time, values.mean), (5, 6), textcoords="offset points", fontsize=9)
@@ -375,6 +369,5 @@ PAPER = Paper(
     plan=plan,
     sections=sections,
     facts=facts,
-    words=Path(__file__).with_suffix(".md"),
     remarks=remarks,
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -382,6 +381,5 @@ PAPER = Paper(
     plan=plan,
     sections=sections,
     facts=facts,
-    words=Path(__file__).with_suffix(".md"),
     remarks=remarks,
 )
