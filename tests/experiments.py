@@ -118,8 +118,11 @@ def tiny(kind: str, n: int, seed: int = 0) -> Split:
     return Split(X, y, X_test, y_test)
 
 
-def miniature(paper, rows: int = 120):
-    """The same paper with a few rows, generated for every problem, and two seeds."""
+def miniature(paper, rows: int = 120, chosen: str = ""):
+    """The same paper with a few rows, generated for every problem, and two seeds.
+
+    `chosen` begins the names of the only problems that are in its plan.
+    """
     problems = dict(paper.problems())
     for name, problem in problems.items():
         if problem.files:
@@ -128,15 +131,16 @@ def miniature(paper, rows: int = 120):
     few |= {"sample_size": 40, "k": 30, "max_rounds": 3}
 
     def small(one: Measurement) -> Measurement:
-        chosen = dict(one.method.parameters)
-        if "trials" in chosen:
-            chosen["sizes"] = chosen["sizes"][:2]
-        chosen |= {key: value for key, value in few.items() if key in chosen}
-        smaller: Method = replace(one.method, parameters=chosen)
+        asked = dict(one.method.parameters)
+        if "trials" in asked:
+            asked["sizes"] = asked["sizes"][:2]
+        asked |= {key: value for key, value in few.items() if key in asked}
+        smaller: Method = replace(one.method, parameters=asked)
         return replace(one, rows=rows, method=smaller)
 
     def plan(quick):
-        return [small(one) for one in paper.plan(quick) if one.seed < 2]
+        kept = [one for one in paper.plan(quick) if one.problem.startswith(chosen)]
+        return [small(one) for one in kept if one.seed < 2]
 
     return replace(paper, problems=lambda: problems, plan=plan)
 

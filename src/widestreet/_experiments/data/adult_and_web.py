@@ -20,7 +20,7 @@ def load(name: str, features: int, dense: bool, n: int, test_rows: int = TEST_RO
 
 
 def pair(name: str, features: int, rows: int, gamma: float, C: float) -> list[Task]:
-    """The same task twice: CSR and dense."""
+    """Return the same task twice: CSR and dense."""
     return [
         Task(
             f"{name}-dense" if dense else name,

@@ -19,7 +19,7 @@ FILE = "covtype.npz"
 
 
 def rows() -> tuple[Any, Any]:
-    """All rows as float64 and their classes 1 to 7."""
+    """Return all rows as float64 and their classes 1 to 7."""
     if find(FILE):
         with opened(FILE) as file, np.load(file) as packed:
             n = len(packed["y"])
@@ -39,7 +39,7 @@ def rows() -> tuple[Any, Any]:
 
 
 def scaled() -> tuple[Any, Any]:
-    """The same with each column scaled to [0, 1] over all rows."""
+    """Return all rows with each column scaled to [0, 1]."""
     X, y = rows()
     low, high = X.min(axis=0), X.max(axis=0)
     X -= low

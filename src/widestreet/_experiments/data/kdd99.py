@@ -29,7 +29,7 @@ def read(name: str) -> list[Any]:
 
 
 def fetched() -> tuple[list[Any], list[Any]]:
-    """The same from scikit-learn; it has no separate test rows, so a tenth is held out."""
+    """Return the rows of scikit-learn, which has no test rows: a tenth is held out."""
     from sklearn.datasets import fetch_kddcup99
 
     X, y = fetch_kddcup99(percent10=True, return_X_y=True)

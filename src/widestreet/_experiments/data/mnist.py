@@ -21,7 +21,7 @@ FILES = tuple(
 
 
 def name(file: str) -> str:
-    """What a file is called here."""
+    """Return the name of a file, with or without its prefix."""
     return f"mnist-{file}" if find(f"mnist-{file}") else file
 
 
@@ -57,7 +57,4 @@ def task(title: str, chosen: tuple[int, ...], rows: int) -> Task:
     )
 
 
-TASKS = [
-    task("mnist-3-8", (3, 8), 11_982),
-    task("mnist", tuple(range(10)), TRAIN_ROWS),
-]
+TASKS = [task("mnist-3-8", (3, 8), 11_982), task("mnist", tuple(range(10)), TRAIN_ROWS)]

@@ -17,7 +17,7 @@ from widestreet._src.environment import downloads_allowed
 
 
 def housing() -> tuple[Any, Any]:
-    """What scikit-learn downloads has averages per household: turn them back into totals."""
+    """Return scikit-learn's rows with its averages per household turned back into totals."""
     from sklearn.datasets import fetch_california_housing
 
     X, y = fetch_california_housing(return_X_y=True)

@@ -1,4 +1,4 @@
-"""What `widestreet race` and `widestreet reproduce` share: options, folders, progress."""
+"""The common part of `widestreet race` and `widestreet reproduce`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Session:
 
     @property
     def machine(self) -> dict[str, str]:
-        """What `describe` returned when the records were made."""
+        """The result of `describe` when the records were made."""
         found: dict[str, str] = json.loads((self.out / MACHINE).read_text())
         return found
 

@@ -1,6 +1,6 @@
-"""Real data: files below the directory WIDESTREET_DATA, or what scikit-learn downloads.
+"""Real data: files in the folder WIDESTREET_DATA, or downloads of scikit-learn.
 
-A file is found by its name in that directory or in a folder of it, packed or not (.xz, .bz2, .gz).
+A file is found by its name in that folder or in a subfolder, packed or not (.xz, .bz2, .gz).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def find(name: str) -> Path | None:
 
 
 def present(names: Sequence[str], fetched: bool) -> str | None:
-    """None if all files are there or can be had, else what to do."""
+    """Return None if all files exist or can be downloaded, else what to do."""
     absent = [name for name in names if find(name) is None]
     if not absent or (fetched and downloads_allowed()):
         return None
@@ -44,7 +44,7 @@ def present(names: Sequence[str], fetched: bool) -> str | None:
 
 
 def opened(name: str) -> IO[bytes]:
-    """A file to read, unpacked."""
+    """Open a file to read, unpacked."""
     path = find(name)
     if path is None:
         raise FileNotFoundError(f"{name} is not in {DATA}")
@@ -54,7 +54,7 @@ def opened(name: str) -> IO[bytes]:
 
 
 def svmlight(name: str, features: int) -> tuple[Any, Any]:
-    """Rows in the text format of LIBSVM, as CSR with 32-bit indices."""
+    """Read rows in the text format of LIBSVM as CSR with 32-bit indices."""
     with opened(name) as file:
         X, y = load_svmlight_file(file, n_features=features)
     X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
@@ -71,7 +71,7 @@ def table(name: str, header: bool = True) -> tuple[Any, Any]:
 
 
 def images(name: str) -> Any:
-    """An array in the idx format of MNIST."""
+    """Read an array in the idx format of MNIST."""
     with opened(name) as file:
         raw = file.read()
     shape = np.frombuffer(raw, ">i4", raw[3], 4)

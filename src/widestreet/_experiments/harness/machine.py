@@ -1,4 +1,4 @@
-"""The machine and the versions, taken by code."""
+"""The machine and the versions of the libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LIBRARIES = ("numpy", "scipy", "threadpoolctl")
 
 
 def describe(threads: int) -> dict[str, str]:
-    """What a reader needs to know to compare."""
+    """Return processor, memory, system and versions."""
     from widestreet import _core
 
     found = {
@@ -43,7 +43,7 @@ def _processors() -> set[int]:
 
 
 def threads() -> int:
-    """As many as there are processors for this process."""
+    """Return the number of processors that this process may use."""
     return len(_processors())
 
 
@@ -66,7 +66,7 @@ def _memory() -> str:
 
 
 def _field(path: Path, name: str, separator: str = ":") -> str:
-    """A value from a file of names and values."""
+    """Return a value from a file of names and values."""
     try:
         lines = path.read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""What is measured: a method on a problem, with a tolerance, a seed and limits."""
+"""Measurements: a method on a problem, with a tolerance, a seed and limits."""
 
 from __future__ import annotations
 

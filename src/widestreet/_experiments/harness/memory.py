@@ -1,4 +1,4 @@
-"""How much memory the process holds, and held at most since the last look."""
+"""The memory of the process: what it holds, and its peak since `begin`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _most_ever() -> float:
 
 
 def begin() -> float:
-    """Forget the peak so far; MB that are held now. Where that cannot be, the peak itself."""
+    """Reset the peak and return the MB held now; where it cannot be reset, return the peak."""
     try:
         _CLEAR.write_text("5")
     except OSError:
@@ -35,5 +35,5 @@ def begin() -> float:
 
 
 def peak() -> float:
-    """MB that were held at most since `begin`."""
+    """Return the peak in MB since `begin`."""
     return _line("VmHWM:") or _most_ever()

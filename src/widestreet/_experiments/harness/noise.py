@@ -1,4 +1,4 @@
-"""How much of the machine others used meanwhile: a race wants it quiet."""
+"""The processors that other processes use during a measurement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _STAT = Path("/proc/stat")
 
 
 def _busy() -> float | None:
-    """Seconds that all processors have worked since the machine was started."""
+    """Return the seconds that all processors have worked since the machine was started."""
     try:
         fields = _STAT.read_text().split("\n", 1)[0].split()
         user, nice, system = (int(field) for field in fields[1:4])
@@ -20,14 +20,14 @@ def _busy() -> float | None:
 
 
 class Noise:
-    """Looks at the clocks when made, and again when asked."""
+    """Reads the clocks when made, and again in `processors`."""
 
     def __init__(self) -> None:
         self._begun, self._busy = time.perf_counter(), _busy()
         self._own = time.process_time()
 
     def processors(self) -> float | None:
-        """Processors that other processes kept busy, on average; None where nobody counts."""
+        """Return the mean number of processors in use by others; None where it is unknown."""
         busy, seconds = _busy(), time.perf_counter() - self._begun
         if busy is None or self._busy is None or seconds < 0.5:  # the clock ticks in hundredths
             return None

@@ -1,4 +1,4 @@
-"""What is to be learnt: data, a kernel, and parameters that stay as they are."""
+"""Tasks: data, a kernel, and fixed parameters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from widestreet._experiments.harness.files import present
 
-TEST_ROWS = 10_000  # at most so many are predicted: enough for two digits, soon done by everybody
+TEST_ROWS = 10_000  # at most so many are predicted: enough for two digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,16 +30,16 @@ class Task:
     Attributes
     ----------
     name : str
-        What it is called on the command line.
+        Its name on the command line.
     load : callable
         Given a number of training rows, returns a `Split`; the same one each time.
     rows : int
         Training rows of the full race.
     kind : {"svc", "svr"}
     origin : str
-        Where the parameters come from.
+        Origin of the parameters.
     files : tuple of str
-        What `load` reads from WIDESTREET_DATA; none for a generator.
+        Files that `load` reads from WIDESTREET_DATA; none for a generator.
     fetched : bool
         Whether scikit-learn can download it instead.
     """
@@ -57,11 +57,11 @@ class Task:
     fetched: bool = False
 
     def missing(self) -> str | None:
-        """Why it cannot be loaded, or None."""
+        """Return why it cannot be loaded, or None."""
         return present(self.files, self.fetched) if self.files else None
 
     def parameters(self) -> str:
-        """Kernel and parameters in words."""
+        """Return kernel and parameters as text."""
         words = [] if self.kernel == "rbf" else [self.kernel]
         words += [f"gamma {self.gamma:g}"] if self.kernel == "rbf" else []
         words += [f"C {self.C:g}"]
@@ -70,7 +70,7 @@ class Task:
 
 
 def some(X: Any, y: Any, rows: int, seed: int = 0) -> tuple[Any, Any]:
-    """A fixed random subset of the rows, or all of them; smaller ones lie in larger ones."""
+    """Return a fixed random subset of the rows; smaller subsets lie in larger ones."""
     if rows >= X.shape[0]:
         return X, y
     chosen = np.sort(np.random.default_rng(seed).permutation(X.shape[0])[:rows])
@@ -78,12 +78,12 @@ def some(X: Any, y: Any, rows: int, seed: int = 0) -> tuple[Any, Any]:
 
 
 def part(X: Any, y: Any, rows: int, test_rows: int = TEST_ROWS) -> Split:
-    """Fixed random rows to train on, and test rows from the remainder; always the same ones."""
+    """Return fixed random rows to train on, and fixed test rows from the remainder."""
     order = np.random.default_rng(0).permutation(X.shape[0])
     train, test = np.sort(order[:-test_rows][:rows]), order[-test_rows:]
     return Split(X[train], y[train], X[test], y[test])
 
 
 def given(X: Any, y: Any, X_test: Any, y_test: Any, rows: int, test_rows: int = TEST_ROWS) -> Split:
-    """The training and test rows of the publisher, or fixed random subsets of them."""
+    """Return the publisher's training and test rows, or fixed random subsets of them."""
     return Split(*some(X, y, rows), *some(X_test, y_test, test_rows))

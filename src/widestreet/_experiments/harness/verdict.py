@@ -1,4 +1,4 @@
-"""Our certificate of anybody's solution: recomputed in float64 over all rows."""
+"""The certificate of any library's solution, recomputed in float64 over all rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from widestreet._src.training.training import Problem
 
 
 def verdict(task: Task, X: Any, y: Any, solution: Solution, threads: int) -> dict[str, float]:
-    """Objectives, gap and violation of a solution; of several pairs, sums and the worst."""
+    """Return objectives, gap and violation of a solution; for several pairs, sums and the worst."""
     kernel = Linear() if task.kernel == "linear" else RBF(task.gamma)
     gram = Gram(kernel, as_rows(X, centred=kernel.translation_invariant), threads=threads)
     if task.kind == "svr":
@@ -44,7 +44,7 @@ def verdict(task: Task, X: Any, y: Any, solution: Solution, threads: int) -> dic
 
 
 def _pairs(task: Task, gram: Gram, y: Any, solution: Solution) -> list[Examination]:
-    """Every pair of classes is a problem of its own."""
+    """Examine every pair of classes as a problem of its own."""
     members = [np.flatnonzero(y == c) for c in solution.classes]
     problems, coefs = [], []
     for i, j in PairLayout(len(members)).pairs:

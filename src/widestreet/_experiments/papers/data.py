@@ -20,7 +20,7 @@ SHIFTS = ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))
 
 
 def shifted(images: Any, down: int, right: int) -> Any:
-    """Images moved by a pixel; what leaves on one side does not come back on the other."""
+    """Return images moved by a pixel, without wrapping around."""
     square = images.reshape(len(images), SIDE, SIDE)
     found = np.zeros_like(square)
     here = square[:, max(0, -down) : SIDE - max(0, down), max(0, -right) : SIDE - max(0, right)]
@@ -48,7 +48,7 @@ def kdd99_apart(n: int) -> Split:
 
 
 def two_gaussians(centre: float, n: int, seed: int = 13) -> Split:
-    """Points about (c, c) and (-c, -c), as many of each; deviation 0.5, and noise of 0.3 on top."""
+    """Points about (c, c) and (-c, -c), as many of each; deviation 0.5, plus noise of 0.3."""
     found = []
     for start, size in ((seed, n), (seed + 1, TEST_ROWS)):
         rng = np.random.default_rng(start)
@@ -59,7 +59,7 @@ def two_gaussians(centre: float, n: int, seed: int = 13) -> Split:
 
 
 def news_groups(labels: tuple[int, ...], n: int) -> Split:
-    """Some of the twenty news groups (+1) against the others (-1)."""
+    """Return some of the twenty news groups (+1) against the others (-1)."""
     X, y = svmlight("news20", 62_061)
     return part(normalize(X), np.where(np.isin(y, labels), 1, -1), n, HELD_OUT)
 
@@ -112,7 +112,7 @@ def columns(name: str) -> tuple[Any, Any]:
 
 
 def pool(name: str, unit: float, n: int) -> Split:
-    """At most so many rows to draw from, columns in [0, 1], targets divided by `unit`; no test."""
+    """Return at most n rows, columns in [0, 1], targets divided by `unit`; no test rows."""
     X, y = columns(name)
     X = minmax_scale(X)
     kept = np.sort(np.random.default_rng(0).permutation(len(y))[:n])

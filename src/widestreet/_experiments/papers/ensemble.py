@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -36,7 +35,7 @@ from widestreet._experiments.papers.paper import Findings, Paper
 
 
 def sections(findings: Findings) -> list[Section]:
-    """Figure 1, Table 2 and what follows from it, Table 3, and what the paper does not have."""
+    """Return Figure 1, Table 2 with distances, Table 3, and earlier ends."""
     return [
         Section("Figure 1: rates of learning", figure_one(findings)),
         Section("Table 2: test errors", table_two(findings)),
@@ -263,7 +262,6 @@ PAPER = Paper(
     plan=plan.plan,
     sections=sections,
     facts=facts,
-    words=Path(__file__).with_suffix(".md"),
     measure=measure,
     columns=TEXT,
 )

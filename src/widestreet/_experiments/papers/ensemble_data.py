@@ -12,7 +12,7 @@ from widestreet._experiments.papers.data import EVERY
 
 
 def patterns(name: str) -> tuple[Any, Any]:
-    """All rows of an npz file with X and y; or with X_tr, T_tr, X_tst and T_tst, both parts."""
+    """Read an npz file with X and y, or both parts of one with X_tr, T_tr, X_tst and T_tst."""
     with opened(name) as file, np.load(file) as packed:
         if "X" in packed:
             X, y = packed["X"], packed["y"]
@@ -31,7 +31,7 @@ def realization(name: str, test_rows: int, n: int) -> Split:
 
 
 def redrawn(split: Split, seed: int) -> Split:
-    """The rows of a split, dealt out anew: as many to train on, as many to test."""
+    """Return another random split of the same rows, of the same sizes."""
     X, y = np.concatenate([split.X, split.X_test]), np.concatenate([split.y, split.y_test])
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = order[: len(split.y)], order[len(split.y) :]
@@ -39,19 +39,19 @@ def redrawn(split: Split, seed: int) -> Split:
 
 
 def astro(n: int) -> Split:
-    """Astro-particles, LIBSVM's svmguide1; columns as they are."""
+    """LIBSVM's svmguide1 (astro-particles), unscaled."""
     return given(*table("svmguide1.csv"), *table("svmguide1.t.csv"), n, EVERY)
 
 
 def web_one(n: int) -> Split:
-    """The first of the web sets; the rows of the last one that it does not have are its test."""
+    """The first of the web sets; the other rows of the last one are its test rows."""
     (X, y), (every, labels) = svmlight("w1a", 300), svmlight("w8a", 300)
     rest = remainder((every, labels), (X, y))
     return given(X, y, every[rest], labels[rest], n, EVERY)
 
 
 def remainder(whole: tuple[Any, Any], part: tuple[Any, Any]) -> Any:
-    """Rows (CSR) of a set that are left after those of a part of it, which come in its order."""
+    """Return the rows (CSR) of a set that are not in a part of it, which has the same order."""
     mine, theirs = keys(*part), keys(*whole)
     left, place = [], 0
     for row, key in enumerate(theirs):
@@ -65,6 +65,6 @@ def remainder(whole: tuple[Any, Any], part: tuple[Any, Any]) -> Any:
 
 
 def keys(X: Any, y: Any) -> list[tuple[bytes, bytes, int]]:
-    """Something equal for equal rows with equal labels."""
+    """Return keys that are equal for equal rows with equal labels."""
     parts = zip(X.indptr[:-1], X.indptr[1:], y, strict=True)
     return [(X.indices[a:b].tobytes(), X.data[a:b].tobytes(), int(label)) for a, b, label in parts]

@@ -1,9 +1,9 @@
-"""Machines with a C to choose, and ensembles without: what a measurement of the ensemble is.
+"""The measurements of the paper on ensembles: ensembles, and SVMs whose C is chosen.
 
-Everybody has the same Gaussian kernel, whose width follows from the training rows. A path or a grid
-of machines is trained, and one of them chosen: by the test rows, as SVM (BEST) of the paper, or by
-the leave-one-out bound, as SVM (LOO). Cross-validation is what else one would do. Times are those
-of training alone, for cross-validation with that of its verdicts.
+All methods have the same Gaussian kernel, whose width follows from the training rows. A path or a
+grid of SVMs is trained, and one of them is chosen by the test rows, as SVM (BEST) of the paper, or
+by the leave-one-out bound, as SVM (LOO). Cross-validation chooses another one. Times are those of
+training alone, for cross-validation including its scores.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Classification(Problem):
 
 
 class Clock:
-    """Adds up what is done inside of it.
+    """A context that adds up the time spent inside of it.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def gamma_of(X: Any) -> float:
 
 
 def judged(model: Any, split: Split) -> Record:
-    """What every record has."""
+    """Return the scores and the certificate of a model."""
     proof = model.certificate_
     return {
         "accuracy": float(np.mean(model.predict(split.X_test) == split.y_test)),
@@ -104,12 +104,12 @@ def ensemble(split: Split, one: Measurement) -> Record:
 
 
 def steps_of(model: EnsembleSVC) -> int:
-    """Steps that were taken."""
+    """Return the number of steps taken."""
     return len(model.trace_) - 1
 
 
 def endings(split: Split, one: Measurement) -> Record:
-    """Test errors of the ensemble and of its last member, for runs that end sooner or later."""
+    """Test errors of the ensemble and of its last member, for earlier and later ends."""
     found = []
     for epsilon in one.method.parameters["epsilons"]:
         cell: Record = {"epsilon": epsilon}
@@ -141,7 +141,7 @@ def curves(split: Split, one: Measurement) -> Record:
 
 
 def curve(model: EnsembleSVC, split: Split) -> Record:
-    """Some points of it, the last one included, and whether steps were left to take."""
+    """Return some points of a curve, the last one included, and whether the run ended by itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(split.X, split.y)
@@ -152,11 +152,11 @@ def curve(model: EnsembleSVC, split: Split) -> Record:
     return {"steps": steps, "ended": ended, "at": at.tolist(), "objective": rho}
 
 
-# -- machines with a C -----------------------------------------------------------------------------
+# -- SVMs with a C ---------------------------------------------------------------------------------
 
 
 def path(split: Split, one: Measurement) -> Record:
-    """All machines between two values of C, and which of them to choose."""
+    """Train all SVMs between two values of C and choose among them."""
     asked, clock = one.method.parameters, Clock()
     low, high = asked["between"]
     shared: dict[str, Any] = {"gamma": gamma_of(split.X), "n_jobs": one.threads}
@@ -169,7 +169,7 @@ def path(split: Split, one: Measurement) -> Record:
 
 
 def grid(split: Split, one: Measurement) -> Record:
-    """Machines with some values of C, each begun where the last one ended."""
+    """Train SVMs with some values of C, each started where the last one ended."""
     values, clock = one.method.parameters["grid"], Clock()
     shared: dict[str, Any] = {"gamma": gamma_of(split.X), "n_jobs": one.threads}
     model = SVC(warm_start=True, random_state=0, **shared)
@@ -183,7 +183,7 @@ def grid(split: Split, one: Measurement) -> Record:
 
 
 def chosen(models: Iterable[tuple[float, Any]], split: Split) -> Record:
-    """The best machine of a path: by the test rows, and by the leave-one-out bound."""
+    """Choose the best SVM by the test rows, and by the leave-one-out bound."""
     every = [
         judged(model, split) | {"C": C, "bound": doubtful(model, split)} for C, model in models
     ]
@@ -220,12 +220,12 @@ def cross_validation(split: Split, one: Measurement) -> Record:
 
 
 def fits(asked: Mapping[str, Any]) -> int:
-    """How many of them cross-validation is."""
+    """Return the number of fits of cross-validation."""
     return int(asked["folds"]) * len(asked["grid"]) + 1
 
 
 def _machine(split: Split, one: Measurement) -> Any:
-    """An SVC of either library; ours starts where its last fit ended."""
+    """Return an SVC of either library; ours starts where its last fit ended."""
     gamma = gamma_of(split.X)
     if one.method.parameters["library"] == "scikit-learn":
         return svm.SVC(gamma=gamma, tol=TOL, cache_size=CACHE_MB)
@@ -245,6 +245,6 @@ WORK = {
 
 
 def measure(problem: Classification, split: Split, one: Measurement) -> Record:
-    """What a measurement of this paper is: the method's strategy says which work."""
+    """Measure what the method's strategy names."""
     split = redrawn(split, one.seed) if problem.drawn else split
     return WORK[one.method.strategy](split, one)

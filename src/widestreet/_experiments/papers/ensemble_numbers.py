@@ -1,4 +1,4 @@
-"""Ensembles of partially trained SVMs: what follows from the records, for tables and words."""
+"""Ensembles of partially trained SVMs: numbers from the records, for tables and text."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def signed(value: float | None) -> str:
 
 
 def facts(findings: Findings) -> dict[str, str]:
-    """The numbers that the words have places for."""
+    """Return the values of the places in the text."""
     found = {
         "rate_small": f"{plan.RATES[1]:g}",
         "rate_large": f"{plan.RATES[2]:g}",
@@ -158,7 +158,7 @@ def worst_facts(findings: Findings) -> dict[str, str]:
 
 
 def member_facts(findings: Findings) -> dict[str, str]:
-    """Where the literal ensemble has a lower printed error than its last member; its steps."""
+    """Return where the literal ensemble has a lower printed error than its last member."""
     mean = {
         (name, column): round(fmean(errors(findings, name, column).values()), 1)
         for name in plan.SETS
@@ -175,7 +175,7 @@ def member_facts(findings: Findings) -> dict[str, str]:
 
 
 def better(findings: Findings, name: str) -> float:
-    """The part of the machines on our paths whose test error is below the paper's SVM (BEST)."""
+    """Return the share of the SVMs on our paths with a lower error than the paper's SVM (BEST)."""
     tried = [value for run in findings.answers(name, plan.PATH.name) for value in run["tried"]]
     return fmean(100 * (1 - value) < plan.PRINTED[plan.SETS[name].printed][0] for value in tried)
 
@@ -185,7 +185,7 @@ def percentage(part: float) -> str:
 
 
 def _farther(findings: Findings, name: str, column: str) -> bool:
-    """Whether our ensemble is farther from our best machine than the paper's from its own."""
+    """Return whether our ensemble is farther from SVM (BEST) than the paper's."""
     line, ours = plan.PRINTED[plan.SETS[name].printed], distance(findings, name, column, "best")
     return ours is None or ours > line[-1] - line[0]
 
@@ -216,7 +216,7 @@ def time_facts(findings: Findings) -> dict[str, str]:
 
 
 def end_facts(findings: Findings) -> dict[str, str]:
-    """How far the ensembles are from the paper's, if they end sooner or later."""
+    """Return the distance of earlier ends from the paper's numbers."""
     known, found = ends(findings), {}
     missing = [name for name in plan.COMPARED if name not in known]
     if missing:
@@ -240,7 +240,7 @@ def end_facts(findings: Findings) -> dict[str, str]:
 
 
 def curve_facts(findings: Findings) -> dict[str, str]:
-    """How many runs of each fixed rate overshot, and how far all of them came."""
+    """Return how many runs of each fixed rate overshot, and their objectives."""
     found = {}
     for name in plan.CURVED:
         runs = findings.answers(name, plan.CURVES.name)
@@ -260,5 +260,5 @@ def curve_facts(findings: Findings) -> dict[str, str]:
 
 
 def at_step(curve: Record, step: int) -> float:
-    """The objective after so many steps, between the points that were kept; at most at the end."""
+    """Return the objective after so many steps, interpolated between the stored points."""
     return float(np.interp(step, curve["at"], curve["objective"]))

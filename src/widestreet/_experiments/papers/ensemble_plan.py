@@ -1,4 +1,4 @@
-"""Ensembles of partially trained SVMs: what the paper printed, and what is run."""
+"""Ensembles of partially trained SVMs: the printed numbers, and the plan."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Set:
     Attributes
     ----------
     printed : str
-        What the paper calls it, or what it stands for.
+        Its name in the paper, or the set it stands for.
     rows : int
     load : callable
     files : tuple of str
@@ -132,13 +132,13 @@ RANK = 1_000  # of the kernel of `adult`
 
 
 def printed_distance(names: Sequence[str]) -> float:
-    """By how much the paper's ensemble is worse than its SVM (BEST), in points, on average."""
+    """Return the mean difference in points of the paper's ensemble and its SVM (BEST)."""
     lines = [PRINTED[SETS[name].printed] for name in names]
     return fmean(line[COLUMNS.index("ensemble")] - line[0] for line in lines)
 
 
 def low_rank(method: Method) -> Method:
-    """The same with an approximation of the kernel."""
+    """Return the method with an approximation of the kernel."""
     return replace(method, parameters=method.parameters | {"rank": RANK})
 
 

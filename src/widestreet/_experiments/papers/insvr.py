@@ -6,8 +6,6 @@ Its problems are in `regressions.py`, its trials in `additions.py`, what is made
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from widestreet._experiments.harness.measurement import Measurement
 from widestreet._experiments.harness.report import Section
 from widestreet._experiments.papers import insvr_figures as pictures
@@ -39,7 +37,7 @@ def sections(findings: Findings) -> list[Section]:
 
 
 def facts(findings: Findings) -> dict[str, str]:
-    """The numbers that the words have places for."""
+    """Return the values of the places in the text."""
     return table.facts(findings) | pictures.facts(findings)
 
 
@@ -65,7 +63,6 @@ PAPER = Paper(
     plan=plan,
     sections=sections,
     facts=facts,
-    words=Path(__file__).with_suffix(".md"),
     measure=measure,
     columns=COLUMNS,
 )

@@ -1,6 +1,6 @@
 """Figures 2 and 3 of INSVR: steps of the three stages, and time, of one more sample.
 
-The figures of the paper are pictures without numbers; what its prose says of them is in the words.
+The figures of the paper are pictures without numbers.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def _with_legend(canvas: Any, panels: list[tuple[Any, list[Record]]]) -> Any:
 
 
 def facts(findings: Findings) -> dict[str, str]:
-    """Of all sets and kernels: steps, and ratios of times, at the largest size of each."""
+    """Return steps, and ratios of times, over all sets and kernels."""
     known = curves(findings)
     missing = [name for name in SETS if name != "year" and name not in known]
     if missing:

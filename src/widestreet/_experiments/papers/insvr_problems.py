@@ -41,7 +41,7 @@ class Regression(Problem):
         return f"{kernels[self.kernel]}, nu {NU:g}, C {self.C:g} / l"
 
     def options(self) -> dict[str, Any]:
-        """What estimators are given."""
+        """Return the parameters of the estimators."""
         kernel = {"kernel": self.kernel, "gamma": self.gamma, "coef0": COEF0, "degree": DEGREE}
         return kernel | {"nu": NU}
 

@@ -1,4 +1,4 @@
-"""Table 3 of INSVR: how often one more sample meets conflicts and special cases.
+"""Table 3 of INSVR: counts of conflicts and special cases of one more sample.
 
 In the line for Friedman at 30 rows some numbers seem to be in wrong columns (SC-1 83 times with the
 linear kernel, at no other size more than twice); it is copied unchanged.
@@ -137,7 +137,7 @@ def _every(known: dict[tuple[str, str, int], Record]) -> str:
 
 
 def _numbers(findings: Findings) -> Table:
-    """All that was counted."""
+    """Return the table of all counts."""
     names = ["data", "l", "kernel", "trials", "failed", "trials with a case"]
     for title in CASE_TITLES.values():
         names += [title, f"{title}, paper"]
@@ -173,7 +173,7 @@ set with both."""
 
 
 def facts(findings: Findings) -> dict[str, str]:
-    """Sums over all sets and kernels, by size; and of the two problems that were looked at more."""
+    """Return sums over all sets and kernels by size, and counts of two problems."""
     known = counts(findings)
     absent = [n for n in PRINTED if any((n, k, l) not in known for k in KERNELS for l in SIZES)]
     if absent:
@@ -196,7 +196,7 @@ def facts(findings: Findings) -> dict[str, str]:
 
 
 def _closer(known: dict[tuple[str, str, int], Record], findings: Findings) -> dict[str, str]:
-    """Of Friedman: l = 20 with a smaller C, all sizes from other optima."""
+    """Return Friedman's counts with a smaller C, and from other optima."""
     smaller = others(findings, DEFINED, "cases-smaller")
     shared = others(findings, EXACT, "cases-shared")
     if WHOLE not in smaller or len(shared) < len(SIZES):

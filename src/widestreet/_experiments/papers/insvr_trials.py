@@ -1,4 +1,4 @@
-"""Trials of one more sample: rows drawn at random, an optimum, and what the next row does to it.
+"""Trials of one more sample: the optimum of random rows, and the addition of the next one.
 
 A trial draws l + 1 rows and finds the optimum of l of them. The last one is added by the paper's
 algorithm, whose steps and special cases are counted, and, where time is measured, by every
@@ -35,14 +35,14 @@ STEPS = 3_000_000  # of LIBSVM, before it gives up
 
 @dataclass(frozen=True)
 class Check:
-    """How far a solution is from the optimum.
+    """The distance of a solution from the optimum.
 
     Attributes
     ----------
     violation : float
-        Of the optimality conditions, in parts of the largest target (or 1).
+        Of the optimality conditions, relative to the largest target (or 1).
     gap : float
-        Primal less dual objective, divided by the primal.
+        Primal minus dual objective, divided by the primal.
     """
 
     violation: float
@@ -76,7 +76,7 @@ def checked(K: Any, y: Any, coef: Any, box: float) -> Check:
 
 
 def spread(alpha: Any, C: float) -> Any:
-    """The same net coefficients, all rows having a share in what pulls both ways."""
+    """Return the same net coefficients with the common part of both sides spread over all rows."""
     net = np.maximum(alpha - alpha[::-1], 0.0)
     room = C - net.max(axis=0)
     return net + (alpha - net).sum() / 2 * room / room.sum()
@@ -100,10 +100,10 @@ class Trial:
         return self.problem.C / (self.size + 1)
 
     def begin(self, threads: int, shared: bool = False) -> tuple[OnlineNuSVR, Insvr]:
-        """Our online machine and the paper's at the optimum of the old rows.
+        """Return our online estimator and the paper's at the optimum of the old rows.
 
-        Without a tube there are many: that at which our path ends, or, `shared`, one at which all
-        rows pull both ways.
+        Without a tube there are many: the one at which our path ends, or, if `shared`, one at
+        which all rows have both sides.
         """
         old, options = slice(self.size), self.problem.options()
         model = OnlineNuSVR(**options, C=self.problem.C, scaling="schoelkopf", n_jobs=threads)
@@ -138,7 +138,7 @@ class Trial:
 
 
 def count_cases(problem: Regression, split: Split, one: Measurement) -> Record:
-    """How often the special cases occur when one sample is added."""
+    """Count the special cases of adding one sample."""
     asked = one.method.parameters
     sizes, trials = asked["sizes"], asked["trials"]
     problem = replace(problem, C=asked.get("C", problem.C))
@@ -170,7 +170,7 @@ def count_cases(problem: Regression, split: Split, one: Measurement) -> Record:
 
 
 def time_additions(problem: Regression, split: Split, one: Measurement) -> Record:
-    """Steps and seconds of one more sample, for every method; fewer trials if time is short."""
+    """Measure steps and seconds of every method; fewer trials if time is short."""
     asked = one.method.parameters
     sizes, begun = _possible(asked["sizes"], split), time.perf_counter()
     cells = []
@@ -238,7 +238,7 @@ def _timed(work: Callable[[], Any]) -> float:
 
 
 def _averaged(size: int, runs: list[Record]) -> Record:
-    """Means of steps and times, the worst of the checks."""
+    """Return means of steps and times, and the worst of the checks."""
     cell: Record = {"size": size, "trials": len(runs)}
     for name in (*STAGES, *CASES, "steps", "n_sv"):
         cell[name] = float(np.mean([run[name] for run in runs]))
@@ -252,13 +252,13 @@ def _averaged(size: int, runs: list[Record]) -> Record:
 
 
 def measure(problem: Regression, split: Split, one: Measurement) -> Record:
-    """What a measurement of this paper is."""
+    """Measure times or count cases."""
     timed = "seconds" in one.method.parameters
     return (time_additions if timed else count_cases)(problem, split, one)
 
 
 def _possible(sizes: list[int], split: Split) -> list[int]:
-    """Those for which there are rows enough."""
+    """Return the sizes for which there are enough rows."""
     return [size for size in sizes if size + 2 <= len(split.y)]
 
 
@@ -270,7 +270,7 @@ def _worst(checks: list[Check]) -> Record:
 
 
 def _summary(cells: list[Record], checks: list[Record]) -> Record:
-    """All cells, and what every record has."""
+    """Return all cells, their worst checks and the number of trials."""
     if not cells:
         raise RuntimeError("no trial ended")
     worst = {
@@ -283,6 +283,6 @@ def _summary(cells: list[Record], checks: list[Record]) -> Record:
 
 
 def cells_of(records: list[Record]) -> Iterator[Record]:
-    """All cells of records."""
+    """Yield all cells of records."""
     for record in records:
         yield from record.get("cells", ())

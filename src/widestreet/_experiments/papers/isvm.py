@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from widestreet._experiments.data import adult_and_web, ijcnn1, kdd99
@@ -42,7 +41,7 @@ from widestreet._experiments.papers.paper import Findings, Paper, Problem, slot
 
 @dataclass(frozen=True)
 class Printed:
-    """What the text says of a method on a data set, and where."""
+    """The printed results of a method on a data set, and their place."""
 
     method: str
     time: str = NOT_IN_TEXT
@@ -140,7 +139,7 @@ def like(task: Task, load: Any, source: str, rows: int = 0) -> Problem:
 
 
 def plan(quick: bool) -> list[Measurement]:
-    """All methods with their seeds."""
+    """Return all methods with their seeds."""
     found = []
     for name, problem in problems().items():
         rows = min(problem.rows, QUICK_ROWS.get(name, 5_000)) if quick else problem.rows
@@ -153,7 +152,7 @@ def plan(quick: bool) -> list[Measurement]:
 
 
 def methods(problem: str) -> list[Method]:
-    """Those of Table IV; those of Table V for KDD99, those of Figure 2 for its rows kept apart."""
+    """Return the methods of Table IV, of Table V for KDD99, of Figure 2 for its rows kept apart."""
     if problem == APART:
         return [ISVM, *map(stopping, STOPS)]
     more = list(map(sampling, SHARES)) if problem == KDD else []
@@ -167,7 +166,7 @@ SEEDS = {"isvm-certified": 2, "libsvm": 1}
 
 
 def remarks(one: Measurement, trace: Any, watched: Any) -> Record:
-    """How stage one ended."""
+    """Return how stage one ended."""
     for place, record in enumerate(trace):
         if "ended" in record.notes:
             return {
@@ -210,7 +209,7 @@ of the whole problem, in which the rows left out have coefficient zero."""
 
 
 def table_four(findings: Findings) -> Table:
-    """Each method on each problem, then what the text says."""
+    """Return each method on each problem, then the printed results."""
     head = ["data", "rows", "method", "runs", "time, s", "SVs", "SVs, % of rows"]
     head += ["test accuracy, %", *CERTIFIED]
     lines: list[list[Cell]] = []
@@ -302,12 +301,7 @@ def draw(findings: Findings) -> Any:
         time = Spread([r["engine_seconds"] for r in runs]).mean
         values = Spread([100 * r["accuracy"] for r in runs])
         panel.errorbar(
-            time,
-            values.mean,
-            yerr=values.deviation or 0.0,
-            color=COLOURS[0],
-            marker="o",
-            capsize=4,
+            time, values.mean, yerr=values.deviation or 0.0, color=COLOURS[0], marker="o", capsize=4
         )
         panel.plot([time] * len(runs), values.values, ".", color=COLOURS[1], markersize=4, zorder=1)
         panel.annotate(label, (time, values.mean), (5, 6), textcoords="offset points", fontsize=9)
@@ -345,7 +339,7 @@ def table_five(findings: Findings) -> Table:
 
 
 def facts(findings: Findings) -> dict[str, str]:
-    """The numbers that the words have places for."""
+    """Return the values of the places in the text."""
     found = findings.numbers()
     for name in ("web", "ijcnn", "zero-one", KDD):
         for slow, fast in (("libsvm", "isvm"), ("isvm", "auto"), ("isvm-certified", "auto")):
@@ -375,6 +369,5 @@ PAPER = Paper(
     plan=plan,
     sections=sections,
     facts=facts,
-    words=Path(__file__).with_suffix(".md"),
     remarks=remarks,
 )

@@ -1,4 +1,4 @@
-"""What a paper's module provides, and what was found for it."""
+"""The interface of a paper's module, and the findings of its run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ from pathlib import Path
 from widestreet._experiments.harness.measurement import Experiment, Measurement, Method
 from widestreet._experiments.harness.records import Record, answers
 from widestreet._experiments.harness.report import Section
-from widestreet._experiments.harness.tables import (
-    Spread,
-    count,
-    decimals,
-    digits,
-    percent,
-    seconds,
-)
+from widestreet._experiments.harness.tables import Spread, count, decimals, digits, percent, seconds
 from widestreet._experiments.harness.task import Task
 
 COLUMNS = """\
@@ -149,8 +142,6 @@ class Paper(Experiment):
         Turns findings into the sections of the page.
     facts : callable
         Turns the findings of a full run into the values of the places in `words`.
-    words : Path
-        The comparison with the paper: Markdown with places for `facts`.
     columns : str
         What the columns of its tables mean, with a place for `tol`.
     """
@@ -160,5 +151,9 @@ class Paper(Experiment):
     plan: Callable[[bool], list[Measurement]]
     sections: Callable[[Findings], list[Section]]
     facts: Callable[[Findings], dict[str, str]]
-    words: Path
     columns: str = COLUMNS
+
+    @property
+    def words(self) -> Path:
+        """The comparison with the paper: Markdown with places for `facts`."""
+        return Path(__file__).with_name(f"{self.name}.md")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -67,7 +66,7 @@ def letter(sites: int, sample: int, rounds: int = ROUNDS, dimension: int | None 
 
 
 def improved(sites: int, sample: int) -> Method:
-    """The same until the certificate agrees."""
+    """Return the same method until its solution is certified."""
     chosen = {"sample_size": sample, "max_rounds": ROUNDS}
     return _method(sites, chosen, "until certified", "-certified")
 
@@ -131,7 +130,7 @@ def plan(quick: bool) -> list[Measurement]:
 
 @contextmanager
 def watch(one: Measurement) -> Iterator[list[Any] | None]:
-    """For Figure 1, the levels of all rows whenever they change: weights are 2 to this power."""
+    """Record the levels of all rows when they change, for Figure 1: weights are 2 to this power."""
     if one.problem != GAUSSIANS or one.seed > 0:
         yield None
         return
@@ -219,7 +218,7 @@ def draw_weights(record: Record) -> Any:
 
 
 def table_one(findings: Findings) -> Table:
-    """Time, iterations and what became of the solution."""
+    """Return time, iterations and the certified solution."""
     head = ["method", "time, s", "iterations", "SVs", "test accuracy, %", *CERTIFIED]
     lines: list[list[Cell]] = []
     for method in findings.methods(FOREST):
@@ -285,7 +284,7 @@ def draw_curves(runs: dict[str, Record]) -> Any:
 
 
 def facts(findings: Findings) -> dict[str, str]:
-    """The numbers that the words have places for."""
+    """Return the values of the places in the text."""
     found = findings.numbers()
     plain = findings.answers(FOREST, "rsvm")
     if not plain:
@@ -325,7 +324,6 @@ PAPER = Paper(
     plan=plan,
     sections=sections,
     facts=facts,
-    words=Path(__file__).with_suffix(".md"),
     watch=watch,
     remarks=remarks,
 )

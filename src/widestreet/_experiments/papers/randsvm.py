@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,7 +224,7 @@ def plan(quick: bool) -> list[Measurement]:
 
 
 def remarks(one: Measurement, trace: Any, watched: Any) -> Record:
-    """How the loop ended, and with which sample size."""
+    """Return how the loop ended, and its sample size."""
     if one.method.strategy != "RandSVM":
         return {}
     last = trace[-1]
@@ -285,7 +284,7 @@ def table_two(findings: Findings) -> Table:
 
 
 def measured(findings: Findings, problem: str) -> list[tuple[Method, list[Record]]]:
-    """Methods and their runs; LIBSVM also where it was not run, nothing without data."""
+    """Return methods and their runs; LIBSVM also where it was not run, nothing without data."""
     found = [(method, findings.of(problem, method.name)) for method in findings.methods(problem)]
     found = [(method, runs) for method, runs in found if runs]
     if found and all(method != SKLEARN for method, _ in found):
@@ -333,7 +332,7 @@ def ended(runs: Sequence[Record]) -> str:
 
 
 def facts(findings: Findings) -> dict[str, str]:
-    """The numbers that the words have places for."""
+    """Return the values of the places in the text."""
     found = findings.numbers()
     for problem, said in (TABLE_1 | TABLE_2).items():
         found |= {slot("paper", problem, who): line[1] for who, line in said.results.items()}
@@ -351,7 +350,7 @@ def facts(findings: Findings) -> dict[str, str]:
 
 
 def endings(findings: Findings) -> dict[str, str]:
-    """How the runs of widestreet ended, and k of two problems."""
+    """Return how the runs of widestreet ended, and k of two problems."""
     runs = [r for r in answers(findings.records) if r["method"]["name"] != SKLEARN.name]
     late = [r for r in runs if r["certificate"] == "time_limit"]
     exact = [r for r in runs if r["method"]["name"] == CERTIFIED_RANDSVM.name]
@@ -382,6 +381,5 @@ PAPER = Paper(
     plan=plan,
     sections=sections,
     facts=facts,
-    words=Path(__file__).with_suffix(".md"),
     remarks=remarks,
 )

@@ -21,18 +21,18 @@ FEASIBLE = 1e-6  # constraints may be broken by this part of the boxes: float32 
 
 
 def reached(record: Record) -> bool:
-    """Whether a run counts."""
+    """Return whether a run counts."""
     return bool(record["violation"] <= SLACK * TARGET and record["infeasibility"] <= FEASIBLE)
 
 
 def fastest(records: Iterable[Record]) -> Record | None:
-    """The fastest of the runs that count, at whatever tol it was asked for; None if none does."""
+    """Return the fastest of the runs that count, at any tolerance; None if none does."""
     good = [r for r in answers(records) if reached(r)]
     return min(good, key=lambda r: r["seconds"], default=None)
 
 
 def nearest(records: Iterable[Record]) -> Record | None:
-    """Of runs that do not count, the one with the smallest violation."""
+    """Return the run with the smallest violation."""
     return min(answers(records), key=lambda r: r["violation"], default=None)
 
 
@@ -64,7 +64,7 @@ def fits(records: Iterable[Record]) -> list[Record]:
 
 
 def lines(records: Iterable[Record]) -> list[tuple[str, int]]:
-    """Tasks and rows that there are records of, rows growing."""
+    """Return the tasks and numbers of rows that have records, in growing order."""
     found: dict[str, set[int]] = {}
     for r in fits(records):
         found.setdefault(r["problem"], set()).add(r["rows"])
@@ -72,14 +72,14 @@ def lines(records: Iterable[Record]) -> list[tuple[str, int]]:
 
 
 def of(records: Iterable[Record], data: str, rows: int, solver: str) -> list[Record]:
-    """The runs of a solver on a task, the largest tol first."""
+    """Return the runs of a solver on a task, the largest tol first."""
     asked = (data, rows, solver)
     same = [r for r in fits(records) if (r["problem"], r["rows"], r["method"]["name"]) == asked]
     return sorted(same, key=lambda r: -r["tol"])
 
 
 def judge(runs: list[Record]) -> Outcome:
-    """What a solver reached in all its runs on a task."""
+    """Return the outcome of all runs of a solver on a task."""
     best = fastest(runs)
     if best:
         return Outcome(best=best)
@@ -91,21 +91,21 @@ def judge(runs: list[Record]) -> Outcome:
 
 
 def ratio(theirs: Outcome, ours: Outcome) -> float | None:
-    """Their time divided by ours, if both count."""
+    """Return their time divided by ours, if both count."""
     if theirs.best is None or ours.best is None:
         return None
     return float(theirs.best["seconds"] / ours.best["seconds"])
 
 
 def at_least(theirs: Outcome, ours: Outcome) -> float | None:
-    """If they gave no answer: the time they had divided by ours."""
+    """Return their time limit divided by our time, if they gave no answer."""
     if ours.best is None or not theirs.limit or theirs.closest is not None:
         return None
     return float(theirs.limit / ours.best["seconds"])
 
 
 def growth(records: Iterable[Record], data: str, solver: str, what: str) -> list[tuple[int, float]]:
-    """Seconds or MB of the runs that count, by rows."""
+    """Return seconds or MB of the runs that count, by rows."""
     records = list(records)
     found = []
     for name, rows in lines(records):
@@ -117,7 +117,7 @@ def growth(records: Iterable[Record], data: str, solver: str, what: str) -> list
 
 
 def exponent(points: list[tuple[int, float]]) -> float | None:
-    """The slope of log time over log rows, by least squares; None for too few sizes."""
+    """Return the slope of log time over log rows by least squares; None for too few sizes."""
     if len(points) < LEAST_SIZES:
         return None
     n, seconds = np.log(np.array(points, dtype=float)).T
@@ -125,6 +125,6 @@ def exponent(points: list[tuple[int, float]]) -> float | None:
 
 
 def growing(records: Iterable[Record]) -> list[str]:
-    """Tasks with enough numbers of rows for an exponent."""
+    """Return the tasks with enough numbers of rows for an exponent."""
     names = [data for data, _ in lines(records)]
     return [name for name in dict.fromkeys(names) if names.count(name) >= LEAST_SIZES]

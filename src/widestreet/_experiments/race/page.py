@@ -109,13 +109,13 @@ def sections(records: list[Record], machine: dict[str, str]) -> list[Section]:
 
 
 def racers(records: list[Record]) -> list[str]:
-    """Solvers with at least one record, without the null solver."""
+    """Return the solvers with at least one record, without the null solver."""
     there = {r["method"]["name"] for r in comparison.fits(records)}
     return [name for name, solver in solvers().items() if name in there and solver.uses_tol]
 
 
 def ratios(records: list[Record]) -> str:
-    """Our time, and how many times as long the others took."""
+    """Return the table of our times, and of the others' divided by ours."""
     taking = [r for r in comparison.fits(records) if r["status"] != "absent"]
     entered = {r["method"]["name"] for r in taking}
     others = [name for name in racers(records) if name != OURS and name in entered]
@@ -137,7 +137,7 @@ def ratios(records: list[Record]) -> str:
 
 
 def _times(theirs: Outcome, ours: Outcome) -> str:
-    """A cell of the comparison."""
+    """Return a cell of the comparison."""
     found = comparison.ratio(theirs, ours)
     if found is not None:
         return digits(found)
@@ -148,7 +148,7 @@ def _times(theirs: Outcome, ours: Outcome) -> str:
 
 
 def _miss(outcome: Outcome) -> str:
-    """Why there is no time to compare."""
+    """Return why there is no time to compare."""
     if outcome.closest is not None:
         r = outcome.closest
         late = f", timed out after {digits(outcome.limit)} s below" if outcome.limit else ""

@@ -1,4 +1,4 @@
-"""What is run: which tasks with how many rows, at which tolerances, for how long at most."""
+"""The plans: tasks with their numbers of rows, tolerances and time limits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run, in this order.
+    """Legs in the order in which they are run.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Plan:
 
 
 def full() -> Plan:
-    """Everything."""
+    """Return the plan of the full race."""
     legs = [Leg(name) for name in tasks()]
     growth = [Leg("checkerboard", n, (1e-3,)) for n in GROWTH[:-1]]
     million = [
@@ -81,7 +81,7 @@ def full() -> Plan:
 
 
 def quick() -> Plan:
-    """Five minutes: the generators with fewer rows, and the small real sets that are there.
+    """Return a plan of five minutes: generators with fewer rows, and small real sets.
 
     First the comparison of all of them, then growth, then the other points of the curves.
     """

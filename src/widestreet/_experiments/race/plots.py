@@ -40,7 +40,7 @@ def growths(records: list[Record], data: str) -> list[Figure]:
 
 
 def _label_times(panel: Any) -> None:
-    """Ticks that can be read, also where the times span less than a decade."""
+    """Set ticks that can be read also where the times span less than a decade."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     panel.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -49,7 +49,7 @@ def _label_times(panel: Any) -> None:
 
 
 def _style(solver: str) -> dict[str, Any]:
-    """Colour, marker and label of a solver."""
+    """Return colour, marker and label of a solver."""
     place = list(solvers()).index(solver)
     return {
         "color": COLOURS[place % len(COLOURS)],
@@ -61,13 +61,13 @@ def _style(solver: str) -> dict[str, Any]:
 
 
 def _racers(records: list[Record]) -> list[str]:
-    """Solvers with answers, without the one that only tests the harness."""
+    """Return the solvers with answers, without the null solver."""
     there = {r["method"]["name"] for r in answers(fits(records))}
     return [name for name, solver in solvers().items() if name in there and solver.uses_tol]
 
 
 def _shown(records: list[Record]) -> list[tuple[str, int]]:
-    """Tasks of which at least one solver was run at several tolerances."""
+    """Return the tasks on which a solver was run at several tolerances."""
     return [
         (data, rows)
         for data, rows in lines(records)
@@ -76,7 +76,7 @@ def _shown(records: list[Record]) -> list[tuple[str, int]]:
 
 
 def _gaps(records: list[Record]) -> Any:
-    """One panel per task: left and below is better."""
+    """Draw one panel per task: left and below is better."""
     from matplotlib.figure import Figure as Canvas
 
     shown = _shown(records)
@@ -112,7 +112,7 @@ def _gaps(records: list[Record]) -> Any:
 
 
 def _growth(records: list[Record], data: str, what: str, label: str) -> Any:
-    """Runs that count, by rows; with times, the fitted lines and their exponents."""
+    """Draw the runs that count by rows; for times, with the fitted exponents."""
     from matplotlib.figure import Figure as Canvas
 
     figure = Canvas(figsize=(6.4, 4.4), layout="constrained")

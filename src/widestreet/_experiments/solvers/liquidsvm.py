@@ -1,6 +1,6 @@
 """liquidSVM (AGPL, so never a dependency of anything here): why it is not in the tables.
 
-Its machines have no offset ("Training SVMs without offset", JMLR 2011), which is another problem
+Its SVMs have no offset ("Training SVMs without offset", JMLR 2011), which is another problem
 with another optimum, so a comparison at equal violation has no meaning; and its Python interface
 (1.0.1) gives no dual coefficients. That version also builds for Python 3.11 but does not find its
 own library when it is imported.
@@ -14,7 +14,7 @@ from widestreet._experiments.harness.solver import Solution, Solver
 
 
 class LiquidSVM(Solver):
-    """Named, so that nobody wonders whether it was forgotten."""
+    """A solver that is listed with the reason why it is absent."""
 
     name = title = package = module = "liquidSVM"
     note = ""

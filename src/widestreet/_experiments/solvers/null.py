@@ -1,4 +1,4 @@
-"""A solver that does nothing: the harness must say so."""
+"""A solver that does nothing, to test the harness."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from widestreet._experiments.harness.task import Task
 
 
 class Null(Solver):
-    """All coefficients are zero, and the answer is the commonest label or the median."""
+    """Zero coefficients; predicts the most frequent label or the median."""
 
     name, title, package, module = "null", "null", "numpy", "numpy"
     note = "returns zero coefficients: what the harness itself costs and finds"

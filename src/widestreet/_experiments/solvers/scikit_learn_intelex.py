@@ -1,4 +1,4 @@
-"""scikit-learn-intelex: oneDAL's solver in the clothes of scikit-learn."""
+"""scikit-learn-intelex: oneDAL's solver with the interface of scikit-learn."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ class Widestreet(Estimator):
     Parameters
     ----------
     strategy : str
-        What `strategy=` takes by name.
+        A name that `strategy=` takes.
     **options
         Parameters of the strategy that are not the default.
     """
@@ -34,7 +34,7 @@ class Widestreet(Estimator):
 
     @property
     def plan(self) -> str:
-        """The strategy in words."""
+        """The strategy and its options as text."""
         return ", ".join([self.strategy, *(f"{k}={v}" for k, v in self.options.items())])
 
     def estimator(self, task: Task, tol: float, threads: int) -> Any:
@@ -55,7 +55,7 @@ class Widestreet(Estimator):
 
 
 def strategies() -> list[str]:
-    """What `strategy=` takes by name."""
+    """Return the names that `strategy=` takes."""
     from widestreet._src.estimators.validation import STRATEGIES
 
     return list(STRATEGIES)

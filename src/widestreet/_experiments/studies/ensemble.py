@@ -1,4 +1,4 @@
-"""Ensembles by low rank: against one fit of another machine, in bounded memory, at growing size."""
+"""Ensembles of low rank: time against one SVM, memory, and growth with the number of rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZES, FIXED_RANK, FIXED_STEPS = (10_000, 20_000, 40_000, 80_000, 160_000), 200,
 
 
 def loaded(name: str, rows: int) -> Split:
-    """Rows of a task, or generated ones where its data are not there."""
+    """Return rows of a task, or generated ones if its data are missing."""
     task = tasks()[name]
     if task.missing() is None:
         return task.load(min(rows, task.rows))
@@ -35,7 +35,7 @@ def error(model: Any, split: Split) -> str:
 
 
 def parts(model: Any, seconds: float) -> list[str]:
-    """What a fit was spent on: the kernel's approximation, steps, and folds and proof."""
+    """Return the seconds of the kernel approximation, the steps, and folds with certificate."""
     first, last = model.trace_[0].seconds, model.trace_[-1].seconds
     return [digits(first), digits(last - first), digits(seconds - last)]
 
@@ -68,7 +68,7 @@ def adult(threads: int) -> str:
 
 
 def covertype(threads: int) -> str:
-    """A hundred thousand rows of forest within a limit on memory."""
+    """A hundred thousand rows of covtype within a memory limit."""
     split = loaded("covtype-2", COVTYPE_ROWS)
     held = memory.begin()
     model = ws.EnsembleSVC(
@@ -84,7 +84,7 @@ def covertype(threads: int) -> str:
 
 
 def growing(threads: int) -> str:
-    """Time at one rank and as many steps, as rows become more."""
+    """Time at a fixed rank and number of steps for growing numbers of rows."""
     lines = []
     for rows in SIZES:
         X, y = twonorm(rows, random_state=0)

@@ -1,4 +1,4 @@
-"""Rows that come and go: one at a time against refits, a long stream, leave-one-out, a path."""
+"""Online estimators against refits: one row, a stream, leave-one-out, a path."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SAME_AS_US = 1e-8  # tolerance of refits that are to be as exact
 
 
 def cpusmall() -> tuple[Any, Any]:
-    """Standardised, or Friedman's function where the data are not there."""
+    """Return standardised cpusmall, or Friedman's function if it is missing."""
     task = tasks()["cpusmall"]
     if task.missing() is not None:
         X, y = friedman(ROWS + ADDED, random_state=0)
@@ -38,7 +38,7 @@ def cpusmall() -> tuple[Any, Any]:
 
 
 def seconds(work: Callable[[], Any], times: int = 1) -> float:
-    """The least of some times."""
+    """Return the smallest of some times."""
     found = []
     for _ in range(times):
         begun = time.perf_counter()
@@ -48,7 +48,7 @@ def seconds(work: Callable[[], Any], times: int = 1) -> float:
 
 
 def one_row(threads: int) -> str:
-    """A row more at 5,000 rows: added, or everything anew, or our batch engine warm."""
+    """One more row at 5,000 rows: added, refitted, or refitted with a warm start."""
     X, y = cpusmall()
     common: dict[str, Any] = {"C": 10.0, "nu": 0.3, "gamma": 0.1}
     model = OnlineNuSVR(**common, n_jobs=threads).fit(X[:ROWS], y[:ROWS])
@@ -127,7 +127,7 @@ def stream(threads: int) -> str:
 
 
 def left_out(threads: int) -> str:
-    """Leave-one-out on a thousand rows, and what a thousand refits take."""
+    """Leave-one-out on a thousand rows against a thousand refits."""
     lines = []
     X, y = twonorm(LEFT_OUT, random_state=0)
     friedman_X, friedman_y = friedman(LEFT_OUT, random_state=0)
@@ -164,7 +164,7 @@ def left_out(threads: int) -> str:
 
 
 def _refits(model: Any, X: Any, y: Any) -> float:
-    """Seconds of some refits without a row."""
+    """Return the seconds of some refits without a row."""
     begun = time.perf_counter()
     for i in range(REFITS):
         keep = np.arange(len(y)) != i
@@ -173,7 +173,7 @@ def _refits(model: Any, X: Any, y: Any) -> float:
 
 
 def path(threads: int) -> str:
-    """Three decades of C on two thousand rows, and a grid of refits."""
+    """Three decades of C on two thousand rows against a grid of refits."""
     X, y = twonorm(PATH_ROWS, random_state=0)
     values = np.geomspace(0.1, 100.0, GRID)
     begun = time.perf_counter()

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def ours() -> list[str]:
-    """All our strategies, the default first."""
+    """Return the names of all strategies, the default first."""
     return [name for name, solver in solvers().items() if solver.package == "widestreet"]
 
 
@@ -62,7 +62,7 @@ def main(options: argparse.Namespace) -> None:
 
 
 def placed(page: str, text: str) -> str:
-    """A page with a text between its marks."""
+    """Return a page with a text between its marks."""
     marks = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
     if not marks.search(page):
         raise ValueError(f"the page has no marks {BEGIN!r} and {END!r}")
@@ -70,7 +70,7 @@ def placed(page: str, text: str) -> str:
 
 
 def report(records: list[Record], names: list[str], threads: int) -> str:
-    """Times, and kernel values with rounds, of every strategy on every data set."""
+    """Return the tables of times, and of kernel values and rounds."""
     where = describe(threads)
     found = {(r["problem"], r["method"]["name"]): r for r in records}
     kept = [name for name in names if (name, "widestreet") in found]
