@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import TOL
-from reference import walk as reference
-from reference.walk import FREE, LOWER, UPPER, State
+from reference import homotopy as reference
+from reference.homotopy import FREE, LOWER, UPPER, State
 from widestreet._core import HomotopyStep
 
 pytestmark = pytest.mark.numeric
@@ -28,14 +28,14 @@ def random_state(rng: np.random.Generator, rows: int, layers: int, groups: int) 
 
     lower = -np.abs(coarse(n)) * rng.integers(0, 2, n)
     upper = lower + np.abs(coarse(n)) * rng.integers(0, 2, n)
-    place = rng.integers(0, 3, n).astype(np.int8)
+    bound_state = rng.integers(0, 3, n).astype(np.int8)
     inside = lower + rng.choice([0.0, 0.25, 0.5, 1.0], n) * (upper - lower)
     return State(
         layers=layers, target=coarse(n), lower=lower, upper=upper,
-        beta=np.where(place == LOWER, lower, np.where(place == UPPER, upper, inside)),
-        group=rng.integers(0, groups, n).astype(np.uint8), place=place, score=coarse(rows),
-        bias=coarse(groups), d_target=coarse(n), d_lower=coarse(n), d_upper=coarse(n),
-        d_beta=coarse(n), d_score=coarse(rows), d_bias=coarse(groups),
+        beta=np.where(bound_state == LOWER, lower, np.where(bound_state == UPPER, upper, inside)),
+        group=rng.integers(0, groups, n).astype(np.uint8), bound_state=bound_state,
+        score=coarse(rows), bias=coarse(groups), d_target=coarse(n), d_lower=coarse(n),
+        d_upper=coarse(n), d_beta=coarse(n), d_score=coarse(rows), d_bias=coarse(groups),
     )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def test_an_advance_moves_everything_but_the_biases(seed, rows, layers, groups, 
     for name, value in held.items():
         if isinstance(value, np.ndarray):
             np.testing.assert_allclose(value, getattr(wanted, name), rtol=0, atol=TOL.exact * 10)
-    for name in ("place", "group", "bias", *(name for name in held if name.startswith("d_"))):
+    for name in ("bound_state", "group", "bias", *(name for name in held if name.startswith("d_"))):
         np.testing.assert_array_equal(held[name], getattr(state, name))
 
 
@@ -95,10 +95,10 @@ def test_up_to_the_nearest_kink_nobody_leaves_the_conditions(seed, rows, layers,
     after = reference.advance(state, length)
     slack = after.slack - length * state.d_bias[state.group]
     width = (state.upper > state.lower) | (state.d_upper > state.d_lower)
-    for place, sign in ((LOWER, 1.0), (UPPER, -1.0)):
-        held_before = width & (state.place == place) & (sign * state.slack <= 0)
+    for bound_state, sign in ((LOWER, 1.0), (UPPER, -1.0)):
+        held_before = width & (state.bound_state == bound_state) & (sign * state.slack <= 0)
         assert (sign * slack[held_before] <= TOL.twin * (1 + length)).all()
-    inside = (state.place == FREE) & (state.beta >= state.lower) & (state.beta <= state.upper)
+    inside = (state.bound_state == FREE) & (state.beta >= state.lower) & (state.beta <= state.upper)
     room = TOL.twin * (1 + length)
     assert (held["beta"] >= held["lower"] - room)[inside].all()
     assert (held["beta"] <= held["upper"] + room)[inside].all()
@@ -141,7 +141,7 @@ def test_of_a_tie_the_first_by_number():
             "lower": np.zeros(3),
             "upper": np.ones(3),
             "beta": np.array([0.5 + 1e-14, 0.5, 0.5]),
-            "place": np.full(3, FREE, dtype=np.int8),
+            "bound_state": np.full(3, FREE, dtype=np.int8),
             "d_beta": -np.ones(3),
         }
     )
@@ -158,7 +158,7 @@ def test_of_a_tie_the_first_by_number():
         ("score", np.zeros(4), "score per row"),
         ("d_score", np.zeros(4), "score per row"),
         ("beta", np.zeros(5), "per variable"),
-        ("place", np.zeros(5, dtype=np.int8), "per variable"),
+        ("bound_state", np.zeros(5, dtype=np.int8), "per variable"),
         ("d_upper", np.zeros(7), "per variable"),
         ("d_bias", np.zeros(3), "per group"),
         ("group", np.full(6, 2, dtype=np.uint8), "no such group"),

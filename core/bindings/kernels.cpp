@@ -57,18 +57,18 @@ void tile(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index, con
   functions().tile(task);
 }
 
-int64_t scan_parts_of(const Kernel& kernel, const HeldRows& rows, Index place, Index end,
+int64_t scan_parts_of(const Kernel& kernel, const HeldRows& rows, Index index, Index end,
                       Array1<const double> coef, Array1<double> out, int threads) {
   require_threads(threads);
-  require_ends(end, int64_t(place.shape(0)));
-  require(coef.shape(0) == place.shape(0) && out.shape(0) == place.shape(0),
+  require_ends(end, int64_t(index.shape(0)));
+  require(coef.shape(0) == index.shape(0) && out.shape(0) == index.shape(0),
           "one value per row is needed");
   PartsTask task;
   task.kernel = kernel;
   task.rows = &rows.view;
   task.parts = int64_t(end.shape(0));
   task.end = end.data();
-  task.place = rows.list(place).index;
+  task.index = rows.list(index).index;
   task.coef = coef.data();
   task.out = out.data();
   task.threads = threads;
@@ -114,7 +114,7 @@ void bind_kernels(nb::module_& m) {
   m.def("scan", &scan, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
         "right_index"_a.noconvert().none(), "coef"_a.noconvert(), "out"_a.noconvert(),
         "in_double"_a, "threads"_a);
-  m.def("scan_parts", &scan_parts_of, "kernel"_a, "rows"_a, "place"_a.noconvert(),
+  m.def("scan_parts", &scan_parts_of, "kernel"_a, "rows"_a, "index"_a.noconvert(),
         "end"_a.noconvert(), "coef"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
   m.def("tile", &tile, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
         "right_index"_a.noconvert().none(), "out"_a.noconvert(), "out_rows"_a.noconvert().none(),

@@ -11,7 +11,7 @@ struct HeldStep {
   HomotopyStep view;
 
   HeldStep(int layers, Array1<double> target, Array1<double> lower, Array1<double> upper,
-           Array1<double> beta, Array1<const uint8_t> group, Array1<const int8_t> place,
+           Array1<double> beta, Array1<const uint8_t> group, Array1<const int8_t> bound_state,
            Array1<double> score, Array1<const double> bias, Array1<const double> d_target,
            Array1<const double> d_lower, Array1<const double> d_upper, Array1<const double> d_beta,
            Array1<const double> d_score, Array1<const double> d_bias, MaybeIndex rows) {
@@ -19,14 +19,14 @@ struct HeldStep {
     require(layers >= 1 && score.shape(0) * size_t(layers) == n && d_score.shape(0) * layers == n,
             "one score per row is needed");
     for (size_t size :
-         {lower.shape(0), upper.shape(0), beta.shape(0), group.shape(0), place.shape(0),
+         {lower.shape(0), upper.shape(0), beta.shape(0), group.shape(0), bound_state.shape(0),
           d_target.shape(0), d_lower.shape(0), d_upper.shape(0), d_beta.shape(0)})
       require(size == n, "one value per variable is needed");
     require(bias.shape(0) == d_bias.shape(0), "one bias per group is needed");
     for (size_t v = 0; v < n; ++v)
       require(group.data()[v] < bias.shape(0), "there is no such group");
     view = {int64_t(n),     layers,        target.data(),   lower.data(),
-            upper.data(),   beta.data(),   group.data(),    place.data(),
+            upper.data(),   beta.data(),   group.data(),    bound_state.data(),
             score.data(),   bias.data(),   d_target.data(), d_lower.data(),
             d_upper.data(), d_beta.data(), d_score.data(),  d_bias.data()};
     if (!rows) return;
@@ -38,9 +38,9 @@ struct HeldStep {
               "rows must be there, in ascending order");
   }
 
-  nb::tuple nearest(double still, double no_way, bool first, Index passed_over) const {
-    const Breakpoint found = widestreet::nearest(view, still, no_way, first, passed_over.data(),
-                                                 int64_t(passed_over.shape(0)));
+  nb::tuple nearest(double negligible, double zero_length, bool by_index, Index passed_over) const {
+    const Breakpoint found = widestreet::nearest(view, negligible, zero_length, by_index,
+                                                 passed_over.data(), int64_t(passed_over.shape(0)));
     return nb::make_tuple(found.length, found.variable, int(found.to), found.slope, found.rest);
   }
 
@@ -101,7 +101,7 @@ void bind_path(nb::module_& m) {
                     Array1<const double>, Array1<const double>, Array1<const double>,
                     Array1<const double>, MaybeIndex>(),
            "layers"_a, "target"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
-           "beta"_a.noconvert(), "group"_a.noconvert(), "place"_a.noconvert(),
+           "beta"_a.noconvert(), "group"_a.noconvert(), "bound_state"_a.noconvert(),
            "score"_a.noconvert(), "bias"_a.noconvert(), "d_target"_a.noconvert(),
            "d_lower"_a.noconvert(), "d_upper"_a.noconvert(), "d_beta"_a.noconvert(),
            "d_score"_a.noconvert(), "d_bias"_a.noconvert(),
@@ -111,7 +111,7 @@ void bind_path(nb::module_& m) {
            nb::keep_alive<1, 11>(), nb::keep_alive<1, 12>(), nb::keep_alive<1, 13>(),
            nb::keep_alive<1, 14>(), nb::keep_alive<1, 15>(), nb::keep_alive<1, 16>(),
            nb::keep_alive<1, 17>())
-      .def("nearest", &HeldStep::nearest, "still"_a, "no_way"_a, "first"_a,
+      .def("nearest", &HeldStep::nearest, "negligible"_a, "zero_length"_a, "by_index"_a,
            "passed_over"_a.noconvert())
       .def("advance", &HeldStep::advance, "length"_a);
 }

@@ -75,12 +75,12 @@ bool newton_steps_on(Any tile, const HeldVariables& variables, Array2<double> be
   return polled(p, poll, newton_steps);
 }
 
-nb::tuple solve_small_of(const Kernel& kernel, const HeldRows& rows, Index place,
+nb::tuple solve_small_of(const Kernel& kernel, const HeldRows& rows, Index index,
                          const HeldVariables& variables, Array2<double> beta, Array1<double> score,
                          Index end, Index max_steps, double tol, int threads) {
   require_threads(threads);
   const size_t problems = end.shape(0), groups = size_t(variables.view.groups);
-  require(int64_t(place.shape(0)) == variables.view.rows, "one place per row is needed");
+  require(int64_t(index.shape(0)) == variables.view.rows, "one index per row is needed");
   require_ends(end, variables.view.rows);
   require(max_steps.shape(0) == problems, "one limit per problem is needed");
   variables.require_point(beta, score);
@@ -90,7 +90,7 @@ nb::tuple solve_small_of(const Kernel& kernel, const HeldRows& rows, Index place
   task.problems = int64_t(problems);
   task.end = end.data();
   task.max_steps = max_steps.data();
-  task.place = rows.list(place).index;
+  task.index = rows.list(index).index;
   task.dual = variables.view;
   task.beta = beta.data();
   task.score = score.data();
@@ -118,7 +118,7 @@ void bind_solve(nb::module_& m) {
   m.def("newton_steps", &newton_steps_on, "tile"_a.noconvert(), "variables"_a, "beta"_a.noconvert(),
         "score"_a.noconvert(), "threads"_a, "scratch"_a.noconvert() = nb::none(),
         "poll"_a = nb::none());
-  m.def("solve_small", &solve_small_of, "kernel"_a, "rows"_a, "place"_a.noconvert(), "variables"_a,
+  m.def("solve_small", &solve_small_of, "kernel"_a, "rows"_a, "index"_a.noconvert(), "variables"_a,
         "beta"_a.noconvert(), "score"_a.noconvert(), "end"_a.noconvert(), "max_steps"_a.noconvert(),
         "tol"_a, "threads"_a);
 }

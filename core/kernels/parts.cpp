@@ -18,13 +18,13 @@ int64_t scan_parts(const PartsTask& task) {
       coef.clear();
       for (int64_t r = begin; r < end; ++r)
         if (task.coef[r] != 0) {
-          support.push_back(task.place[r]);
+          support.push_back(task.index[r]);
           coef.push_back(task.coef[r]);
         }
       if (support.empty()) continue;
       ScanTask scan;
       scan.kernel = task.kernel;
-      scan.left = {task.rows, task.place + begin, end - begin};
+      scan.left = {task.rows, task.index + begin, end - begin};
       scan.right = {task.rows, support.data(), int64_t(support.size())};
       scan.coef = coef.data();
       scan.out = task.out + begin;

@@ -14,7 +14,7 @@ struct PartsTask {
   const Rows* rows = nullptr;
   int64_t parts = 0;
   const int64_t* end = nullptr;
-  const int64_t* place = nullptr;  // of each row among `rows`
+  const int64_t* index = nullptr;  // of each row among `rows`
   const double* coef = nullptr;    // of each row; zeros cost nothing
   double* out = nullptr;           // the sum for each row is added to it
   int threads = 1;                 // each list is the work of one

@@ -42,7 +42,7 @@ Scale scale_of(const HomotopyStep& w) {
     const double slope = std::fabs(slope_of(w, r, v));
     s.slope = std::max(s.slope, slope);
     s.rate = std::max(s.rate, std::fabs(w.d_beta[v]));  // also of variables at moving bounds
-    if (w.place[v] == kFree) s.rest = std::max(s.rest, slope);
+    if (w.bound_state[v] == kFree) s.rest = std::max(s.rest, slope);
   });
   return s;
 }
@@ -55,7 +55,7 @@ struct Reach {
 
 inline Reach reach_of(const HomotopyStep& w, int64_t r, int64_t v, double small, double tiny) {
   Reach reach;
-  if (w.place[v] == kFree) {
+  if (w.bound_state[v] == kFree) {
     const double below = w.d_beta[v] - w.d_lower[v], above = w.d_beta[v] - w.d_upper[v];
     const double width = w.upper[v] - w.lower[v];
     if (below < -tiny)
@@ -67,7 +67,7 @@ inline Reach reach_of(const HomotopyStep& w, int64_t r, int64_t v, double small,
     return reach;
   }
   if (!(w.upper[v] > w.lower[v] || w.d_upper[v] > w.d_lower[v])) return reach;
-  const double sign = w.place[v] == kLower ? 1.0 : -1.0;
+  const double sign = w.bound_state[v] == kLower ? 1.0 : -1.0;
   const double slope = sign * slope_of(w, r, v);
   if (slope > small) {
     reach.length = std::max(0.0, -sign * slack_of(w, r, v)) / slope;
@@ -78,10 +78,10 @@ inline Reach reach_of(const HomotopyStep& w, int64_t r, int64_t v, double small,
 
 }  // namespace
 
-Breakpoint nearest(const HomotopyStep& w, double still, double no_way, bool first,
+Breakpoint nearest(const HomotopyStep& w, double negligible, double zero_length, bool by_index,
                    const int64_t* passed_over, int64_t count) {
   const Scale scale = scale_of(w);
-  const double small = still * scale.slope, tiny = still * scale.rate;
+  const double small = negligible * scale.slope, tiny = negligible * scale.rate;
   Breakpoint found;
   found.length = kInf;
   found.rest = scale.rest;
@@ -97,12 +97,12 @@ Breakpoint nearest(const HomotopyStep& w, double still, double no_way, bool firs
     }
   });
   if (found.variable < 0) return found;
-  if (first) {
+  if (by_index) {
     each(w, [&](int64_t r, int64_t v) {
       if (v >= found.variable) return;
       const Reach reach = reach_of(w, r, v, small, tiny);
       const double farther = (reach.length - found.length) * std::max(1.0, reach.speed);
-      if ((reach.length <= found.length || farther <= no_way) && allowed(v)) {
+      if ((reach.length <= found.length || farther <= zero_length) && allowed(v)) {
         found.variable = v;
         found.to = reach.to;
       }

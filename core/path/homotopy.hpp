@@ -5,7 +5,7 @@
 
 namespace widestreet {
 
-enum Place : int8_t { kLower = 0, kFree = 1, kUpper = 2 };
+enum BoundState : int8_t { kLower = 0, kFree = 1, kUpper = 2 };
 
 // Variables are numbered row by row: variable v belongs to row v / layers.
 struct HomotopyStep {
@@ -13,7 +13,7 @@ struct HomotopyStep {
   int layers = 1;
   double *target = nullptr, *lower = nullptr, *upper = nullptr, *beta = nullptr;
   const uint8_t* group = nullptr;
-  const int8_t* place = nullptr;
+  const int8_t* bound_state = nullptr;
   double* score = nullptr;       // rows
   const double* bias = nullptr;  // groups
   // rates of change per unit of theta
@@ -28,16 +28,16 @@ struct HomotopyStep {
 struct Breakpoint {
   double length = 0;      // distance to it in theta; infinite if there is none
   int64_t variable = -1;  // the variable that reaches it
-  int8_t to = kFree;      // its new place
+  int8_t to = kFree;      // its new bound state
   double slope = 0;       // of its h, if it becomes free
   double rest = 0;        // largest slope of h over the free variables, which should be zero
 };
 
 // h = target - score - bias of a variable at a bound reaches zero, or a free variable a bound.
-// Slopes and rates below `still` times the largest are ignored, and so are the variables passed
-// over. With `first`, the lowest-numbered variable is chosen among those that are farther than the
-// nearest by at most `no_way` of theta or of their own box or target.
-Breakpoint nearest(const HomotopyStep& w, double still, double no_way, bool first,
+// Slopes and rates below `negligible` times the largest are ignored, and so are the variables passed
+// over. With `by_index`, the lowest-numbered variable is chosen among those that are farther than the
+// nearest by at most `zero_length` of theta or of their own box or target.
+Breakpoint nearest(const HomotopyStep& w, double negligible, double zero_length, bool by_index,
                    const int64_t* passed_over, int64_t count);
 
 // Sets: target, lower, upper, beta, score.

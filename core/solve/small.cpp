@@ -47,13 +47,13 @@ struct Part {
 
 // Sets: the tile, of which little more than half is computed. Returns the number of values.
 int64_t fill(const Part& part, double* tile, int64_t ld, int threads) {
-  const int64_t* place = part.task.place + part.begin;
+  const int64_t* index = part.task.index + part.begin;
   if (part.rows * part.rows <= kWorthSharing) threads = 1;
   for_ranges(part.rows, kStrip, threads, [&](int64_t a, int64_t b) {
     TileTask strip;
     strip.kernel = part.task.kernel;
-    strip.left = {part.task.rows, place + a, b - a};
-    strip.right = {part.task.rows, place, b};
+    strip.left = {part.task.rows, index + a, b - a};
+    strip.right = {part.task.rows, index, b};
     strip.out = tile + a * ld;
     strip.ld = ld;
     functions().tile(strip);

@@ -18,7 +18,7 @@ struct SmallTask {
   int64_t problems = 0;
   const int64_t* end = nullptr;
   const int64_t* max_steps = nullptr;  // of each problem
-  const int64_t* place = nullptr;      // of each row among `rows`
+  const int64_t* index = nullptr;      // of each row among `rows`
   Variables dual;                      // of all problems
   double* beta = nullptr;              // where each problem begins, and where it ends
   double* score = nullptr;             // one per row, set

@@ -161,15 +161,15 @@ void check_solvers(int64_t n, bool regression, Data::Layout layout) {
   const Data data(n, 5, layout, true, unsigned(n));
   const Kernel kernel{KernelKind::rbf, 1.0, 0.0, 3};
   Dual dual(data, regression);
-  std::vector<int64_t> place(n), end = {n / 2, n}, limits = {100000, 100000};
-  for (int64_t i = 0; i < n; ++i) place[i] = n - 1 - i;  // another order than that of the rows
+  std::vector<int64_t> index(n), end = {n / 2, n}, limits = {100000, 100000};
+  for (int64_t i = 0; i < n; ++i) index[i] = n - 1 - i;  // another order than that of the rows
   SmallTask small;
   small.kernel = kernel;
   small.rows = &data.rows;
   small.problems = 2;
   small.end = end.data();
   small.max_steps = limits.data();
-  small.place = place.data();
+  small.index = index.data();
   small.dual = dual.variables();
   small.beta = dual.beta.data();
   small.score = dual.score.data();
@@ -191,7 +191,7 @@ void check_solvers(int64_t n, bool regression, Data::Layout layout) {
   parts.rows = &data.rows;
   parts.parts = 2;
   parts.end = end.data();
-  parts.place = place.data();
+  parts.index = index.data();
   parts.coef = coef.data();
   parts.out = score.data();
   parts.threads = 2;
@@ -242,7 +242,7 @@ void check_solvers(int64_t n, bool regression, Data::Layout layout) {
   const double drift = 0.1;
   const Triage stale = triage(shard, {1, 1, 0, n}, bias.data(), &drift, 1, 2);
   EXPECT(int64_t(stale.stale.size()) + stale.skipped <= n);
-  judge(shard, place.data(), n, bias.data(), 1e-3);
+  judge(shard, index.data(), n, bias.data(), 1e-3);
 }
 
 void check_rows() {
@@ -317,9 +317,9 @@ void check_homotopy() {
   std::vector<double> target(n, 1.0), lower(n, 0.0), upper(n, 2.0), beta(n, 1.0), score(n, 0.0);
   std::vector<double> zero(n, 0.0), rate(n), bias(1, 0.5);
   std::vector<uint8_t> group(n, 0);
-  std::vector<int8_t> place(n, kFree);
+  std::vector<int8_t> bound_state(n, kFree);
   for (int64_t i = 0; i < n; ++i) rate[i] = double(i) - 4.0;
-  place[0] = kLower, beta[0] = 0.0, rate[0] = 0.0;
+  bound_state[0] = kLower, beta[0] = 0.0, rate[0] = 0.0;
   HomotopyStep w{n,
                  1,
                  target.data(),
@@ -327,7 +327,7 @@ void check_homotopy() {
                  upper.data(),
                  beta.data(),
                  group.data(),
-                 place.data(),
+                 bound_state.data(),
                  score.data(),
                  bias.data(),
                  zero.data(),

@@ -44,15 +44,15 @@ void fit(unsigned seed) {
   const Data data(400, 6, Data::Layout(seed % Data::layouts), seed % 2 == 0, seed);
   Dual dual(data, seed % 2 == 1);
   const Kernel kernel{KernelKind::rbf, 1.0, 0.0, 3};
-  std::vector<int64_t> place(400), end = {100, 250, 400}, limits(3, 3000);
-  for (int64_t i = 0; i < 400; ++i) place[i] = i;
+  std::vector<int64_t> index(400), end = {100, 250, 400}, limits(3, 3000);
+  for (int64_t i = 0; i < 400; ++i) index[i] = i;
   SmallTask task;
   task.kernel = kernel;
   task.rows = &data.rows;
   task.problems = 3;
   task.end = end.data();
   task.max_steps = limits.data();
-  task.place = place.data();
+  task.index = index.data();
   task.dual = dual.variables();
   task.beta = dual.beta.data();
   task.score = dual.score.data();

@@ -89,7 +89,7 @@ class HomotopyStep:
         upper: Floats,
         beta: Floats,
         group: Bytes,
-        place: NDArray[np.int8],
+        bound_state: NDArray[np.int8],
         score: Floats,
         bias: Floats,
         d_target: Floats,
@@ -101,7 +101,7 @@ class HomotopyStep:
         rows: Ints | None = None,
     ) -> None: ...
     def nearest(
-        self, still: float, no_way: float, first: bool, passed_over: Ints
+        self, negligible: float, zero_length: float, by_index: bool, passed_over: Ints
     ) -> tuple[float, int, int, float, float]: ...
     def advance(self, length: float) -> None: ...
 
@@ -120,7 +120,7 @@ def scan(
 def scan_parts(
     kernel: Kernel,
     rows: Rows,
-    place: Ints,
+    index: Ints,
     end: Ints,
     coef: Floats,
     out: Floats,
@@ -166,7 +166,7 @@ def gather(out: Real, tile: Real, size: int, slots: Ints, threads: int) -> None:
 def solve_small(
     kernel: Kernel,
     rows: Rows,
-    place: Ints,
+    index: Ints,
     variables: Variables,
     beta: Floats,
     score: Floats,

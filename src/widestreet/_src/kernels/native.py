@@ -187,27 +187,27 @@ class NativeBackend:
         """Add K[I, J] @ coef to `out`, row by row of both. Sets: out."""
         _core.scan(
             self._native,
-            self.left.native,
-            I,
-            self.right.native,
-            J,
-            coef,
-            out,
-            double,
-            self.threads,
+            left=self.left.native,
+            left_index=I,
+            right=self.right.native,
+            right_index=J,
+            coef=coef,
+            out=out,
+            in_double=double,
+            threads=self.threads,
         )
 
     def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
         """Write K[I, J] into the rows `out_rows` of `out`. Sets: out."""
         _core.tile(
             self._native,
-            self.left.native,
-            I,
-            self.right.native,
-            J,
-            out,
-            out_rows,
-            self.threads,
+            left=self.left.native,
+            left_index=I,
+            right=self.right.native,
+            right_index=J,
+            out=out,
+            out_rows=out_rows,
+            threads=self.threads,
         )
 
     def diag(self, I: Ints | None) -> Floats:

@@ -62,9 +62,11 @@ class StraightPiece:
         beta = motion.beta.copy()
         beta[variables] = self.free
         self._native = _core.HomotopyStep(
-            s.layers, s.target, s.lower, s.upper, s.beta, s.group, s.bound_state, s.score, s.bias,
-            rate, motion.rates.lower, motion.rates.upper, beta, self.score, self.bias,
-            None if isinstance(s.active, slice) else s.active,
+            layers=s.layers, target=s.target, lower=s.lower, upper=s.upper, beta=s.beta,
+            group=s.group, bound_state=s.bound_state, score=s.score, bias=s.bias,
+            d_target=rate, d_lower=motion.rates.lower, d_upper=motion.rates.upper,
+            d_beta=beta, d_score=self.score, d_bias=self.bias,
+            rows=None if isinstance(s.active, slice) else s.active,
         )  # fmt: skip
 
     def _score_rate(self) -> Floats:

@@ -25,7 +25,7 @@ class State:
     upper: np.ndarray
     beta: np.ndarray
     group: np.ndarray
-    place: np.ndarray
+    bound_state: np.ndarray
     score: np.ndarray
     bias: np.ndarray
     d_target: np.ndarray
@@ -62,7 +62,7 @@ class Kink(NamedTuple):
 @np.errstate(over="ignore")  # to infinity: what moves so slowly meets nothing
 def ways(state: State, still: float) -> list[tuple[float, int, float]]:
     """Of every variable, how far it may go, where it would be then, and how fast it goes there."""
-    slack, slope, free = state.slack, state.slope, state.place == FREE
+    slack, slope, free = state.slack, state.slope, state.bound_state == FREE
     small = still * max(1.0, np.abs(slope).max(initial=0.0))
     tiny = still * max(1.0, np.abs(state.d_beta).max(initial=0.0))
     found = []
@@ -77,7 +77,7 @@ def ways(state: State, still: float) -> list[tuple[float, int, float]]:
             if up > tiny:
                 ends.append((max(0.0, state.upper[v] - state.beta[v]) / up, UPPER, up / width))
         elif state.upper[v] > state.lower[v] or state.d_upper[v] > state.d_lower[v]:
-            sign = 1.0 if state.place[v] == LOWER else -1.0
+            sign = 1.0 if state.bound_state[v] == LOWER else -1.0
             if sign * slope[v] > small:
                 speed = sign * slope[v] / max(1.0, abs(state.target[v]))
                 ends.append((max(0.0, -sign * slack[v]) / (sign * slope[v]), FREE, speed))
@@ -87,7 +87,7 @@ def ways(state: State, still: float) -> list[tuple[float, int, float]]:
 
 def nearest(state: State, still: float, no_way: float, first: bool, passed_over) -> Kink:
     """The nearest kink; with `first`, the first by number of those hardly farther."""
-    free = state.place == FREE
+    free = state.bound_state == FREE
     rest = np.abs(state.slope[free]).max(initial=0.0)
     able = {v: way for v, way in enumerate(ways(state, still)) if v not in set(passed_over)}
     length = min((way[0] for way in able.values()), default=np.inf)
