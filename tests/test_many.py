@@ -21,13 +21,12 @@ EPS = np.finfo(np.float64).eps
 @given(
     seed=st.integers(0, 2**32 - 1),
     weighted=st.booleans(),
-    diagonal=st.booleans(),
     kinds=st.lists(st.sampled_from(POINTS), min_size=1, max_size=4),
 )
-def test_figures_are_those_of_each_dual_alone(model, seed, weighted, diagonal, kinds):
+def test_figures_are_those_of_each_dual_alone(model, seed, weighted, kinds):
     """Only the order of sums differs."""
     rng = np.random.default_rng(seed)
-    gram, dual = problem(model, rng, weighted=weighted, diagonal=diagonal)
+    gram, dual = problem(model, rng, weighted=weighted, diagonal=False)
     betas = [point(dual, kind, rng) for kind in kinds]
     every = [scores(gram, beta) for beta in betas]
     found = examine_all(gram, [dual] * len(kinds), betas, every)

@@ -10,7 +10,6 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate.examination import Examination
-from widestreet._src.certificate.merging import examine
 from widestreet._src.certificate.parts import OVERFLOW, UNIT
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual, join
@@ -19,7 +18,7 @@ from widestreet._src.problems.dual import Dual, join
 def examine_all(
     gram: Gram, duals: Sequence[Dual], betas: Sequence[Floats], scores: Sequence[Floats]
 ) -> list[Examination]:
-    """Examine points of several duals of the same kind, whose exact scores are known.
+    """Examine points of several duals without a diagonal, whose exact scores are known.
 
     Parameters
     ----------
@@ -28,9 +27,6 @@ def examine_all(
     duals, betas, scores : sequences
         As many of each.
     """
-    if duals[0].diagonal is not None:
-        every_one = zip(duals, betas, scores, strict=True)
-        return [examine(gram, dual, beta, score=score) for dual, beta, score in every_one]
     one = len(duals) == 1
     every = duals[0] if one else join(duals)
     beta = np.ascontiguousarray(betas[0]) if one else np.concatenate(betas, axis=1)

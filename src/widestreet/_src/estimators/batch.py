@@ -217,7 +217,10 @@ class BatchFit(CallbackSupport, KernelModel):
                 prepared.kernel, prepared.rows, problem, settings, observe, merged.selection
             )
         with undisturbed(swallow=self.on_interrupt == "keep"):  # there is a model: it is not lost
-            coef = merged.spread(trained.solution.beta, prepared.box).sum(axis=0, keepdims=True)
+            spread = merged.spread(
+                trained.solution.beta, prepared.box, proportional=formulation.proportional
+            )
+            coef = spread.sum(axis=0, keepdims=True)
             self._adopt(
                 prepared,
                 single_attributes(

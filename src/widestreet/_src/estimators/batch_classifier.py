@@ -72,7 +72,8 @@ class BatchClassifier(BatchFit, Classifier):
             observers,
             start,
         )
-        return merged.spread(lines, prepared.box), trained, {}
+        spread = merged.spread(lines, prepared.box, proportional=formulation.proportional)
+        return spread, trained, {}
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -72,6 +72,8 @@ default="rbf"
     warm_start : bool, default=False
         Whether a refit on as many rows begins at the last solution, scaled to the new C. The
         result is the same, sooner: for grids over parameters.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        What a violation of the margin z costs: C z, or C z^2 as in `sklearn.svm.LinearSVC`.
 
     Attributes
     ----------
@@ -142,6 +144,7 @@ default="rbf"
         device: str = "cpu",
         on_interrupt: str = "raise",
         warm_start: bool = False,
+        loss: str = "hinge",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -165,6 +168,11 @@ default="rbf"
         self.device = device
         self.on_interrupt = on_interrupt
         self.warm_start = warm_start
+        self.loss = loss
 
     def _formulation(self) -> CSVC:
-        return CSVC(C=validation.require_real("C", self.C, above=0.0))
+        loss = validation.require_choice("loss", self.loss, ("hinge", "squared_hinge"))
+        return CSVC(
+            C=validation.require_real("C", self.C, above=0.0),
+            loss="linear" if loss == "hinge" else "squared",
+        )

@@ -66,6 +66,8 @@ default="rbf"
     warm_start : bool, default=False
         Whether a refit on as many rows begins at the last solution, scaled to the new C. The
         result is the same, sooner: for grids over parameters.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default="epsilon_insensitive"
+        What a residual z beyond epsilon costs: C z, or C z^2 as in `sklearn.svm.LinearSVR`.
 
     Attributes
     ----------
@@ -126,6 +128,7 @@ default="rbf"
         device: str = "cpu",
         on_interrupt: str = "raise",
         warm_start: bool = False,
+        loss: str = "epsilon_insensitive",
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -147,9 +150,13 @@ default="rbf"
         self.device = device
         self.on_interrupt = on_interrupt
         self.warm_start = warm_start
+        self.loss = loss
 
     def _formulation(self) -> EpsilonSVR:
+        choices = ("epsilon_insensitive", "squared_epsilon_insensitive")
+        loss = validation.require_choice("loss", self.loss, choices)
         return EpsilonSVR(
             C=validation.require_real("C", self.C, above=0.0),
             epsilon=validation.require_real("epsilon", self.epsilon, least=0.0),
+            loss="linear" if loss == "epsilon_insensitive" else "squared",
         )

@@ -66,6 +66,11 @@ class Formulation(ABC):
         """What coefficients are proportional to; for warm starts."""
         return 1.0
 
+    @property
+    def proportional(self) -> bool:
+        """Whether equal rows must share a coefficient in proportion to their boxes."""
+        return False
+
     def check(self, totals: Floats, classes: Sequence[object]) -> None:  # noqa: B027 - most need none
         """Refuse parameters that classes of these total weights do not allow."""
 
@@ -133,10 +138,17 @@ class CSVC(DualFormulation):
     def box(self, weight: Floats) -> Floats:
         return self.C * weight
 
+    @property
+    def proportional(self) -> bool:
+        return self.loss == "squared"
+
     def dual(self, target: Floats, box: Floats) -> Dual:
-        return c_svc(target, box)
+        dual = c_svc(target, box)
+        return _squared(dual, box, float(box.sum())) if self.loss == "squared" else dual
 
     def duals(self, target: Floats, box: Floats, sizes: Sequence[int]) -> list[Dual]:
+        if self.loss == "squared":
+            return super().duals(target, box, sizes)
         every = self.dual(target, box)  # one array for many small problems
         return split(every, sizes, [every.total] * len(sizes))
 
@@ -200,8 +212,16 @@ class EpsilonSVR(DualFormulation):
     def box(self, weight: Floats) -> Floats:
         return self.C * weight
 
+    @property
+    def proportional(self) -> bool:
+        return self.loss == "squared"
+
     def dual(self, target: Floats, box: Floats) -> Dual:
-        return eps_svr(target, box, self.epsilon)
+        dual = eps_svr(target, box, self.epsilon)
+        if self.loss == "linear":
+            return dual
+        excess = np.maximum(np.abs(target - np.average(target, weights=box)) - self.epsilon, 0.0)
+        return _squared(dual, box, float(box @ excess**2))
 
     def read(self, bias: Floats, tol: float) -> Reading:
         return Reading(float(bias[0]))
@@ -300,6 +320,29 @@ def _tube(plus: Floats, minus: Floats, C: Floats | float) -> tuple[Floats, Float
     upper[0] = C
     lower[1] = -np.asarray(C, dtype=np.float64)
     return target, lower, upper
+
+
+def _squared(dual: Dual, cost: Floats, most: float) -> Dual:
+    """Return the dual of a squared loss from that of the linear one.
+
+    The loss cost z^2 makes alpha = 2 cost z at the optimum and subtracts alpha^2 / (4 cost) from
+    the dual: the diagonal term is 1 / (2 cost). Instead of infinite bounds the variables have
+    bounds that are never active: if the optimal objective is at most P, then cost z^2 <= P and
+    alpha <= 2 sqrt(cost P).
+
+    Parameters
+    ----------
+    dual : Dual
+        Of the linear loss.
+    cost : ndarray
+        What the squared excess of each row costs.
+    most : float
+        The primal objective of a constant decision function.
+    """
+    bound = 2.0 * np.sqrt(cost * (most + cost))
+    lower = np.where(dual.lower < 0, -bound, 0.0)
+    upper = np.where(dual.upper > 0, bound, 0.0)
+    return replace(dual, lower=lower, upper=upper, diagonal=1.0 / (2.0 * cost))
 
 
 def eps_svr(y: Floats, C: Floats | float, epsilon: float) -> Dual:

@@ -39,17 +39,18 @@ class Merged:
         """The kept rows; None when they are all rows."""
         return None if self.member_of is None else self.kept
 
-    def spread(self, beta: Floats, own_box: Floats) -> Floats:
+    def spread(self, beta: Floats, own_box: Floats, *, proportional: bool = False) -> Floats:
         """Divide coefficients of merged rows among their members.
 
         Members fill their boxes one after the other, so that as few as possible become support
-        vectors.
+        vectors; or all get a share in proportion to their boxes.
 
         Parameters
         ----------
         beta : ndarray of shape (layers, len(kept))
         own_box : ndarray of shape (n,)
             Width of the box that each row has for itself.
+        proportional : bool
 
         Returns
         -------
@@ -59,6 +60,10 @@ class Merged:
             return beta
         rows = np.flatnonzero(self.member_of >= 0)
         member = self.member_of[rows]
+        spread: Floats = np.zeros((len(beta), len(own_box)))
+        if proportional:
+            spread[:, rows] = beta[:, member] * (own_box[rows] / self.box[member])
+            return spread
         order = np.lexsort((member, self.box[member]))  # small boxes are not added to large ones
         rows, member, box = rows[order], member[order], own_box[rows[order]]
         filled = np.cumsum(box, dtype=np.longdouble)  # up to and with each row
@@ -66,7 +71,6 @@ class Merged:
         begin = np.empty(len(self.kept), dtype=np.longdouble)
         begin[member[first]] = (filled - box)[first]
         before = begin[member]
-        spread: Floats = np.zeros((len(beta), len(own_box)))
         for layer, line in zip(spread, beta, strict=True):
             amount = np.abs(line)[member]
             full = (filled - before <= amount) | (amount >= self.box[member])

@@ -266,10 +266,15 @@ class _Fit:
             self._stop()
         return labelled(solution, p)
 
+    def _gram(self, p: int) -> Gram:
+        """Return the kernel values of the rows of a pair, with the diagonal of its dual."""
+        diagonal = self.machines.problems[p].dual.diagonal
+        return self.gram.select(self.machines.rows(p), diagonal=diagonal)
+
     def _solver(self, p: int, observe: Observer, budget: Budget) -> Solver:
         """What a pair is solved with."""
         return Solver(
-            self.gram.select(self.machines.rows(p)),
+            self._gram(p),
             self.settings,
             budget,
             observe,
@@ -377,7 +382,15 @@ class _Fit:
         betas = [solution.beta for solution in solutions]
         scores = machines.scores(gram, [beta[0] for beta in betas], self.helpers, poll)
         duals = [problem.dual for problem in machines.problems]
-        seen = examine_all(gram, duals, betas, scores)
+        if duals[0].diagonal is None:
+            seen = examine_all(gram, duals, betas, scores)
+        else:
+            for p, (dual, beta) in enumerate(zip(duals, betas, strict=True)):
+                scores[p] += dual.diagonal * beta[0]
+            seen = [
+                examine(self._gram(p), dual, beta, score)
+                for p, (dual, beta, score) in enumerate(zip(duals, betas, scores, strict=True))
+            ]
         solutions = self._settle(poll, solutions, seen, scores)
         found = [
             Trained(solution, one.bias, one.certificate(solution.status, tol, gap_tol))
@@ -406,19 +419,17 @@ class _Fit:
         Sets: seen and scores.
         """
         problems, tol, kept = self.machines.problems, self.settings.tol, list(solutions)
-        gram = self.gram
         for p, (problem, one) in enumerate(zip(problems, seen, strict=True)):
             dual, beta, score = problem.dual, kept[p].beta, scores[p]
             if one.violation <= tol < one.violation + one.rounding:
-                own = gram.select(self.machines.rows(p))
-                seen[p] = examine(own, dual, beta, score, tol=tol, poll=poll)
+                seen[p] = examine(self._gram(p), dual, beta, score, tol=tol, poll=poll)
             elif not (dual.total.any() or one.dual >= 0 or one.meets(tol, self.settings.gap_tol)):
                 beta = np.zeros_like(beta)
                 scores[p] = np.zeros_like(score)
-                seen[p] = examine(gram, dual, beta, scores[p])
+                seen[p] = examine(self._gram(p), dual, beta, scores[p])
                 kept[p] = replace(kept[p], beta=beta, bias=seen[p].bias, dual_objective=0.0)
         p = int(np.argmax([beta.size * np.count_nonzero(beta) for beta in (s.beta for s in kept)]))
-        coef, largest = kept[p].beta.sum(axis=0), gram.select(self.machines.rows(p))
+        coef, largest = kept[p].beta.sum(axis=0), self._gram(p)
         used = np.flatnonzero(coef)
         if disagrees(largest, used, coef[used], scores[p], np.zeros(len(coef)), poll):
             seen[:] = [replace(one, rounding=np.inf) for one in seen]
@@ -434,8 +445,7 @@ class _Fit:
                 return trained
         budget = Budget(seconds, steps if steps < 0 else max(0, steps - solution.pair_steps))
         problem = self.machines.problems[p].starting_at(solution.beta)
-        gram = self.gram.select(self.machines.rows(p))
-        examiner = Examiner(gram, problem, budget, self.settings)
+        examiner = Examiner(self._gram(p), problem, budget, self.settings)
         solver = replace(self._solver(p, lambda record: None, budget), check=examiner.check)
         more = labelled(solver.by_rounds(problem, solver.observe), p)
         return examiner.certified(continued(solution, more))

@@ -259,7 +259,9 @@ class Engines:
 
 
 def solved_whole(gram: Gram, dual: Dual, settings: Settings) -> bool:
-    """Whether a problem is small enough to be solved whole."""
+    """Whether a problem is small enough to be solved whole; the core knows no diagonal term."""
+    if dual.diagonal is not None:
+        return False
     capacity = working_set_capacity(settings.max_memory, dual, gram.left.shape[1])
     return whole.suits(gram, dual.rows, settings.strategy, capacity)
 
@@ -339,7 +341,7 @@ def train(
     """Solve one problem and certify the result; `kept` are its rows among all, if not all are."""
     threads = threads_for(problem.dual.rows, settings)
     budget = Budget(settings.max_time, settings.max_steps)
-    gram = Gram(kernel, rows, threads=threads).select(kept)
+    gram = Gram(kernel, rows, threads=threads).select(kept, diagonal=problem.dual.diagonal)
     examiner = Examiner(gram, problem, budget, settings)
     rng = settings.rng
     solver = Solver(gram, settings, budget, observe, threads, lambda: rng, examiner.check)
