@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
+from string import Formatter
 
 import pytest
 
 from experiments import answer
 from widestreet._experiments.harness.measurement import Measurement
+from widestreet._experiments.harness.words import WORDS, number
 from widestreet._experiments.papers import insvr_trials, page
 from widestreet._experiments.papers.catalogue import PAPERS
 from widestreet._experiments.papers.paper import Findings
+
+DOCS = Path(__file__).parents[1] / "docs" / "reproductions"
 
 
 @cache
@@ -78,6 +83,29 @@ def test_text_is_filled_with_words_that_fit_the_numbers():
 def test_a_quick_run_is_not_compared():
     paper = PAPERS["isvm"]
     assert page.discussion(paper, Findings(paper.plan(True), [], quick=True)) == page.NO_WORDS
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_tracked_page_says_what_its_numbers_say(name):
+    """It is made of the current text, and its words compare the numbers beside them."""
+    places, comparisons = [], []
+    pattern = ""
+    text = " ".join(PAPERS[name].words.read_text(encoding="utf-8").split())
+    for literal, field, spec, _ in Formatter().parse(text):
+        pattern += re.escape(literal)
+        if spec:
+            word, other = re.fullmatch(r"(\w+) \{(\w+)\}", spec).groups()
+            comparisons.append((f"words_{len(comparisons)}", word, field, other))
+            pattern += rf"(?P<{comparisons[-1][0]}>[a-z ]+?(?: than| to| fast as))"
+        elif field:
+            pattern += f"(?P={field})" if field in places else f"(?P<{field}>.*?)"
+            places.append(field)
+    tracked = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    body = tracked.split("## Comparison with the paper\n")[1].split("\n## ")[0]
+    found = re.fullmatch(pattern, " ".join(body.split()))
+    assert found is not None
+    for words, word, field, other in comparisons:
+        assert found[words] == WORDS[word](number(found[field]), number(found[other]))
 
 
 @pytest.mark.parametrize("name", PAPERS)

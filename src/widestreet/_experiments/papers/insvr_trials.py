@@ -16,6 +16,7 @@ import numpy as np
 from sklearn import svm
 
 from widestreet import NuSVR
+from widestreet._experiments.harness.clock import seconds
 from widestreet._experiments.harness.measurement import TOL, Measurement
 from widestreet._experiments.harness.records import Record
 from widestreet._experiments.harness.solver import CACHE_MB
@@ -212,7 +213,7 @@ def added(trial: Trial, one: Measurement) -> Record:
         "cold": lambda: cold.fit(X, y),
         "warm": lambda: warm.fit(X, y),
     }
-    seconds = {way: _timed(work[way]) for way in WAYS}
+    times = {way: seconds(work[way]) for way in WAYS}
     found: Record = {name: getattr(machine.last, name) for name in (*STAGES, *CASES)}
     found["steps"] = path.steps - before
     found["n_sv"] = len(model.support_)
@@ -220,7 +221,7 @@ def added(trial: Trial, one: Measurement) -> Record:
     checks = {"insvr": trial.check(machine.coef)}
     checks |= {way: trial.check_model(model) for way, model in models.items()}
     return found | {
-        way: {"seconds": seconds[way], "violation": checks[way].violation, "gap": checks[way].gap}
+        way: {"seconds": times[way], "violation": checks[way].violation, "gap": checks[way].gap}
         for way in WAYS
     }
 
@@ -229,12 +230,6 @@ def _path(model: OnlineNuSVR) -> Any:
     """Return the homotopy of a model, for its coefficients and counts."""
     optimum: Any = model._state.optima[None]
     return optimum.path
-
-
-def _timed(work: Callable[[], Any]) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
 
 
 def _averaged(size: int, runs: list[Record]) -> Record:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ from sklearn import svm
 
 import widestreet as ws
 from widestreet._experiments.harness import memory
+from widestreet._experiments.harness.clock import seconds
 from widestreet._experiments.harness.discovery import tasks
 from widestreet._experiments.harness.tables import digits, markdown
 from widestreet._experiments.harness.task import Split
@@ -34,16 +34,10 @@ def error(model: Any, split: Split) -> str:
     return f"{100 * (1 - model.score(split.X_test, split.y_test)):.2f}"
 
 
-def parts(model: Any, seconds: float) -> list[str]:
+def parts(model: Any, spent: float) -> list[str]:
     """Return the seconds of the kernel approximation, the steps, and folds with certificate."""
     first, last = model.trace_[0].seconds, model.trace_[-1].seconds
-    return [digits(first), digits(last - first), digits(seconds - last)]
-
-
-def timed(model: Any, split: Split) -> float:
-    begun = time.perf_counter()
-    model.fit(split.X, split.y)
-    return time.perf_counter() - begun
+    return [digits(first), digits(last - first), digits(spent - last)]
 
 
 def adult(threads: int) -> str:
@@ -52,16 +46,16 @@ def adult(threads: int) -> str:
     lines, gamma = [], 0.0
     for rank, folds in [*((rank, None) for rank in RANKS), (RANKS[1], 5)]:
         model = ws.EnsembleSVC(rank=rank, folds=folds, random_state=0, n_jobs=threads)
-        spent = timed(model, split)
+        spent = seconds(model.fit, split.X, split.y)
         gamma = model._gamma
         cells = [digits(spent), *parts(model, spent), f"{model.n_members_[0]}", error(model, split)]
         lines.append([f"EnsembleSVC, rank {rank}, {folds or 0} folds", *cells])
     for C in (1.0, 10.0):
         theirs = svm.SVC(C=C, gamma=gamma, cache_size=2000)
-        spent = timed(theirs, split)
+        spent = seconds(theirs.fit, split.X, split.y)
         lines.append([f"scikit-learn SVC, C={C:g}", digits(spent), *"    ", error(theirs, split)])
         ours = ws.SVC(C=C, gamma=gamma, n_jobs=threads, random_state=0)
-        spent = timed(ours, split)
+        spent = seconds(ours.fit, split.X, split.y)
         lines.append([f"widestreet SVC, C={C:g}", digits(spent), *"    ", error(ours, split)])
     head = ["what", "fit, s", "low rank", "steps", "folds, proof", "members", "test error, %"]
     return markdown(head, lines)
@@ -74,7 +68,7 @@ def covertype(threads: int) -> str:
     model = ws.EnsembleSVC(
         rank=COVTYPE_RANK, max_memory=COVTYPE_MEMORY, random_state=0, n_jobs=threads
     )
-    spent = timed(model, split)
+    spent = seconds(model.fit, split.X, split.y)
     most = memory.peak()
     head = ["rows", "rank", "fit, s", "low rank", "steps", "folds, proof", "members"]
     head += ["held before, MB", "at most, MB", "test error, %"]
@@ -92,7 +86,7 @@ def growing(threads: int) -> str:
         model = ws.EnsembleSVC(
             rank=FIXED_RANK, folds=None, max_iter=FIXED_STEPS, random_state=0, n_jobs=threads
         )
-        spent = timed(model, split)
+        spent = seconds(model.fit, split.X, split.y)
         first, last = model.trace_[0].seconds, model.trace_[-1].seconds
         per_row = [1e6 * first / rows, 1e6 * (last - first) / rows / model.n_iter_[0]]
         lines.append([f"{rows:,}", *parts(model, spent), *map(digits, per_row)])

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import widestreet as ws
 from widestreet._experiments.harness import memory
+from widestreet._experiments.harness.clock import seconds
 from widestreet._experiments.harness.discovery import tasks
 from widestreet._experiments.harness.tables import digits, markdown
 from widestreet.datasets import friedman, twonorm
@@ -37,58 +38,31 @@ def cpusmall() -> tuple[Any, Any]:
     return StandardScaler().fit_transform(X[order]), y[order]
 
 
-def seconds(work: Callable[[], Any], times: int = 1) -> float:
-    """Return the smallest of some times."""
-    found = []
-    for _ in range(times):
-        begun = time.perf_counter()
-        work()
-        found.append(time.perf_counter() - begun)
-    return min(found)
-
-
 def one_row(threads: int) -> str:
     """One more row at 5,000 rows: added, refitted, or refitted with a warm start."""
     X, y = cpusmall()
     common: dict[str, Any] = {"C": 10.0, "nu": 0.3, "gamma": 0.1}
     model = OnlineNuSVR(**common, n_jobs=threads).fit(X[:ROWS], y[:ROWS])
-    times = [
-        seconds(partial(model.partial_fit, X[i : i + 1], y[i : i + 1]))
-        for i in range(ROWS, ROWS + ADDED)
-    ]
+    new = range(ROWS, ROWS + ADDED)
+    times = [seconds(model.partial_fit, X[i : i + 1], y[i : i + 1]) for i in new]
     proof = model.verify()
     scale = max(1.0, float(np.abs(y).max()))
-    refit = {}
-    for tol in (1e-3, SAME_AS_US * scale):
+    mean, median = float(np.mean(times)), float(np.median(times))
+    found = {"partial_fit, mean": mean, "partial_fit, median": median}
+    tols = (1e-3, SAME_AS_US * scale)
+    for tol in tols:
         theirs = svm.NuSVR(**common, tol=tol, cache_size=2000)
-        refit[tol] = seconds(partial(theirs.fit, X, y))
-    warm = {}
-    for tol in (1e-3, SAME_AS_US * scale):
+        found[f"scikit-learn NuSVR refit, tol {tol:.0e}"] = seconds(theirs.fit, X, y)
+    for tol in tols:
         batch = ws.NuSVR(**common, tol=tol, n_jobs=threads, random_state=0, warm_start=True)
         rows = np.arange(ROWS)
         batch.fit(X[rows], y[rows])
-        found = []
-        for i in range(3):  # another row in place of an old one: as many as before, or it is cold
+        warm = []
+        for i in range(3):  # a warm start needs as many rows as before: replace one
             rows[i] = ROWS + i
-            found.append(seconds(partial(batch.fit, X[rows], y[rows])))
-        warm[tol] = float(np.median(found))
-    mean, median = float(np.mean(times)), float(np.median(times))
-    lines = [
-        ["one row by partial_fit, mean", digits(1e3 * mean), "1"],
-        ["one row by partial_fit, median", digits(1e3 * median), digits(median / mean)],
-    ]
-    lines += [
-        [f"scikit-learn NuSVR refit, tol {tol:.0e}", digits(1e3 * t), digits(t / mean)]
-        for tol, t in refit.items()
-    ]
-    lines += [
-        [
-            f"widestreet NuSVR, warm, one row replaced, tol {tol:.0e}",
-            digits(1e3 * t),
-            digits(t / mean),
-        ]
-        for tol, t in warm.items()
-    ]
+            warm.append(seconds(batch.fit, X[rows], y[rows]))
+        found[f"widestreet NuSVR, warm, one row replaced, tol {tol:.0e}"] = float(np.median(warm))
+    lines = [[what, digits(1e3 * t), digits(t / mean)] for what, t in found.items()]
     note = f"{ROWS:,} rows, {len(model.support_):,} support vectors; certified violation "
     note += f"{proof.kkt_violation:.1e} at targets up to {scale:g}."
     return markdown(["what", "ms", "times partial_fit"], lines) + "\n\n" + note
@@ -105,23 +79,14 @@ def stream(threads: int) -> str:
     for i in range(WINDOW, WINDOW + STREAM):
         model.partial_fit(X[i : i + 1], y[i : i + 1])
         if (i + 1 - WINDOW) % (STREAM // 5) == 0:
-            now = i + 1
-            spent = time.perf_counter() - begun
-            proof = model.verify()
-            part = slice(now - WINDOW, now)
+            now, spent = i + 1, time.perf_counter() - begun
+            proof, part = model.verify(), slice(now - WINDOW, now)
             refit = ws.SVR(C=10.0, epsilon=1.0, gamma=0.5, tol=1e-10, n_jobs=threads)
             refit.fit(X[part], y[part])
             difference = np.abs(refit.predict(X[part]) - model.predict(X[part])).max()
-            grown = memory.peak() - held
-            lines.append(
-                [
-                    f"{now - WINDOW:,}",
-                    digits(1e3 * spent / (now - WINDOW)),
-                    f"{proof.kkt_violation:.1e}",
-                    f"{difference:.1e}",
-                    f"{grown:.0f}",
-                ]
-            )
+            line = [f"{now - WINDOW:,}", digits(1e3 * spent / (now - WINDOW))]
+            line += [f"{proof.kkt_violation:.1e}", f"{difference:.1e}"]
+            lines.append([*line, f"{memory.peak() - held:.0f}"])
     head = ["rows in and out", "ms each", "violation", "difference to a refit", "memory grown, MB"]
     return markdown(head, lines)
 
@@ -129,47 +94,25 @@ def stream(threads: int) -> str:
 def left_out(threads: int) -> str:
     """Leave-one-out on a thousand rows against a thousand refits."""
     lines = []
-    X, y = twonorm(LEFT_OUT, random_state=0)
-    friedman_X, friedman_y = friedman(LEFT_OUT, random_state=0)
-    cases: list[tuple[str, Any, Any, Any, Any]] = [
-        ("SVC, twonorm", OnlineSVC(C=1.0, gamma=0.05), svm.SVC(C=1.0, gamma=0.05), X, y),
-        (
-            "SVR, Friedman",
-            OnlineSVR(C=10.0, epsilon=1.0, gamma=0.5),
-            svm.SVR(C=10.0, epsilon=1.0, gamma=0.5),
-            friedman_X,
-            friedman_y,
-        ),
-        (
-            "NuSVR, Friedman",
-            OnlineNuSVR(C=10.0, nu=0.3, gamma=0.5),
-            svm.NuSVR(C=10.0, nu=0.3, gamma=0.5),
-            friedman_X,
-            friedman_y,
-        ),
+    svc: dict[str, Any] = {"C": 1.0, "gamma": 0.05}
+    svr: dict[str, Any] = {"C": 10.0, "gamma": 0.5}
+    cases: list[tuple[str, Any, Any, Any]] = [
+        ("SVC, twonorm", twonorm, OnlineSVC(**svc), svm.SVC(**svc)),
+        ("SVR, Friedman", friedman, OnlineSVR(epsilon=1.0, **svr), svm.SVR(epsilon=1.0, **svr)),
+        ("NuSVR, Friedman", friedman, OnlineNuSVR(nu=0.3, **svr), svm.NuSVR(nu=0.3, **svr)),
     ]
-    for name, model, theirs, rows, target in cases:
-        model.set_params(n_jobs=threads)
-        begun = time.perf_counter()
-        model.fit(rows, target)
-        model.leave_one_out()
-        ours = time.perf_counter() - begun
-        refits = []
+    for name, generate, model, theirs in cases:
+        X, y = generate(LEFT_OUT, random_state=0)
+        ours = seconds(model.set_params(n_jobs=threads).fit, X, y) + seconds(model.leave_one_out)
+        line = [name, digits(ours)]
         for tol in (1e-3, SAME_AS_US):
-            theirs.set_params(tol=tol)
-            refits.append(_refits(theirs, rows, target) * LEFT_OUT / REFITS)
-        lines.append([name, digits(ours), *(f"{digits(t)} ({digits(t / ours)})" for t in refits)])
+            kept = [np.arange(LEFT_OUT) != i for i in range(REFITS)]
+            refits = sum(seconds(theirs.set_params(tol=tol).fit, X[k], y[k]) for k in kept)
+            every = refits * LEFT_OUT / REFITS
+            line.append(f"{digits(every)} ({digits(every / ours)})")
+        lines.append(line)
     head = ["what", "ours, fit included, s", "1,000 refits, tol 1e-3, s (times ours)"]
     return markdown([*head, "the same, tol 1e-8"], lines)
-
-
-def _refits(model: Any, X: Any, y: Any) -> float:
-    """Return the seconds of some refits without a row."""
-    begun = time.perf_counter()
-    for i in range(REFITS):
-        keep = np.arange(len(y)) != i
-        model.fit(X[keep], y[keep])
-    return time.perf_counter() - begun
 
 
 def path(threads: int) -> str:
@@ -186,7 +129,7 @@ def path(threads: int) -> str:
     }
     for tol in (1e-3, SAME_AS_US):
         for name, make in libraries.items():
-            grid = sum(seconds(partial(make(C=C, tol=tol).fit, X, y)) for C in values)
+            grid = sum(seconds(make(C=C, tol=tol).fit, X, y) for C in values)
             what = f"{name}, {GRID} refits, tol {tol:.0e}"
             lines.append([what, digits(grid), digits(grid / ours), f"{GRID}"])
     worst = max(found.model_at(C).certificate_.kkt_violation for C in values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from widestreet import _core
+from widestreet._experiments.harness.clock import seconds
 from widestreet._experiments.harness.tables import markdown
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
@@ -26,12 +26,6 @@ def numpy_scan(X: Any, S: Any, coef: Any, gamma: Any) -> Any:
         x = X[a : a + BLOCK]
         out[a : a + BLOCK] = np.exp(-gamma * (xx[a : a + BLOCK] + ss - 2 * x @ S.T)) @ coef
     return out
-
-
-def seconds(function: Any) -> float:
-    begun = time.perf_counter()
-    function()
-    return time.perf_counter() - begun
 
 
 def fused(threads: int) -> str:
