@@ -89,7 +89,7 @@ def test_a_failed_call_with_a_new_class_leaves_no_trace(rows, monkeypatch):
     def broken(*args):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(one, "_commit", broken)
+    monkeypatch.setattr(one, "_published", broken)
     with pytest.raises(OSError, match="no space"):
         one.partial_fit(X[50:51], [0])
     monkeypatch.undo()
