@@ -88,7 +88,7 @@ class History:
         chances = np.array([0.6, 0.25, 0.1, 0.05]) if n < 20 else np.array([0.3, 0.55, 0.1, 0.05])
         call = self.rng.choice(np.array(calls), p=chances) if n else self.add
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "nu=.* is infeasible|no street", UserWarning)
+            warnings.filterwarnings("ignore", "nu=.* is infeasible|the margin is zero", UserWarning)
             call()
 
     def some(self, most: int) -> int:

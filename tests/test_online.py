@@ -196,7 +196,7 @@ def test_kernel_values_of_another_size_may_come(kind, kernel, rows):
     options = CONVEX[kernel] | ({"coef0": 0.0} if kernel == "poly" else {})
     model = machine(kind, **options)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "nu=.* is infeasible|no street", UserWarning)
+        warnings.filterwarnings("ignore", "nu=.* is infeasible|the margin is zero", UserWarning)
         for i in range(N):
             add(model, kind, X[i : i + 1], y[i : i + 1])
             assert model.verify().status == "optimal"
@@ -280,7 +280,7 @@ def test_a_street_of_no_width_is_warned_of_once_a_call():
         assert [one.filename for one in caught] == [__file__]
         assert np.isfinite(model.decision_function(X)).all()
     before, apart = model.ids_, np.vstack([X - 50.0, X + 50.0])
-    with pytest.warns(UserWarning, match="no street"):
+    with pytest.warns(UserWarning, match="the margin is zero"):
         model.partial_fit(apart, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
