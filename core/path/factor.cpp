@@ -120,12 +120,12 @@ void Factor::remove(int64_t i) {
       border_[g].erase(border_[g].begin() + i);
     }
   }
-  std::vector<double> back(column(i) + i + 1, column(i) + size_);
+  std::vector<double> x(size_t(size_ - 1));  // column i without row i; its beginning is not used
+  std::copy(column(i) + i + 1, column(i) + size_, x.begin() + i);
   for (int64_t j = 0; j < i; ++j) std::copy(column(j) + i + 1, column(j) + size_, column(j) + i);
   for (int64_t j = i + 1; j < size_; ++j)
     std::copy(column(j) + j, column(j) + size_, column(j - 1) + j - 1);
   --size_;
-  double* x = back.data() - i;  // aligned with the rows that are left
   for (int64_t j = i; j < size_; ++j) {
     double* l = column(j);
     const double length = std::hypot(l[j], x[j]);

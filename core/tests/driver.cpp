@@ -284,6 +284,7 @@ void check_factor() {
   std::vector<double> L(size_t(factor.size() * factor.size()));
   factor.store(L.data());
   factor.load(L.data(), factor.size());
+  while (factor.size() > 0) factor.remove(factor.size() - 1);
 }
 
 void check_tables() {
