@@ -13,16 +13,7 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.kernels import (
-    RBF,
-    Callable,
-    Kernel,
-    Laplacian,
-    Linear,
-    Poly,
-    Precomputed,
-    Sigmoid,
-)
+from widestreet._src.kernels.kernels import NativeKernel
 from widestreet._src.kernels.poll import Poll
 
 _ROWS = 8  # of either precision that are compared in an examination
@@ -55,7 +46,7 @@ def disagrees(
     poll : Poll, optional
         Looks at the clock.
     """
-    if isinstance(gram.kernel, Precomputed | Callable) or len(score) * len(J) < _LARGE:
+    if not isinstance(gram.kernel, NativeKernel) or len(score) * len(J) < _LARGE:
         return False
     rng = np.random.default_rng([len(J), crc32(coef.tobytes())])
     kinds = np.flatnonzero(error > 0), np.flatnonzero(error == 0)  # float32 and float64
@@ -70,6 +61,7 @@ def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats, poll: Poll | None =
 
     Columns in which neither these rows nor the vectors have an entry are left out first.
     """
+    assert isinstance(gram.kernel, NativeKernel)
     values, centre = gram.left.data, getattr(gram.left, "centre", None)
     total = np.zeros(len(I)) + gram.diagonal_times(I, J, coef)
     I, J = gram.left_index(I), gram.right_index(J)
@@ -81,26 +73,8 @@ def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats, poll: Poll | None =
         if centre is not None:
             X, S = X - centre, S - centre
         for i, x in enumerate(X):
-            total[i] += float(plain_values(gram.kernel, x, S) @ coef[a : a + step])
+            total[i] += float(gram.kernel.plain(x, S) @ coef[a : a + step])
     return total
-
-
-def plain_values(kernel: Kernel, x: Floats, S: Floats) -> Floats:
-    """Kernel values of one row with others by their textbook formulas."""
-    match kernel:
-        case Linear():
-            values = S @ x
-        case RBF(gamma):
-            values = np.exp(-gamma * np.square(S - x).sum(axis=1))
-        case Laplacian(gamma):
-            values = np.exp(-gamma * np.abs(S - x).sum(axis=1))
-        case Poly(gamma, coef0, degree):
-            values = (gamma * (S @ x) + coef0) ** degree
-        case Sigmoid(gamma, coef0):
-            values = np.tanh(gamma * (S @ x) + coef0)
-        case _:
-            raise TypeError(f"{kernel} has no formula")
-    return np.asarray(values)
 
 
 def _entries(values: Any) -> int:

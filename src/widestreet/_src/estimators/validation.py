@@ -27,8 +27,7 @@ from widestreet._src.estimators import columns
 from widestreet._src.kernels import kernels
 from widestreet._src.rows import as_rows
 
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
-_GAMMA_KERNELS = ("rbf", "poly", "sigmoid", "laplacian")
+KERNELS = (*kernels.NATIVE_KERNELS, "precomputed")
 STRATEGIES: Mapping[str, type] = {
     "auto": Auto,
     "smo": SMO,
@@ -156,7 +155,8 @@ def require_kernel(kernel: Any) -> None:
 
 def uses_gamma(kernel: Any) -> bool:
     """Return whether a kernel of this name has a parameter gamma."""
-    return isinstance(kernel, str) and kernel in _GAMMA_KERNELS
+    known = kernels.NATIVE_KERNELS.get(kernel) if isinstance(kernel, str) else None
+    return known is not None and "gamma" in known.parameters()
 
 
 def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> kernels.Kernel:
@@ -164,20 +164,16 @@ def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> ker
     require_kernel(kernel)
     if callable(kernel):
         return kernels.Callable(kernel)
-    match require_choice("kernel", kernel, KERNELS):
-        case "linear":
-            return kernels.Linear()
-        case "rbf":
-            return kernels.RBF(gamma)
-        case "laplacian":
-            return kernels.Laplacian(gamma)
-        case "poly":
-            power = require_integer("degree", degree, least=0, most=1000)
-            return kernels.Poly(gamma, require_real("coef0", coef0), power)
-        case "sigmoid":
-            return kernels.Sigmoid(gamma, require_real("coef0", coef0))
-        case _:
-            return kernels.Precomputed()
+    name = require_choice("kernel", kernel, KERNELS)
+    if name == "precomputed":
+        return kernels.Precomputed()
+    kind = kernels.NATIVE_KERNELS[name]
+    given: dict[str, Any] = {"gamma": gamma}
+    if "coef0" in kind.parameters():
+        given["coef0"] = require_real("coef0", coef0)
+    if "degree" in kind.parameters():
+        given["degree"] = require_integer("degree", degree, least=0, most=1000)
+    return kind(**{name: given[name] for name in kind.parameters()})
 
 
 def resolve_gamma(gamma: Any, X: Any, weight: Floats, *, more: tuple[str, ...] = ()) -> float:

@@ -12,19 +12,20 @@ import time
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
+from widestreet._src.kernels.backend import Backend
 from widestreet._src.kernels.blocks import BlockBackend
-from widestreet._src.kernels.kernels import Callable, Kernel, Precomputed
+from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel, Precomputed
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.kernels.rounding import UNIT, sum_error
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
-from widestreet._src.rows import KernelRows, Rows
+from widestreet._src.rows import Rows, Vectors
 
 # One native call is kept below this many multiply-adds per thread, so that signals and clocks are
 # looked at between calls: some hundredths of a second with AVX2.
@@ -41,6 +42,14 @@ class _Pace:
 
     seconds: float = 0.0
     values: int = 0
+
+
+def _backend(kernel: Kernel, left: Rows, right: Rows, threads: int) -> Backend:
+    """Return what computes the values of a kernel."""
+    if isinstance(kernel, NativeKernel):
+        return NativeBackend(kernel, cast(Vectors, left), cast(Vectors, right), threads)
+    assert isinstance(kernel, Precomputed | Callable)
+    return BlockBackend(kernel, left, right)
 
 
 class Gram:
@@ -75,13 +84,7 @@ class Gram:
         self._at = Selection()
         self._diagonal: Diagonal | None = None
         self._pace = _Pace()
-        self._backend: NativeBackend | BlockBackend
-        if isinstance(kernel, Precomputed | Callable):
-            self._backend = BlockBackend(kernel, left, right)
-        else:
-            assert not isinstance(left, KernelRows)
-            assert not isinstance(right, KernelRows)
-            self._backend = NativeBackend(kernel, left, right, threads)
+        self._backend = _backend(kernel, left, right, threads)
 
     def select(
         self,

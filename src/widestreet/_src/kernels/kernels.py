@@ -1,78 +1,175 @@
-"""Kernels as plain parameters; how they are evaluated is the Gram's affair."""
+"""Kernels: parameters, textbook formulas, and what is known of their values.
+
+How kernel values between many rows are computed is the business of the backends.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable as Function
-from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from widestreet._src.arrays import Floats
 
 
 @dataclass(frozen=True)
-class Linear:
+class Kernel(ABC):
+    """A kernel with its parameters.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    translation_invariant : bool
+        K(x + a, s + a) = K(x, s).
+    positive : bool
+        K is positive semidefinite on any data.
+    """
+
+    name: ClassVar[str]
+    translation_invariant: ClassVar[bool] = False
+
+    @property
+    def positive(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class NativeKernel(Kernel):
+    """A kernel that the core computes; `name` is the name of its kind there, too."""
+
+    @classmethod
+    def parameters(cls) -> set[str]:
+        """Return the names of its parameters."""
+        return {field.name for field in fields(cls)}
+
+    @abstractmethod
+    def plain(self, x: Floats, S: Floats) -> Floats:
+        """Return K(x, s) for all rows s of S by the textbook formula."""
+
+    def of_squares(self, square: Floats) -> Floats:
+        """Return K(x, x) from |x|^2."""
+        return np.ones(len(square))
+
+    def largest(self, square: float) -> float:
+        """Bound |K(x, s)| for rows with |x|^2 and |s|^2 of at most `square`."""
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Linear(NativeKernel):
     """K(x, s) = x.s"""
 
-    translation_invariant: ClassVar[bool] = False
-    positive: ClassVar[bool] = True  # K is positive semidefinite on any data
+    name: ClassVar[str] = "linear"
+
+    @property
+    def positive(self) -> bool:
+        return True
+
+    def plain(self, x: Floats, S: Floats) -> Floats:
+        return S @ x
+
+    def of_squares(self, square: Floats) -> Floats:
+        return square
+
+    def largest(self, square: float) -> float:
+        return square
 
 
 @dataclass(frozen=True)
-class RBF:
+class RBF(NativeKernel):
     """K(x, s) = exp(-gamma |x - s|^2)"""
 
-    gamma: float
+    name: ClassVar[str] = "rbf"
     translation_invariant: ClassVar[bool] = True
-    positive: ClassVar[bool] = True
+
+    gamma: float
+
+    @property
+    def positive(self) -> bool:
+        return True
+
+    def plain(self, x: Floats, S: Floats) -> Floats:
+        return np.asarray(np.exp(-self.gamma * np.square(S - x).sum(axis=1)))
 
 
 @dataclass(frozen=True)
-class Laplacian:
+class Laplacian(NativeKernel):
     """K(x, s) = exp(-gamma |x - s|_1)"""
 
-    gamma: float
+    name: ClassVar[str] = "laplacian"
     translation_invariant: ClassVar[bool] = True
-    positive: ClassVar[bool] = True
+
+    gamma: float
+
+    @property
+    def positive(self) -> bool:
+        return True
+
+    def plain(self, x: Floats, S: Floats) -> Floats:
+        return np.asarray(np.exp(-self.gamma * np.abs(S - x).sum(axis=1)))
 
 
 @dataclass(frozen=True)
-class Poly:
+class Poly(NativeKernel):
     """K(x, s) = (gamma x.s + coef0)^degree"""
+
+    name: ClassVar[str] = "poly"
 
     gamma: float
     coef0: float
     degree: int
-    translation_invariant: ClassVar[bool] = False
 
     @property
     def positive(self) -> bool:
         return self.coef0 >= 0
 
+    def plain(self, x: Floats, S: Floats) -> Floats:
+        return np.asarray((self.gamma * (S @ x) + self.coef0) ** self.degree)
+
+    def of_squares(self, square: Floats) -> Floats:
+        return np.asarray((self.gamma * square + self.coef0) ** self.degree)
+
+    def largest(self, square: float) -> float:
+        with np.errstate(over="ignore"):
+            return float(np.float64(self.gamma * square + abs(self.coef0)) ** self.degree)
+
 
 @dataclass(frozen=True)
-class Sigmoid:
+class Sigmoid(NativeKernel):
     """K(x, s) = tanh(gamma x.s + coef0), which is not positive semidefinite in general."""
+
+    name: ClassVar[str] = "sigmoid"
 
     gamma: float
     coef0: float
-    translation_invariant: ClassVar[bool] = False
-    positive: ClassVar[bool] = False
+
+    def plain(self, x: Floats, S: Floats) -> Floats:
+        return np.asarray(np.tanh(self.gamma * (S @ x) + self.coef0))
+
+    def of_squares(self, square: Floats) -> Floats:
+        return np.asarray(np.tanh(self.gamma * square + self.coef0))
 
 
 @dataclass(frozen=True)
-class Precomputed:
+class Precomputed(Kernel):
     """K is given as a matrix."""
 
-    translation_invariant: ClassVar[bool] = False
-    positive: ClassVar[bool] = False
+    name: ClassVar[str] = "precomputed"
 
 
 @dataclass(frozen=True)
-class Callable:
+class Callable(Kernel):
     """K(X, S) is computed by a Python function of two blocks of rows."""
 
+    name: ClassVar[str] = "callable"
+
     function: Function[[Any, Any], Any]
-    translation_invariant: ClassVar[bool] = False
-    positive: ClassVar[bool] = False
 
 
-NativeKernel: TypeAlias = Linear | RBF | Laplacian | Poly | Sigmoid
-Kernel: TypeAlias = NativeKernel | Precomputed | Callable
+NATIVE_KERNELS: dict[str, type[NativeKernel]] = {
+    kernel.name: kernel for kernel in (Linear, Poly, RBF, Sigmoid, Laplacian)
+}

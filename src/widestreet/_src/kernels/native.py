@@ -11,8 +11,8 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels import rounding
-from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, NativeKernel, Poly, Sigmoid
-from widestreet._src.rows import CsrRows, Vectors
+from widestreet._src.kernels.kernels import RBF, Linear, NativeKernel
+from widestreet._src.rows import Vectors
 
 # Above this gamma |x|^2 a distance computed from norms loses too many of its digits.
 _FAR = 1e3
@@ -26,21 +26,14 @@ _NARROW = 512  # columns, likewise
 
 
 def _native_kernel(kernel: NativeKernel, far: bool) -> _core.Kernel:
-    """The kernel for the core."""
-    kind = _core.KernelKind
-    match kernel:
-        case Linear():
-            return _core.Kernel(kind.linear, 1.0, 0.0, 1)
-        case RBF(gamma) if far:
-            return _core.Kernel(kind.far_rbf, gamma, 0.0, 1)
-        case RBF(gamma):
-            return _core.Kernel(kind.rbf, gamma, 0.0, 1)
-        case Laplacian(gamma):
-            return _core.Kernel(kind.laplacian, gamma, 0.0, 1)
-        case Poly(gamma, coef0, degree):
-            return _core.Kernel(kind.poly, gamma, coef0, degree)
-        case Sigmoid(gamma, coef0):
-            return _core.Kernel(kind.sigmoid, gamma, coef0, 1)
+    """Return the kernel for the core."""
+    kind = "far_rbf" if far else kernel.name
+    return _core.Kernel(
+        getattr(_core.KernelKind, kind),
+        gamma=getattr(kernel, "gamma", 1.0),
+        coef0=getattr(kernel, "coef0", 0.0),
+        degree=getattr(kernel, "degree", 1),
+    )
 
 
 @dataclass(frozen=True)
@@ -94,16 +87,9 @@ class NativeBackend:
     @property
     def fits_float32(self) -> bool:
         """Whether neither kernel values nor factors leave the range of float32."""
-        match self.kernel:
-            case Linear():
-                return self._longest < _FLOAT32_MAX
-            case Poly(gamma, coef0, degree):
-                largest = gamma * self._longest + abs(coef0)
-                return float(largest) < float(_FLOAT32_MAX ** (1.0 / max(1, degree)))
-            case RBF(gamma) | Laplacian(gamma):
-                return _LEAST_GAMMA < gamma < _LARGEST_GAMMA
-            case _:
-                return True
+        gamma = getattr(self.kernel, "gamma", 1.0)
+        scaled = not self.kernel.translation_invariant or _LEAST_GAMMA < gamma < _LARGEST_GAMMA
+        return scaled and self.kernel.largest(self._longest) < _FLOAT32_MAX
 
     @property
     def float32_error(self) -> float | None:
@@ -159,22 +145,12 @@ class NativeBackend:
 
         None where no tighter bound is known without kernel values.
         """
-        kernel, size, sums = self.kernel, np.abs(coef), float(rounding.sum_error(len(coef)))
-        if not isinstance(kernel, Linear | Poly | Sigmoid):
+        if self.kernel.translation_invariant:
             return None
-        d = self.left.shape[1]
+        off_centre = abs(fsum(coef.tolist())) * self._off_centre
         norm, other = np.sqrt(self.left.squares(I)), np.sqrt(self.right.squares(J))
-        largest = rounding.power_sums(kernel, norm, other, size)
-        unit = rounding.UNIT
-        match kernel:
-            case Linear():
-                off_centre = abs(fsum(coef.tolist())) * self._off_centre
-                error = ((d + 4) * unit + sums) * largest + off_centre
-            case Poly():
-                error = (kernel.degree * (d + 6) * unit + sums) * largest
-            case Sigmoid():
-                error = (d + 6) * unit * largest + (8 * unit + sums) * size.sum()
-        return np.asarray(error)
+        errors = rounding.row_errors(self.kernel, norm, other, np.abs(coef), self.left.shape[1])
+        return np.asarray(errors + off_centre)
 
     @property
     def relative_error(self) -> float | None:
@@ -213,24 +189,16 @@ class NativeBackend:
     def diag(self, I: Ints | None) -> Floats:
         """K(x, x) for the left rows I."""
         count = self.left.shape[0] if I is None else len(I)
-        if isinstance(self.kernel, RBF | Laplacian):
+        if self.kernel.translation_invariant:
             return np.ones(count)
-        square = self.left.squares(I)
-        match self.kernel:
-            case Poly(gamma, coef0, degree):
-                return np.asarray((gamma * square + coef0) ** degree)
-            case Sigmoid(gamma, coef0):
-                return np.asarray(np.tanh(gamma * square + coef0))
-            case _:
-                return square
+        return self.kernel.of_squares(self.left.squares(I))
 
     @cached_property
     def cost(self) -> float:
         """Rough cost of one kernel value, in units of one fused multiply-add."""
         rows = self.right
-        if isinstance(self.left, CsrRows) and isinstance(rows, CsrRows):
-            nonzeros = float(rows.data.nnz) / max(1, rows.shape[0])
-            return 16.0 + nonzeros * (8.0 if self._far else 1.0)
+        if self.left.sparse and rows.sparse:
+            return 16.0 + rows.density() * rows.shape[1] * (8.0 if self._far else 1.0)
         if self._far:
             return 16.0 + 2.0 * rows.shape[1]
         return 16.0 + rows.shape[1] * (0.5 if self.left.few_nonzeros else 1.0)

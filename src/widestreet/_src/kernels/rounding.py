@@ -76,6 +76,8 @@ def value_error(
             return _of_differences(shift, d, sparse)
         case Laplacian(gamma):
             return _of_differences(8.0 * gamma * log2(e) * sqrt(d * square), d, sparse)
+        case _:
+            raise TypeError(f"the rounding of {kernel} is not bounded")
 
 
 def _of_differences(shift: float, features: int, sparse: bool) -> ValueBound:
@@ -105,20 +107,36 @@ def sum_error(terms: Floats | int) -> Floats:
     return (_SHORT_SUMS + np.asarray(terms) / _TERMS_PER_UNIT) * UNIT
 
 
-def power_sums(
-    kernel: Linear | Poly | Sigmoid, norm: Floats, other: Floats, size: Floats
+def row_errors(
+    kernel: NativeKernel, norm: Floats, other: Floats, size: Floats, features: int
 ) -> Floats:
-    """Sum size_j times the largest |K| that rows of norms norm_i and other_j can have, over j.
+    """Bound the error of sums over float64 values of a kernel of inner products, row by row.
 
-    For the sigmoid kernel, the largest argument of tanh instead of its value.
+    Parameters
+    ----------
+    kernel : NativeKernel
+    norm, other : ndarray
+        Norms of the rows and of the vectors.
+    size : ndarray
+        Sizes of the coefficients of the vectors.
+    features : int
     """
+    d, sums = features, float(sum_error(len(size)))
     match kernel:
-        case Linear():
-            factor, start, degree = 1.0, 0.0, 1
         case Poly(gamma, coef0, degree):
-            factor, start = gamma, abs(coef0)
-        case Sigmoid(gamma, coef0):
-            factor, start, degree = gamma, abs(coef0), 1
+            largest = _power_sums(gamma, abs(coef0), degree, norm, other, size)
+            return (degree * (d + 6) * UNIT + sums) * largest
+        case Sigmoid(gamma, coef0):  # of the argument of tanh, then of tanh
+            largest = _power_sums(gamma, abs(coef0), 1, norm, other, size)
+            return (d + 6) * UNIT * largest + (8 * UNIT + sums) * float(size.sum())
+        case _:
+            return ((d + 4) * UNIT + sums) * _power_sums(1.0, 0.0, 1, norm, other, size)
+
+
+def _power_sums(
+    factor: float, start: float, degree: int, norm: Floats, other: Floats, size: Floats
+) -> Floats:
+    """Sum size_j (factor norm_i other_j + start)^degree over j."""
     total = np.zeros(len(norm))
     with np.errstate(over="ignore", invalid="ignore"):
         for k in range(degree + 1):

@@ -1,7 +1,11 @@
-"""Read-only rows of a data set: dense, sparse, or rows of a precomputed kernel matrix."""
+"""Rows of data, however they are stored."""
 
-from widestreet._src.rows.memory import CsrRows, DenseRows, KernelRows, Rows, Vectors, as_rows
+from widestreet._src.rows.base import Rows, Vectors
+from widestreet._src.rows.csr import CsrRows
+from widestreet._src.rows.dense import DenseRows
 from widestreet._src.rows.merge import Merged, merge_duplicates, without_empty
+from widestreet._src.rows.precomputed import KernelRows
+from widestreet._src.rows.wrap import as_rows
 
 __all__ = [
     "CsrRows",

@@ -12,7 +12,7 @@ import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.rows.memory import Vectors
+from widestreet._src.rows.base import Vectors
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,7 +102,7 @@ def check_same_kernel(model: KernelModel, begun: Kernel) -> None:
         return
     back = {field.name: getattr(begun, field.name) for field in fields(begun)}
     if type(now) is not type(begun):
-        back = {"kernel": type(begun).__name__.lower()} | back
+        back = {"kernel": begun.name} | back
     else:
         back = {name: value for name, value in back.items() if value != getattr(now, name)}
     if "function" in back:

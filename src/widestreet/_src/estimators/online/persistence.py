@@ -113,7 +113,7 @@ def snapshot(machine: OnlineMachine) -> tuple[dict[str, Any], dict[str, Any]]:
     if state.classes is not None:
         arrays["classes"] = state.classes
     header["arrived"] = store.arrived
-    header["kernel"] = {"name": type(store.kernel).__name__.lower(), **asdict(store.kernel)}
+    header["kernel"] = {"name": store.kernel.name, **asdict(store.kernel)}
     arrays |= {"X": store.X, "target": store.target, "weight": store.weight, "ids": store.ids}
     if store.centre is not None:
         arrays["centre"] = store.centre

@@ -1,0 +1,67 @@
+"""What computes kernel values: the protocol that a backend implements."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from widestreet import _core
+from widestreet._src.arrays import Floats, Ints, Real
+
+
+class Backend(Protocol):
+    """Kernel values between two sets of rows. Indices I and J select rows; None means all.
+
+    Attributes
+    ----------
+    cost : float
+        Rough cost of one kernel value, in units of one fused multiply-add.
+    fits_float32 : bool
+        Whether float32 can hold the kernel values.
+    float32_error : float or None
+        Bound on the error of a scan in float32, in parts of sum |coef| K; None if there is none.
+    relative_error : float or None
+        Bound on the error of a float64 value relative to itself; None if there is none.
+    native : tuple or None
+        The kernel and the left rows, if the core can compute values between them by itself.
+    """
+
+    @property
+    def cost(self) -> float: ...
+
+    @property
+    def fits_float32(self) -> bool: ...
+
+    @property
+    def float32_error(self) -> float | None: ...
+
+    @property
+    def relative_error(self) -> float | None: ...
+
+    @property
+    def native(self) -> tuple[_core.Kernel, _core.Rows] | None: ...
+
+    def together(self, I: Ints | None, width: int) -> Ints | None:
+        """Return an order of the left rows I that saves work for `width` columns, or None."""
+        ...
+
+    def add_scan(
+        self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
+    ) -> None:
+        """Add K[I, J] @ coef to `out`, line by line, from values in float64 or float32."""
+        ...
+
+    def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
+        """Write K[I, J] into the rows `out_rows` of `out`."""
+        ...
+
+    def diag(self, I: Ints | None) -> Floats:
+        """Return K(x, x) of the left rows I."""
+        ...
+
+    def score_error(self, terms: Floats, size: Floats, net: Floats) -> Floats:
+        """Bound the error of float64 sums from the number, sizes and sum of their coefficients."""
+        ...
+
+    def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats | None:
+        """Bound the error of a float64 scan row by row; None where nothing better is known."""
+        ...

@@ -1,0 +1,66 @@
+"""Rows of a CSR matrix in memory, with int32 or int64 indices, never copied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from widestreet import _core
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.rows.base import VALUES_AT_ONCE
+
+
+@dataclass(frozen=True, eq=False)
+class CsrRows:
+    """Rows of a CSR matrix or array with sorted, distinct column indices."""
+
+    values: Any
+
+    centre: ClassVar[None] = None
+    sparse: ClassVar[bool] = True
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape[0], self.values.shape[1]
+
+    few_nonzeros: ClassVar[bool] = True
+
+    def density(self) -> float:
+        """Part of the values that are stored."""
+        return float(self.values.nnz) / max(1, self.shape[0] * self.shape[1])
+
+    @cached_property
+    def native(self) -> _core.Rows:
+        csr = self.values
+        indices, indptr = csr.indices, csr.indptr
+        if indices.dtype != indptr.dtype:
+            wide = np.promote_types(indices.dtype, indptr.dtype)
+            indices, indptr = indices.astype(wide), indptr.astype(wide)
+        data, indices, indptr = map(np.ascontiguousarray, (csr.data, indices, indptr))
+        return _core.Rows.csr(data, indices, indptr, *self.shape)
+
+    def largest_square(self, threads: int) -> float:
+        """The largest |x|^2 of a row."""
+        return _core.largest_square(self.native, threads)
+
+    def squares(self, index: Ints | None = None) -> Floats:
+        """|x|^2 of some rows."""
+        count = self.shape[0] if index is None else len(index)
+        square = np.empty(count)
+        step = max(1, int(VALUES_AT_ONCE / max(1.0, self.values.nnz / max(1, self.shape[0]))))
+        for a in range(0, count, step):
+            x = self.values[slice(a, a + step) if index is None else index[a : a + step]]
+            x = x.astype(np.float64)
+            square[a : a + step] = np.asarray(x.multiply(x).sum(axis=1)).ravel()
+        return square
+
+    def take(self, index: Ints) -> CsrRows:
+        return CsrRows(self.values[index])
+
+    @property
+    def data(self) -> Any:
+        """The rows as the user knows them."""
+        return self.values

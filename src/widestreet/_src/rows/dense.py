@@ -1,0 +1,79 @@
+"""Rows of a dense matrix in memory: float32 or float64 in any layout, never copied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from widestreet import _core
+from widestreet._src.arrays import Floats, Ints, Real
+from widestreet._src.rows.base import VALUES_AT_ONCE
+
+_SAMPLED_ROWS = 256  # rows whose zeros are counted to estimate a density
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows:
+    """Rows of a dense matrix, seen relative to `centre`.
+
+    Subtracting the mean of each column changes no distance, but keeps the norms small from which
+    the core computes distances. Rows that are mostly zero are left where they are, so that the
+    core can skip the zeros.
+    """
+
+    values: Real
+    centre: Floats | None = None
+    skip_zeros: bool = False
+
+    sparse: ClassVar[bool] = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape[0], self.values.shape[1]
+
+    @property
+    def few_nonzeros(self) -> bool:
+        """Whether the core goes by the nonzeros of a row."""
+        return self.skip_zeros
+
+    def density(self) -> float:
+        """Part of the values that are not zero, more or less."""
+        return density_of(self.values)
+
+    @cached_property
+    def native(self) -> _core.Rows:
+        return _core.Rows.dense(self.values, self.centre, self.skip_zeros)
+
+    def largest_square(self, threads: int) -> float:
+        """The largest |x|^2 of a row, relative to the centre."""
+        return _core.largest_square(self.native, threads)
+
+    def squares(self, index: Ints | None = None) -> Floats:
+        """|x|^2 of some rows, relative to the centre."""
+        count = self.shape[0] if index is None else len(index)
+        square = np.empty(count)
+        step = max(1, VALUES_AT_ONCE // max(1, self.shape[1]))
+        for a in range(0, count, step):
+            part = slice(a, a + step)
+            x = self.values[part if index is None else index[part]].astype(np.float64)
+            if self.centre is not None:
+                x -= self.centre
+            square[part] = np.einsum("ij,ij->i", x, x)
+        return square
+
+    def take(self, index: Ints) -> DenseRows:
+        return DenseRows(self.values[index], self.centre, self.skip_zeros)
+
+    @property
+    def data(self) -> Real:
+        """The rows as the user knows them."""
+        return self.values
+
+
+def density_of(X: Real) -> float:
+    """Part of the values that are not zero, from some rows spread over the data."""
+    sample = X[:: max(1, len(X) // _SAMPLED_ROWS)]
+    return float(np.count_nonzero(sample)) / max(1, sample.size)

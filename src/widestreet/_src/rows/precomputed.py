@@ -1,0 +1,27 @@
+"""Rows of a precomputed kernel matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from widestreet._src.arrays import Ints, Real
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRows:
+    """Rows of a precomputed kernel matrix; `column` is where a row stands as a support vector."""
+
+    values: Real
+    column: Ints
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.values.shape[0], self.values.shape[1]
+
+    def take(self, index: Ints) -> KernelRows:
+        return KernelRows(self.values[index], self.column[index])
+
+    @property
+    def data(self) -> Real:
+        """The rows as the user knows them."""
+        return self.values

@@ -1,0 +1,42 @@
+"""The storage that fits an array or a sparse matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from widestreet._src.arrays import Floats
+from widestreet._src.rows.base import Vectors
+from widestreet._src.rows.csr import CsrRows
+from widestreet._src.rows.dense import DenseRows, density_of
+
+_FEW_NONZEROS = 0.25  # density below which the core skips the zeros of dense rows
+
+
+def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> Vectors:
+    """Wrap a validated array or sparse matrix.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of float32 or float64
+    centred : bool
+        Look at dense rows relative to their mean, for kernels that allow it, unless most of their
+        values are zero.
+    centre : ndarray, optional
+        Look at dense rows relative to this point instead.
+    """
+    if sparse.issparse(X):
+        X = X.tocsr()
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return CsrRows(X)
+    if any(stride % X.itemsize for stride in X.strides):
+        X = X.copy()  # a field of packed records
+    if centre is None and density_of(X) < _FEW_NONZEROS:
+        return DenseRows(X, skip_zeros=True)
+    if centred and centre is None:
+        centre = np.asarray(X.mean(axis=0, dtype=np.float64))
+    return DenseRows(X, centre)
