@@ -11,7 +11,7 @@ from conftest import TOL
 from problems import random_feasible
 from reference import kkt, newton, smo
 from reference.duals import MODELS
-from test_duals import in_reference
+from test_dual import in_reference
 from widestreet._src.engines.working_set import newton as engine
 from working import Bench
 

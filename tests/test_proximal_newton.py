@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from conftest import TOL
 from reference import kkt
 from reference.duals import MODELS
-from test_duals import in_reference
+from test_dual import in_reference
 from test_newton import bench_at, nearly_solved
 from widestreet._src.engines.working_set import proximal_newton as proximal
 from widestreet._src.engines.working_set.proximal_newton import leap, taking_part

@@ -23,7 +23,7 @@ from widestreet._src.rows import as_rows
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.shard import Shard, SurveyOrder
 
-from test_duals import build, in_reference, labels  # isort: skip
+from test_dual import build, in_reference, labels  # isort: skip
 
 pytestmark = pytest.mark.numeric
 

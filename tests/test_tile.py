@@ -12,7 +12,7 @@ from problems import random_feasible
 from reference import duals as reference_duals
 from reference import kkt, shard
 from reference.duals import MODELS
-from test_duals import in_reference
+from test_dual import in_reference
 from working import Bench
 
 pytestmark = pytest.mark.numeric

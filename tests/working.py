@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from reference import kernels
-from test_duals import build, labels
+from test_dual import build, labels
 from widestreet._src.engines.working_set.tile import WorkingSet
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear

@@ -17,6 +17,7 @@
 
 #include "parallel.hpp"
 #include "solve/block.hpp"
+#include "solve/pair_steps.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {
