@@ -202,25 +202,6 @@ void tile_kernel(const TileTask& task) {
     evaluate<kind, T>(task, make_sink);
 }
 
-// Calls f with the kernel kind as a compile-time constant.
-template <class F>
-void with_kind(KernelKind kind, F&& f) {
-  switch (kind) {
-    case KernelKind::linear:
-      return f(std::integral_constant<KernelKind, KernelKind::linear>{});
-    case KernelKind::rbf:
-      return f(std::integral_constant<KernelKind, KernelKind::rbf>{});
-    case KernelKind::poly:
-      return f(std::integral_constant<KernelKind, KernelKind::poly>{});
-    case KernelKind::sigmoid:
-      return f(std::integral_constant<KernelKind, KernelKind::sigmoid>{});
-    case KernelKind::laplacian:
-      return f(std::integral_constant<KernelKind, KernelKind::laplacian>{});
-    case KernelKind::far_rbf:
-      return f(std::integral_constant<KernelKind, KernelKind::far_rbf>{});
-  }
-}
-
 }  // namespace
 
 void scan(const ScanTask& task) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace widestreet {
 
@@ -26,5 +27,24 @@ struct Kernel {
   double coef0 = 0.0;
   int degree = 3;
 };
+
+// Calls f with the kernel kind as a compile-time constant.
+template <class F>
+void with_kind(KernelKind kind, F&& f) {
+  switch (kind) {
+    case KernelKind::linear:
+      return f(std::integral_constant<KernelKind, KernelKind::linear>{});
+    case KernelKind::rbf:
+      return f(std::integral_constant<KernelKind, KernelKind::rbf>{});
+    case KernelKind::poly:
+      return f(std::integral_constant<KernelKind, KernelKind::poly>{});
+    case KernelKind::sigmoid:
+      return f(std::integral_constant<KernelKind, KernelKind::sigmoid>{});
+    case KernelKind::laplacian:
+      return f(std::integral_constant<KernelKind, KernelKind::laplacian>{});
+    case KernelKind::far_rbf:
+      return f(std::integral_constant<KernelKind, KernelKind::far_rbf>{});
+  }
+}
 
 }  // namespace widestreet
