@@ -75,13 +75,26 @@ class Gram:
         self._at = Selection()
         self._diagonal: Diagonal | None = None
         self._pace = _Pace()
-        self._backend: NativeBackend | BlockBackend
-        if isinstance(kernel, Precomputed | Callable):
-            self._backend = BlockBackend(kernel, left, right)
-        else:
-            assert not isinstance(left, KernelRows)
-            assert not isinstance(right, KernelRows)
-            self._backend = NativeBackend(kernel, left, right, threads)
+        self._backend = self._make_backend()
+
+    def _make_backend(self) -> NativeBackend | BlockBackend:
+        if isinstance(self.kernel, Precomputed | Callable):
+            return BlockBackend(self.kernel, self.left, self.right)
+        assert not isinstance(self.left, KernelRows)
+        assert not isinstance(self.right, KernelRows)
+        return NativeBackend(self.kernel, self.left, self.right, self.threads)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_backend"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._backend = self._make_backend()
+
+    def __copy__(self) -> Gram:
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
 
     def select(
         self,

@@ -34,6 +34,9 @@ class DenseRows:
     centre: Floats | None = None
     skip_zeros: bool = False
 
+    def __getstate__(self) -> dict[str, Any]:
+        return _without_native(self)
+
     @property
     def shape(self) -> tuple[int, int]:
         return self.values.shape[0], self.values.shape[1]
@@ -82,6 +85,9 @@ class CsrRows:
     """Rows of a CSR matrix or array with sorted, distinct column indices."""
 
     values: Any
+
+    def __getstate__(self) -> dict[str, Any]:
+        return _without_native(self)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -149,6 +155,11 @@ class KernelRows:
 
 Vectors: TypeAlias = DenseRows | CsrRows
 Rows: TypeAlias = DenseRows | CsrRows | KernelRows
+
+
+def _without_native(rows: Vectors) -> dict[str, Any]:
+    """Return what is pickled of rows: what the core makes of them is made anew."""
+    return {name: value for name, value in vars(rows).items() if name != "native"}
 
 
 def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> Vectors:
