@@ -17,14 +17,16 @@ from reference.duals import BetaDual
 from widestreet._src.certificate import Certificate, Examination, examine, scores
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.solution import Solution
-from widestreet._src.engines.working_set.engine import Check, WorkingSetEngine
+from widestreet._src.engines.working_set.engine import WorkingSetEngine
+from widestreet._src.engines.working_set.state import Check, Inputs
 from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems import dual as duals
 from widestreet._src.problems import formulations
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
-from widestreet._src.shards.runner import Runner
-from widestreet._src.shards.shard_set import ShardSet
+from widestreet._src.shards.port import LocalPort
+from widestreet._src.shards.shard_set import Connect, ShardSet
 from widestreet.strategies import Strategy
 
 
@@ -140,7 +142,7 @@ def solve_dual(
     threads: int = 1,
     seed: int = 0,
     parts: int = 1,
-    runner: Runner | None = None,
+    connect: Connect = LocalPort,
     checked: bool = True,
 ) -> Solved:
     """Run the working-set engine, without an estimator around it."""
@@ -148,16 +150,17 @@ def solve_dual(
     rows = as_rows(X, centred=kernel.translation_invariant)
     gram = Gram(kernel, rows, threads=threads)
 
-    engine = WorkingSetEngine(
-        ShardSet.of(gram, dual, threads=threads, parts=parts, runner=runner),
-        strategy,
-        tol=tol,
+    inputs = Inputs(
+        shards=ShardSet.of(gram, dual, threads=threads, parts=parts, connect=connect),
+        strategy=strategy,
+        goal=Goal(tol),
         check=checker(Gram(kernel, rows, threads=threads), dual, tol) if checked else None,
         budget=Budget(),
-        capacity=capacity,
+        room=capacity,
         observer=lambda record: None,
         rng=np.random.default_rng(seed),
         threads=threads,
     )
+    engine = WorkingSetEngine(inputs)
     solution = engine.solve()
     return Solved(solution, examine(Gram(kernel, rows), dual, solution.beta), engine)

@@ -34,10 +34,11 @@ from problems import (
 from reference import kkt
 from reference.duals import MODELS, in_beta_space
 from reference.qp import solve_qp
-from widestreet._src.engines.working_set import engine as working_set
+from widestreet._src.engines.working_set import state
 from widestreet._src.kernels import kernels
 from widestreet._src.problems.dual import Dual
-from widestreet._src.shards.shard import Shard, SurveyOrder
+from widestreet._src.shards.shard_set import ShardSet
+from widestreet._src.shards.survey import SurveyOrder
 from widestreet.datasets import checkerboard, friedman, twonorm
 from widestreet.strategies import SMO, Auto, Proposal, Situation, Stateless, Strategy
 
@@ -180,24 +181,25 @@ def test_duals_that_do_not_start_at_zero(model, strategy):
 def test_rows_leave_and_come_back(monkeypatch):
     """Otherwise the tests above would not show that coefficients survive outside the set."""
     taken: list[int] = []
-    left: list[int] = []
+    left: set[int] = set()
     held: list[int] = []
-    take, release = Shard.take, Shard.release
+    take, publish = ShardSet.take, ShardSet.publish
 
     def watched_take(self, ids):
-        assert not set(ids) & set(taken) - set(left)  # nobody enters twice
-        held.extend(ids[self.beta[:, ids].any(axis=0)])
+        assert not set(ids) & set(self.news.members) - left  # nobody enters twice
+        found = take(self, ids)
+        held.extend(ids[found.beta.any(axis=0)])
         taken.extend(ids)
-        return take(self, ids)
+        return found
 
-    def watched_release(self, ids, beta, score, version):
-        left.extend(ids)
-        release(self, ids, beta, score, version)
+    def watched_publish(self, expansion, point, members, released):
+        left.update(released.ids)
+        publish(self, expansion, point, members, released)
 
-    monkeypatch.setattr(Shard, "take", watched_take)
-    monkeypatch.setattr(Shard, "release", watched_release)
+    monkeypatch.setattr(ShardSet, "take", watched_take)
+    monkeypatch.setattr(ShardSet, "publish", watched_publish)
     CASES["friedman"].solve(Auto(start_size=64), capacity=200)
-    assert set(left)
+    assert left
     assert len(taken) > len(set(taken))
     assert held  # support vectors among those that came back
 
@@ -205,8 +207,8 @@ def test_rows_leave_and_come_back(monkeypatch):
 def test_the_model_holds_support_vectors_outside_the_working_set():
     solution, _, engine = CASES["friedman"].solve(SMALL, capacity=200)
     support = int(solution.beta.any(axis=0).sum())
-    assert support > 200 >= engine.work.size
-    assert len(engine.model.ids) == solution.trace[-1].n_sv == support
+    assert support > 200 >= engine.state.work.size
+    assert len(engine.state.expansion.ids) == solution.trace[-1].n_sv == support
 
 
 def test_skipping_rows_changes_the_work_and_not_the_result():
@@ -288,12 +290,12 @@ def test_precision_rises_where_float32_cannot_do_it():
     y = np.where(np.random.default_rng(1).random(len(y)) < 0.02, -y, y)
     dual = build_dual("c_svc", np.float64(y), C=1e4)
     hard = solve_dual(X, dual, SMALL, gamma=2.0, tol=1e-5)
-    assert hard.engine.fleet.double
-    assert hard.engine.work.double
-    assert hard.engine.work.tile.dtype == np.float64
+    assert hard.engine.inputs.shards.double
+    assert hard.engine.state.work.double
+    assert hard.engine.state.work.tile.dtype == np.float64
     assert hard.found.violation <= 1e-5
     easy = solve_dual(X, build_dual("c_svc", np.float64(y), C=1.0), SMALL, gamma=2.0, tol=1e-2)
-    assert not easy.engine.work.double
+    assert not easy.engine.state.work.double
     assert easy.found.violation <= 1e-2
 
 
@@ -409,13 +411,13 @@ def test_situations_say_what_they_promise():
 def cautions(monkeypatch) -> list[float]:
     """What every survey takes for the part that scores have moved by."""
     seen: list[float] = []
-    survey = Shard.survey
+    survey = ShardSet.survey
 
-    def watched(self, model, order, rng, poll):
+    def watched(self, order, rng):
         seen.append(order.caution)
-        return survey(self, model, order, rng, poll)
+        return survey(self, order, rng)
 
-    monkeypatch.setattr(Shard, "survey", watched)
+    monkeypatch.setattr(ShardSet, "survey", watched)
     return seen
 
 
@@ -431,7 +433,7 @@ def test_surveys_are_bold_until_a_check_fails(monkeypatch):
 @pytest.mark.parametrize("name", CASES)
 def test_a_survey_that_sees_nothing_is_found_out(name, monkeypatch):
     """Rows once evaluated never come back until a check fails, and safely from then on."""
-    monkeypatch.setattr(working_set, "_BOLD", 0.0)
+    monkeypatch.setattr(state, "_DRIFT_BEFORE_CHECKS", 0.0)
     seen = cautions(monkeypatch)
     solution, found, _ = CASES[name].solve(SMALL)
     assert solution.status == "optimal"
@@ -443,7 +445,7 @@ def test_a_survey_that_sees_nothing_is_found_out(name, monkeypatch):
 @pytest.mark.parametrize("bold", [0.0, 0.1])
 @pytest.mark.parametrize("name", CASES)
 def test_without_a_check_the_last_survey_is_safe(name, bold, monkeypatch):
-    monkeypatch.setattr(working_set, "_BOLD", bold)
+    monkeypatch.setattr(state, "_DRIFT_BEFORE_CHECKS", bold)
     seen = cautions(monkeypatch)
     solution, found, _ = CASES[name].solve(SMALL, tol=1e-3, checked=False)
     assert solution.status == "optimal"

@@ -86,6 +86,18 @@ class Gram:
         self._pace = _Pace()
         self._backend = _backend(kernel, left, right, threads)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_backend"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._backend = _backend(self.kernel, self.left, self.right, self.threads)
+
+    def __copy__(self) -> Gram:
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
     def select(
         self,
         rows: Ints | None,

@@ -62,3 +62,8 @@ class Vectors(Rows, Protocol):
     def squares(self, index: Ints | None = None) -> Floats:
         """Return |x|^2 of some rows, relative to the centre."""
         ...
+
+
+def without_native(rows: Vectors) -> dict[str, Any]:
+    """Return what is pickled of rows: what the core makes of them is made anew."""
+    return {name: value for name, value in vars(rows).items() if name != "native"}

@@ -29,7 +29,6 @@ import numpy as np
 
 from widestreet._src.arrays import Ints
 from widestreet._src.engines.selection.contract import (
-    MARGIN,
     Ground,
     Notes,
     Proposal,
@@ -40,7 +39,7 @@ from widestreet._src.engines.selection.contract import (
     require_flag,
     require_number,
 )
-from widestreet._src.shards.shard import SurveyOrder
+from widestreet._src.shards.survey import SurveyOrder
 
 _SAMPLE = 1024  # rows to begin with where nothing is said
 _LOOSENESS = 0.05  # sets are solved to this part of the violation outside
@@ -149,7 +148,7 @@ class _Search:
     def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
         """Keep support vectors and add violators. Sets: the notes of the last round."""
         self._notes.pop("ended", None)  # a check found violators after it
-        rows, final = situation.rows, MARGIN * situation.tol
+        rows, final = situation.rows, situation.goal.aim
         if situation.round == 0:
             drop = np.zeros(0, dtype=bool)
             order = SurveyOrder(rows, final, whole=True, skip=self.plan.until_certified)
@@ -193,7 +192,7 @@ class _Search:
     def finished(self, situation: Situation) -> bool:
         """Return whether no row violates."""
         if self.plan.until_certified:
-            return situation.complete and situation.violation <= situation.tol
+            return situation.solved
         return situation.complete and situation.found == 0
 
     def enough(self, situation: Situation) -> bool:
