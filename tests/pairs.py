@@ -18,8 +18,10 @@ from widestreet._src.problems.formulations import c_svc, nu_svc
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import KernelRows, as_rows
-from widestreet._src.training.one_vs_one import OneVsOne, train_pairs
-from widestreet._src.training.training import Problem, Trained
+from widestreet._src.training.one_vs_one import train_pairs
+from widestreet._src.training.outcome import Trained
+from widestreet._src.training.pair_problems import PairProblems
+from widestreet._src.training.problem import Problem
 from widestreet.strategies import Auto
 
 GAMMA, C, NU = 0.5, 5.0, 0.4
@@ -81,7 +83,7 @@ def gram_in_form(form: str, X: np.ndarray) -> Gram:
 # -- without an estimator ----------------------------------------------------------------------
 
 
-def machines_of(y: np.ndarray, model: str = "c_svc") -> OneVsOne:
+def machines_of(y: np.ndarray, model: str = "c_svc") -> PairProblems:
     """The problems between all pairs of classes."""
     members = [np.flatnonzero(y == c) for c in range(y.max() + 1)]
     problems = []
@@ -89,12 +91,12 @@ def machines_of(y: np.ndarray, model: str = "c_svc") -> OneVsOne:
         sign = np.repeat([1.0, -1.0], [len(members[i]), len(members[j])])
         dual = c_svc(sign, C) if model == "c_svc" else nu_svc(sign, NU)
         problems.append(Problem(dual))
-    return OneVsOne(members, problems)
+    return PairProblems(members, problems)
 
 
 def train(
     X: np.ndarray, y: np.ndarray, model: str = "c_svc", **options: Any
-) -> tuple[OneVsOne, list[Trained]]:
+) -> tuple[PairProblems, list[Trained]]:
     """Train all pairs as an estimator with these options would."""
     estimator = machine(**options)
     settings, machines = estimator._settings(), machines_of(y, model)

@@ -28,7 +28,7 @@ from problems import kernel_matrix, reference_qp, toy_svc, toy_svr
 from reference import duals, kernels, kkt
 from widestreet._src.engines.working_set.tile import WorkingSet
 from widestreet._src.estimators.batch import BatchFit
-from widestreet._src.training import training
+from widestreet._src.training import examiner
 from widestreet.datasets import friedman, twonorm
 from widestreet.strategies import Auto
 
@@ -209,7 +209,7 @@ def test_a_model_nobody_had_time_to_examine_states_its_own_objective(task, monke
         raise KeyboardInterrupt
 
     monkeypatch.setattr(WorkingSet, "solve", interrupted)
-    monkeypatch.setattr(training, "ANSWER_WITHIN", -1.0)
+    monkeypatch.setattr(examiner, "ANSWER_WITHIN", -1.0)
     with cut_short():
         model = fitted(problem, on_interrupt="keep")
     assert (model.certificate_.status, model.certificate_.n_rows) == ("interrupted", 0)

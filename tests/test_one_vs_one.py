@@ -17,8 +17,8 @@ from widestreet._src.kernels import blocks
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.training import one_vs_one
-from widestreet._src.training.one_vs_one import OneVsOne
-from widestreet._src.training.training import Solver
+from widestreet._src.training.pair_problems import PairProblems
+from widestreet._src.training.solver import Solver
 
 # -- the layout --------------------------------------------------------------------------------
 
@@ -34,12 +34,12 @@ def test_pairs(k):
     assert PairLayout(k).pairs == [(i, j) for i in range(k) for j in range(i + 1, k)]
 
 
-def random_machines(k: int, rng) -> tuple[np.ndarray, OneVsOne, list[np.ndarray]]:
+def random_machines(k: int, rng) -> tuple[np.ndarray, PairProblems, list[np.ndarray]]:
     """Rows, classes among some of them, and coefficients of every pair, mostly zero."""
     X = rng.normal(size=(12 * k, 3))
     sizes = rng.integers(1, 11, k)
     members = np.split(rng.permutation(len(X))[: sizes.sum()], np.cumsum(sizes)[:-1])
-    machines = OneVsOne(members, [])
+    machines = PairProblems(members, [])
     coefs = []
     for i, j in PairLayout(k).pairs:
         coef = rng.normal(size=sizes[i] + sizes[j])

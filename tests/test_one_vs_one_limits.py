@@ -22,7 +22,7 @@ from widestreet._src.kernels import kernels as package
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.runner import LocalRunner
-from widestreet._src.training import one_vs_one, training
+from widestreet._src.training import one_vs_one, solver
 
 # -- budgets -----------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ def test_an_interrupt_after_the_last_pair_is_raised_too(monkeypatch):
 @pytest.mark.usefixtures("by_rounds")
 @pytest.mark.parametrize(
     ("owner", "name", "at"),
-    [(training.ShardSet, "of", 3), (WorkingSet, "__init__", 3), (one_vs_one, "examine_all", 1)],
+    [(solver.ShardSet, "of", 3), (WorkingSet, "__init__", 3), (one_vs_one, "examine_all", 1)],
     ids=["before a pair", "in the engine's making", "in the proof"],
 )
 def test_an_interrupt_between_two_pairs_leaves_a_model(owner, name, at, monkeypatch):
@@ -273,7 +273,7 @@ def test_no_time_for_the_proof(monkeypatch):
     def late(self, gram, coefs, threads, poll):
         raise OutOfBudget("time_limit")
 
-    monkeypatch.setattr(one_vs_one.OneVsOne, "scores", late)
+    monkeypatch.setattr(one_vs_one.PairProblems, "scores", late)
     X, y = load_iris(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match="no time was left to certify"):
         model = ws.SVC(n_jobs=1, max_time=10, random_state=0).fit(X, y)

@@ -17,7 +17,8 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import as_rows
 from widestreet._src.training import one_vs_one
-from widestreet._src.training.training import Problem, Solver
+from widestreet._src.training.problem import Problem
+from widestreet._src.training.solver import Solver
 
 pytestmark = pytest.mark.numeric
 

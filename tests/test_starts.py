@@ -23,7 +23,7 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.shard_set import ShardSet
-from widestreet._src.training.training import Problem
+from widestreet._src.training.problem import Problem
 from widestreet.strategies import SMO, Auto
 
 pytestmark = pytest.mark.numeric

@@ -28,7 +28,8 @@ from reference.duals import MODELS, in_beta_space
 from reference.qp import solve_qp
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.rows import as_rows
-from widestreet._src.training import training
+from widestreet._src.training.problem import Problem as TrainingProblem
+from widestreet._src.training.solver import train
 from widestreet.strategies import ISVM, PRSVM, RSVM, RandSVM
 
 pytestmark = pytest.mark.numeric
@@ -110,8 +111,8 @@ def test_all_five_duals_against_the_quadratic_programme(model, weighted, rng):
     optimum = -solve_qp(qp.Q, qp.p, qp.A, qp.d, qp.upper).objective
     for strategy in STRATEGIES.values():
         user = ws.SVC(strategy=strategy, tol=TOL.violation, n_jobs=1, random_state=0)
-        trained = training.train(
-            RBF(0.5), rows, training.Problem(dual), user._settings(), lambda record: None
+        trained = train(
+            RBF(0.5), rows, TrainingProblem(dual), user._settings(), lambda record: None
         )
         beta = trained.solution.beta
         assert trained.certificate.status == "optimal", strategy

@@ -19,6 +19,7 @@ from widestreet._src.estimators.one_class import OneClassSVM
 from widestreet._src.estimators.regularization_path import regularization_path
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
+from widestreet._src.public import set_home
 
 __version__ = "0.1.0"
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
     "regularization_path",
     "strategies",
 ]
+
+set_home(__all__, globals())
 
 
 def __dir__() -> list[str]:

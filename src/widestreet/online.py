@@ -16,5 +16,8 @@ from widestreet._src.estimators.online.one_class import OnlineOneClassSVM
 from widestreet._src.estimators.online.persistence import load
 from widestreet._src.estimators.online.svc import OnlineSVC
 from widestreet._src.estimators.online.svr import OnlineSVR
+from widestreet._src.public import set_home
 
 __all__ = ["OnlineNuSVC", "OnlineNuSVR", "OnlineOneClassSVM", "OnlineSVC", "OnlineSVR", "load"]
+
+set_home(__all__, globals())

@@ -12,6 +12,7 @@ from widestreet._src.engines.selection.contract import (
 from widestreet._src.engines.selection.isvm import ISVM
 from widestreet._src.engines.selection.randsvm import RandSVM
 from widestreet._src.engines.selection.smo import SMO
+from widestreet._src.public import set_home
 
 __all__ = [
     "ISVM",
@@ -27,3 +28,5 @@ __all__ = [
     "Strategy",
     "WeightedSampling",
 ]
+
+set_home(__all__, globals())

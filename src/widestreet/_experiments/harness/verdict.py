@@ -14,8 +14,8 @@ from widestreet._src.kernels.kernels import RBF, Linear
 from widestreet._src.problems.formulations import c_svc, eps_svr
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import as_rows
-from widestreet._src.training.one_vs_one import OneVsOne
-from widestreet._src.training.training import Problem
+from widestreet._src.training.pair_problems import PairProblems
+from widestreet._src.training.problem import Problem
 
 
 def verdict(task: Task, X: Any, y: Any, solution: Solution, threads: int) -> dict[str, float]:
@@ -53,7 +53,7 @@ def _pairs(task: Task, gram: Gram, y: Any, solution: Solution) -> list[Examinati
         coefs.append(
             np.concatenate([solution.coef[j - 1, members[i]], solution.coef[i, members[j]]])
         )
-    scores = OneVsOne(members, problems).scores(gram, coefs)
+    scores = PairProblems(members, problems).scores(gram, coefs)
     return [
         examine(gram, problem.dual, coef[None], score=score)
         for problem, coef, score in zip(problems, coefs, scores, strict=True)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import re
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 
 from widestreet._src.status import Status
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+
+
+_LEAST_SECONDS = 1e-9  # a limit of zero would be none at all to a reader
 
 
 class OutOfBudget(Exception):  # noqa: N818 - it is a normal way to stop, not an error
@@ -51,24 +54,32 @@ class Budget:
         """Pair steps that may still be taken."""
         return 2**62 if self.max_steps < 0 else max(0, self.max_steps - self._steps)
 
-    def shares(self, parts: int) -> list[Budget]:
-        """Budgets for work that goes on at the same time: all of the time, parts of the steps."""
-        steps = -1 if self.max_steps < 0 else self.steps_left // parts
-        found = [replace(self) for _ in range(parts)]
-        for budget in found:
-            budget.max_steps, budget._steps, budget._begun = steps, 0, self._begun
-        return found
+    def remaining(self, reserve: float = 0.0) -> float | None:
+        """Return the seconds that are left, less a reserve; None if there is no limit."""
+        if self.max_time is None:
+            return None
+        return max(0.0, self.max_time - self.elapsed - reserve)
 
-    def part(self, share: float, *, max_steps: int = -1) -> Budget:
-        """Return the budget of a part of the work: a share of the time that is left, own steps."""
-        seconds = self.max_time
-        if seconds is not None:
-            seconds = max(0.0, seconds - self.elapsed) * share
+    def part(
+        self, share: float = 1.0, *, reserve: float = 0.0, least: float = 0.0, max_steps: int = -1
+    ) -> Budget:
+        """Return the budget of a part of the work.
+
+        Parameters
+        ----------
+        share : float
+            Of the time that is left.
+        reserve : float
+            Seconds that are kept for later.
+        least : float
+            Seconds at least, as long as there are so many.
+        max_steps : int
+            Pair steps, or -1 for no limit.
+        """
+        seconds = left = self.remaining(reserve)
+        if left is not None:
+            seconds = max(_LEAST_SECONDS, min(left, max(least, left * share)))
         return Budget(seconds, max_steps, stopped=self.stopped)
-
-    def anew(self) -> Budget:
-        """The same limits, with all steps to be taken again."""
-        return replace(self, _steps=0)
 
     def keep_back(self, seconds: float) -> None:
         """Reserve time for the certificate, a tenth to four fifths of all. Sets: reserve."""

@@ -33,7 +33,10 @@ from widestreet._src.rows import (
 )
 from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
-from widestreet._src.training.training import Problem, Resources, Settings, Trained, train
+from widestreet._src.training.outcome import Trained
+from widestreet._src.training.problem import Problem
+from widestreet._src.training.settings import Resources, Settings
+from widestreet._src.training.solver import train
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,8 @@ from widestreet._src.problems.formulations import DualFormulation, Formulation
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.training.classification import train_classes
-from widestreet._src.training.training import Resources, Settings, Trained
+from widestreet._src.training.outcome import Trained
+from widestreet._src.training.settings import Resources, Settings
 
 
 class BatchClassifier(BatchFit, Classifier):

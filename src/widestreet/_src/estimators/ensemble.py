@@ -22,8 +22,10 @@ from widestreet._src.problems.formulations import Formulation, HardMargin
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.threads import resolve_threads
-from widestreet._src.training.ensemble import Plan, streams, train_ensembles
-from widestreet._src.training.training import Resources, Trained
+from widestreet._src.training.ensemble import streams, train_ensembles
+from widestreet._src.training.ensemble_plan import Plan
+from widestreet._src.training.outcome import Trained
+from widestreet._src.training.settings import Resources
 
 _GROWTH = 1.1  # of e after a step that was taken; larger ones waste more steps than they save
 _MANY = 10_000  # rows, with which it matters

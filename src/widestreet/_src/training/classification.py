@@ -10,8 +10,12 @@ from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Merged, Rows
-from widestreet._src.training.one_vs_one import OneVsOne, train_pairs
-from widestreet._src.training.training import Problem, Settings, Trained, train
+from widestreet._src.training.one_vs_one import train_pairs
+from widestreet._src.training.outcome import Trained
+from widestreet._src.training.pair_problems import PairProblems
+from widestreet._src.training.problem import Problem
+from widestreet._src.training.settings import Settings
+from widestreet._src.training.solver import train
 
 
 def train_classes(
@@ -70,7 +74,7 @@ def train_classes(
         problems = [
             problem.starting_at(coef[None]) for problem, coef in zip(problems, coefs, strict=True)
         ]
-    machines = OneVsOne([merged.kept[part] for part in members], problems)
+    machines = PairProblems([merged.kept[part] for part in members], problems)
     found = train_pairs(kernel, rows, machines, settings, observers)
     lines = layout.scatter([one.solution.beta[0] for one in found], members, len(code))
     return lines, found

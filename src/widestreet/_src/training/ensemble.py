@@ -13,7 +13,6 @@ from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.certificate import Certificate, examine_margins
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.multiplicative.engine import (
-    FixedRate,
     MultiplicativeEngine,
     Projection,
     Trajectory,
@@ -32,94 +31,12 @@ from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Merged, Rows
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
-from widestreet._src.training.one_vs_one import labelled
-from widestreet._src.training.training import (
-    ANSWER_WITHIN,
-    Resources,
-    Trained,
-    stopped_by,
-    threads_for,
-)
+from widestreet._src.training.ensemble_plan import Pair, Plan, Result
+from widestreet._src.training.examiner import ANSWER_WITHIN
+from widestreet._src.training.outcome import Trained, labelled, stopped_by
+from widestreet._src.training.settings import Resources, threads_for
 
 _HELD = 0.5  # of the memory that the kernel matrix may take
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How an ensemble is trained.
-
-    Attributes
-    ----------
-    pace : Projection or FixedRate
-    aggregate : str
-        "ensemble", "last" or "parzen".
-    rank : int, float or None
-        Columns of the low-rank kernel, or the part of its trace that may be missing, or none.
-    intercept : bool
-        Whether 1 is added to all kernel values.
-    prune : float
-        What may be missing of the model, as a part of its length.
-    part : float
-        Of rho: the violation up to which a model is optimal.
-    memory : int
-        Bytes for kernel values.
-    keep : bool
-        Whether to keep all members.
-    folds : int
-        By which the size of an ensemble is chosen; less than two keep all members.
-    """
-
-    pace: Projection | FixedRate
-    aggregate: str
-    rank: int | float | None
-    intercept: bool
-    prune: float
-    part: float
-    memory: int
-    keep: bool
-    folds: int
-
-
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """The rows of two classes.
-
-    Attributes
-    ----------
-    sign : ndarray
-        +1 and -1.
-    prior : ndarray
-        Positive weights.
-    """
-
-    sign: Floats
-    prior: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """What became of a pair.
-
-    Attributes
-    ----------
-    trained : Trained
-        Coefficients are weights times signs.
-    stages : ndarray of shape (stages, n)
-        The coefficients of the model after every step, if they were to be kept.
-    size : int
-        Members of the ensemble.
-    missing : float
-        How far the model may be from what it was before rows were left out, as a part of its
-        length |w|.
-    left : float
-        The part of the trace of the kernel that its low-rank version does not have.
-    """
-
-    trained: Trained
-    stages: Floats
-    size: int
-    missing: float
-    left: float
 
 
 def train_ensembles(
@@ -245,12 +162,16 @@ class Training:
             prior if out is None else np.where(out, 0.0, prior),
             Projection(start=0.0, least=1.0) if parzen else plan.pace,
             length=self.length,
-            budget=self.budget if out is None else self.budget.anew(),
+            budget=self.budget if out is None else self._fold_budget(),
             observer=observe,
             kernel_values=self.kernel_values,
             keep=plan.keep and out is None,
             judged=None if out is None else np.where(out, prior, 0.0),
         )
+
+    def _fold_budget(self) -> Budget:
+        """Return what a fold may spend: the time that is left, and all steps anew."""
+        return self.budget.part(reserve=self.budget.reserve, max_steps=self.budget.max_steps)
 
     def best_size(self, path: Trajectory) -> tuple[int, Status]:
         """The size at which ensembles are best for rows that were left out, fold by fold.

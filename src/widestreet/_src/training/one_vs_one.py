@@ -10,9 +10,9 @@ What the pairs share:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 
@@ -21,129 +21,40 @@ import numpy as np
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Examination, disagrees, examine, examine_all
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.solution import Observer, Solution, Trace
-from widestreet._src.engines.working_set import small as whole
+from widestreet._src.engines.solution import Observer, Solution
+from widestreet._src.engines.working_set import small
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable, Kernel
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Rows
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
-from widestreet._src.training.training import (
-    ANSWER_WITHIN,
-    Examiner,
-    Problem,
-    Settings,
-    Solver,
+from widestreet._src.training.examiner import ANSWER_WITHIN, Examiner
+from widestreet._src.training.memory import least_memory
+from widestreet._src.training.outcome import (
     Trained,
     continued,
-    least_memory,
-    solve_whole,
-    solved_whole,
+    labelled,
     stopped_by,
-    threads_for,
     uncertified,
     untouched,
 )
+from widestreet._src.training.pair_problems import PairProblems
+from widestreet._src.training.problem import Problem
+from widestreet._src.training.settings import Settings, threads_for
+from widestreet._src.training.solver import Solver, is_small, solve_small
 
 _WORTH_SHARING = 1e8  # multiply-adds, of which few are taken, that another thread is woken for
-_SHARING_PAYS = 1e6  # multiply-adds for a pair from which on it is worth more calls of the core
 _EXPERIENCED = 1024  # rows of a class that a pair begins with, beside random ones
 _LEAST_SECONDS = 0.01  # for a pair, as long as there is time at all
 _TINY = 500  # rows of a pair up to which threads only wait for the interpreter
 _SMALL = 4000  # rows of a pair up to which pairs are trained side by side, a thread for each
 
 
-@dataclass(frozen=True, eq=False)
-class OneVsOne:
-    """The problems between all pairs of classes.
-
-    Attributes
-    ----------
-    members : list of ndarray
-        Where the rows of each class stand among all rows.
-    problems : list of Problem
-        In the order of `pairs`; the rows of the first class come first.
-    """
-
-    members: list[Ints]
-    problems: list[Problem]
-
-    @cached_property
-    def layout(self) -> PairLayout:
-        """The pairs of the classes."""
-        return PairLayout(len(self.members))
-
-    def rows(self, pair: int) -> Ints:
-        """Where the rows of a pair stand among all rows."""
-        i, j = self.layout.pairs[pair]
-        return np.concatenate([self.members[i], self.members[j]])
-
-    def halves(self, pair: int, values: Floats) -> tuple[Floats, Floats]:
-        """Split something with a last axis over the rows of a pair by its two classes."""
-        first = len(self.members[self.layout.pairs[pair][0]])
-        return values[..., :first], values[..., first:]
-
-    def by_class(self, coefs: Sequence[Floats]) -> list[Floats]:
-        """Coefficients of the pairs as one matrix per class, of shape (classes - 1, rows).
-
-        Line l of class c belongs to the pair of c and the l-th of the other classes, which is how
-        `dual_coef_` is laid out.
-        """
-        ends = np.cumsum([len(rows) for rows in self.members])
-        here = np.split(np.arange(ends[-1]), ends[:-1])
-        return np.split(self.layout.scatter(coefs, here, int(ends[-1])), ends[:-1], axis=1)
-
-    def scores(
-        self,
-        gram: Gram,
-        coefs: Sequence[Floats],
-        threads: int = 1,
-        poll: Poll | None = None,
-    ) -> list[Floats]:
-        """Scores K c of the rows of every pair in float64.
-
-        Parameters
-        ----------
-        gram : Gram
-        coefs : sequence of ndarray
-            Coefficients of the rows of each pair.
-        threads : int
-            For pairs that are done side by side.
-        poll : Poll, optional
-        """
-        values = sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
-        if gram.native is None or values * gram.cost > _SHARING_PAYS * len(coefs):
-            return self._shared_scores(gram, self.by_class(coefs), poll)
-        rows = [self.rows(p) for p in range(len(self.layout.pairs))]
-        end = np.cumsum([len(both) for both in rows])
-        coef = np.concatenate(coefs)
-        score = gram.scan_parts(np.concatenate(rows), end, coef, threads, poll=poll)
-        return np.split(score, end[:-1])
-
-    def _shared_scores(self, gram: Gram, matrix: list[Floats], poll: Poll | None) -> list[Floats]:
-        """Sum the support vectors of each class over its own rows, and over those of each other."""
-        k = len(self.members)
-        sizes = [len(rows) for rows in self.members]
-        found = [np.zeros(sizes[i] + sizes[j]) for i, j in self.layout.pairs]
-        for c, rows in enumerate(self.members):
-            support = matrix[c].any(axis=0)
-            own = gram.scan(rows, rows[support], matrix[c][:, support], poll=poll)
-            for line, other in enumerate(x for x in range(k) if x != c):
-                p = self.layout.number[c, other]
-                mine = self.halves(p, found[p])[int(c > other)]
-                mine += own[line]
-                theirs = matrix[other][self.layout.line(other, c)]
-                used = np.flatnonzero(theirs)
-                mine += gram.scan(rows, self.members[other][used], theirs[used], poll=poll)
-        return found
-
-
 def train_pairs(
-    kernel: Kernel, rows: Rows, machines: OneVsOne, settings: Settings, watch: Observers
+    kernel: Kernel, rows: Rows, machines: PairProblems, settings: Settings, watch: Observers
 ) -> list[Trained]:
     """Solve and certify the problems of all pairs, in their order."""
     sizes = [problem.dual.rows for problem in machines.problems]
@@ -166,7 +77,7 @@ class _Fit:
         self,
         kernel: Kernel,
         rows: Rows,
-        machines: OneVsOne,
+        machines: PairProblems,
         settings: Settings,
         watch: Observers,
         threads: int,
@@ -212,15 +123,15 @@ class _Fit:
 
         Callbacks see one pair at a time.
         """
-        limit = self.helpers * whole.CALL_COST
+        limit = self.helpers * small.CALL_COST
         costs: dict[int, float] = {}  # by number of rows; infinite for large pairs
         group: list[int] = []
         cost = 0.0
         for p, problem in enumerate(self.machines.problems):
             rows = problem.dual.rows
             if rows not in costs:
-                small = solved_whole(self.gram, problem.dual, self.helper_settings)
-                costs[rows] = whole.cost_of_many(self.gram, rows) if small else np.inf
+                fits = is_small(self.gram, problem.dual, self.helper_settings)
+                costs[rows] = small.cost_of_many(self.gram, rows) if fits else np.inf
             more = costs[rows]
             if more == np.inf:
                 continue
@@ -244,7 +155,7 @@ class _Fit:
             return [untouched(problem, self._why()) for problem in problems]
         grams = [self.gram.select(self.machines.rows(p)) for p in group]
         try:
-            solutions = solve_whole(grams, problems, self.settings, budget, threads, numbers=group)
+            solutions = solve_small(grams, problems, self.settings, budget, threads, numbers=group)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
                 self._stop()
@@ -312,20 +223,24 @@ class _Fit:
         None when there is none left.
         """
         with self._lock:
-            seconds = self.budget.max_time
-            if self.budget.stopped:
-                return None
-            if seconds is not None:
+            proof = 0.0
+            if self.budget.max_time is not None:
                 proof = self._proof * len(self.machines.problems) / max(1, self._begun)
-                proof = min(max(proof, 0.1 * seconds), 0.6 * seconds)
-                left = max(0.0, seconds - self.budget.elapsed - proof)
-                if left == 0:
-                    return None
-                share = min(1.0, self.workers * rows / max(rows, self._rows_left))
-                seconds = max(1e-9, min(left, max(_LEAST_SECONDS, left * share)))
+                least, most = 0.1 * self.budget.max_time, 0.6 * self.budget.max_time
+                proof = min(max(proof, least), most)
+            if self.budget.stopped or self.budget.remaining(proof) == 0:
+                return None
+            share = min(1.0, self.workers * rows / max(rows, self._rows_left))
             self._rows_left -= rows
             self._begun += pairs
-            self._budgets.append(Budget(seconds, self.settings.max_steps))
+            self._budgets.append(
+                self.budget.part(
+                    share,
+                    reserve=proof,
+                    least=_LEAST_SECONDS,
+                    max_steps=self.settings.max_steps,
+                )
+            )
             return self._budgets[-1]
 
     def _stop(self) -> None:
@@ -437,13 +352,12 @@ class _Fit:
 
     def _again(self, p: int, trained: Trained, sharing: int) -> Trained:
         """Go on with a pair under the eyes of an examiner, in a part of the time that is left."""
-        solution = trained.solution
-        seconds, steps = self.budget.max_time, self.settings.max_steps
-        if seconds is not None:
-            seconds = (seconds - self.budget.elapsed) / sharing
-            if seconds < _LEAST_SECONDS:
-                return trained
-        budget = Budget(seconds, steps if steps < 0 else max(0, steps - solution.pair_steps))
+        solution, steps = trained.solution, self.settings.max_steps
+        budget = self.budget.part(
+            1 / sharing, max_steps=steps if steps < 0 else max(0, steps - solution.pair_steps)
+        )
+        if budget.max_time is not None and budget.max_time < _LEAST_SECONDS:
+            return trained
         problem = self.machines.problems[p].starting_at(solution.beta)
         examiner = Examiner(self._gram(p), problem, budget, self.settings)
         solver = replace(self._solver(p, lambda record: None, budget), check=examiner.check)
@@ -455,11 +369,3 @@ def _may_go_on(trained: Trained) -> bool:
     """Whether the examination disagrees with the engine, or only time was wanting."""
     unsettled = (Status.OPTIMAL, Status.TIME_LIMIT, Status.STALLED)
     return trained.certificate.status != Status.OPTIMAL and trained.solution.status in unsettled
-
-
-def labelled(solution: Solution, problem: int) -> Solution:
-    """A solution whose records say to which problem they belong."""
-    if all(record.problem == problem for record in solution.trace):
-        return solution
-    trace = Trace(replace(record, problem=problem) for record in solution.trace)
-    return replace(solution, trace=trace)

@@ -175,9 +175,7 @@ class SamplingEngine:
         """Keep time back for a certificate, if it is ours to ask for."""
         if self.check is None:
             return
-        support = (
-            len(self.best.expansion.ids) or self.plan.size // 4
-        )  # nobody knows before the first
+        support = len(self.best.expansion.ids) or self.plan.size // 4  # a guess before the first
         seconds = 3.0 * self.shards.gram.seconds_per_value  # float32 first, float64 after it
         self.budget.keep_back(seconds * self.shards.rows * support)
 
@@ -190,7 +188,10 @@ class SamplingEngine:
 
     def _solve_all(self, samples: list[Ints]) -> list[Theta]:
         """Solve the duals of samples, through the runner. Sets: best, if it stops early."""
-        self._budgets = self.budget.shares(len(samples))
+        steps = -1 if self.budget.max_steps < 0 else self.budget.steps_left // len(samples)
+        self._budgets = [
+            self.budget.part(reserve=self.budget.reserve, max_steps=steps) for _ in samples
+        ]
         solve = partial(self._solve_one, samples)
         found = self.runner.map(solve, range(len(samples)), on_interrupt=self._stop)
         thetas = []

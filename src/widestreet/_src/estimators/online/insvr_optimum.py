@@ -21,7 +21,7 @@ from widestreet._src.estimators.online.path_optimum import PathOptimum
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.problems.formulations import NuSVR
-from widestreet._src.training.training import Settings
+from widestreet._src.training.settings import Settings
 
 _AT_BOUND = 1e-12  # of C: the path engine puts on a bound what belongs there
 

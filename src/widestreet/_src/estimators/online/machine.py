@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Self
@@ -17,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, worst
 from widestreet._src.engines.budget import parse_memory
-from widestreet._src.engines.homotopy.parametric_optimum import InfeasibleError
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.model import KernelModel
+from widestreet._src.estimators.online.change import changing
 from widestreet._src.estimators.online.intake import (
     check_rows,
     check_same_kernel,
@@ -34,10 +32,9 @@ from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.state import OnlineState
 from widestreet._src.estimators.online.tasks import Task
 from widestreet._src.estimators.stacklevel import level_of_caller
-from widestreet._src.interrupts import undisturbed
 from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.threads import limited_blas, resolve_threads
-from widestreet._src.training.training import Settings
+from widestreet._src.training.settings import Settings
 
 _NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
 
@@ -164,7 +161,7 @@ class OnlineMachine(KernelModel):
             state = OnlineState(new_store(self, X, weight, centred=centred), seen, every)
         if journal is not None or not first:
             self._open(journal)
-        with self._change(state, journal, "add", given) as gone:
+        with changing(self, state, journal, "add", given) as gone:
             state.rename_classes(every)
             new = state.store.add(X, target, weight)
             if self.max_rows is not None:
@@ -234,48 +231,11 @@ class OnlineMachine(KernelModel):
         self._check_weights(weight, state.store.weight[rows])
         self._open(journal)
         given = {"ids": state.store.ids[rows]} | ({} if leaving else {"weight": weight})
-        with self._change(state, journal, kind, given) as gone:
+        with changing(self, state, journal, kind, given) as gone:
             state.store.weight[rows] = weight
             self._arrange(state, _NO_ROWS)
             if leaving:
                 gone.append(rows)
-
-    @contextmanager
-    def _change(
-        self, state: OnlineState, journal: Any, kind: str, given: dict[str, Any]
-    ) -> Iterator[list[Ints]]:
-        """Within the block a state is changed: as a whole, or not at all if anything goes wrong.
-
-        After the block the rows that it appended to the list are removed, the model is published
-        and the change is written to the journal: what may fail comes before the record, which
-        makes the change final.
-        """
-        kept, gone, final = state.kept(), list[Ints](), False
-        try:
-            with limited_blas(1):
-                yield gone
-            for rows in gone:
-                kept.rows.keep(state.store, rows)
-                state.drop(rows)
-            published = self._published(state)
-            self._warn(state)
-            with undisturbed():
-                if journal is not None:
-                    assert self._log is not None
-                    self._log.write(kind, self, given, kept.rows.arrived)
-                self.__dict__ = published  # at once: no interrupt comes between
-                final = True
-        except BaseException as error:
-            if final:  # an interrupt that had to wait
-                raise
-            with undisturbed():
-                state.restore(kept)
-            if isinstance(error, InfeasibleError) and callable(self.kernel):
-                raise ValueError(
-                    "kernel must be positive semidefinite, and the values of this function are "
-                    "not: the homotopy is not defined"
-                ) from error
-            raise
 
     def _published(self, state: OnlineState) -> dict[str, Any]:
         """Return the attributes that this estimator has when a state is its own."""
@@ -436,6 +396,6 @@ class OnlineMachine(KernelModel):
         """Return the state with all optima, solved again after a change that failed."""
         check_is_fitted(self, "_state")
         if not self._state.optima:
-            with self._change(self._state, None, "", {}):
+            with changing(self, self._state, None, "", {}):
                 self._arrange(self._state, _NO_ROWS)
         return self._state

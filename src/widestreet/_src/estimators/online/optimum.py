@@ -14,7 +14,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import as_rows
 from widestreet._src.status import Status
-from widestreet._src.training.training import Settings
+from widestreet._src.training.settings import Settings
 
 
 @dataclass(frozen=True, eq=False)

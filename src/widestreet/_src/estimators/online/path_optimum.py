@@ -14,7 +14,9 @@ from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.problems.dual import Dual
-from widestreet._src.training.training import Problem, Settings, train
+from widestreet._src.training.problem import Problem
+from widestreet._src.training.settings import Settings
+from widestreet._src.training.solver import train
 
 _BATCH_TOL = 1e-5  # violation that the batch engine leaves to the path
 _AGAIN = 64  # columns to keep, beside as many as there are free rows, as they come again

@@ -60,9 +60,7 @@ class Log:
     def __del__(self) -> None:
         self.journal.close()
 
-    def write(
-        self, kind: str, machine: OnlineMachine, arrays: dict[str, Any], arrived: int
-    ) -> None:
+    def write(self, kind: str, machine: Any, arrays: dict[str, Any], arrived: int) -> None:
         """Append a record; it is durable when this returns.
 
         `arrived` is how many rows had ever come before, by which a reader knows where it is.
@@ -71,7 +69,7 @@ class Log:
         self.journal.append(kind, header, arrays)
 
 
-def parameters_of(machine: OnlineMachine) -> dict[str, Any]:
+def parameters_of(machine: Any) -> dict[str, Any]:
     """Parameters as JSON knows them."""
     found = dict(machine.get_params(deep=False))
     for name, value in found.items():

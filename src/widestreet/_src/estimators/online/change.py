@@ -1,0 +1,78 @@
+"""A change of an online machine: as a whole, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from widestreet._src.arrays import Ints
+from widestreet._src.engines.homotopy.parametric_optimum import InfeasibleError
+from widestreet._src.estimators.online.persistence import Log
+from widestreet._src.estimators.online.state import OnlineState
+from widestreet._src.interrupts import undisturbed
+from widestreet._src.threads import limited_blas
+
+
+class Machine(Protocol):
+    """What a change needs of an online machine."""
+
+    kernel: Any
+    _log: Log | None
+
+    def _published(self, state: OnlineState) -> dict[str, Any]:
+        """Return the attributes of the machine at the optimum."""
+        ...
+
+    def _warn(self, state: OnlineState) -> None:
+        """Warn of what is unusual about the optimum."""
+        ...
+
+
+@contextmanager
+def changing(
+    machine: Machine, state: OnlineState, journal: Any, kind: str, given: dict[str, Any]
+) -> Iterator[list[Ints]]:
+    """Change a state within a block; if anything goes wrong, nothing is changed.
+
+    After the block the rows that it appended to the list are removed, the model is published and
+    the change is written to the journal: what may fail comes before the record, which makes the
+    change final.
+
+    Parameters
+    ----------
+    machine : Machine
+    state : OnlineState
+    journal : object
+        None if the change is not recorded.
+    kind : str
+        What the change is called in the journal.
+    given : dict
+        The arrays that are recorded.
+    """
+    kept, gone, final = state.kept(), list[Ints](), False
+    try:
+        with limited_blas(1):
+            yield gone
+        for rows in gone:
+            kept.rows.keep(state.store, rows)
+            state.drop(rows)
+        published = machine._published(state)
+        machine._warn(state)
+        with undisturbed():
+            if journal is not None:
+                assert machine._log is not None
+                machine._log.write(kind, machine, given, kept.rows.arrived)
+            machine.__dict__ = published  # at once: no interrupt comes between
+            final = True
+    except BaseException as error:
+        if final:  # an interrupt that had to wait
+            raise
+        with undisturbed():
+            state.restore(kept)
+        if isinstance(error, InfeasibleError) and callable(machine.kernel):
+            raise ValueError(
+                "kernel must be positive semidefinite, and the values of this function are not: "
+                "the homotopy is not defined"
+            ) from error
+        raise

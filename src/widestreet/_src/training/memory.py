@@ -1,0 +1,36 @@
+"""How much memory a fit needs, and how large its working set may be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widestreet._src.problems.dual import Dual
+
+_LEAST_TILE = 256  # rows of the smallest working set worth having
+_PANEL_BYTES = 1 << 26  # scratch of a scan
+
+
+def _fixed_memory(dual: Dual, columns: int) -> int:
+    """Bytes of what has one entry per row, and of the scratch of a scan."""
+    return dual.rows * 200 * dual.layers + min(_PANEL_BYTES, 8 * dual.rows * columns) + (1 << 20)
+
+
+def least_memory(dual: Dual, columns: int) -> int:
+    """Bytes without which a problem cannot be solved."""
+    return _fixed_memory(dual, columns) + 16 * min(_LEAST_TILE, dual.rows) ** 2
+
+
+def working_set_capacity(max_memory: int, dual: Dual, columns: int) -> int:
+    """Rows of the working set whose tile, with everything else, fits into `max_memory` bytes.
+
+    Half of what is left is for the tile in float64, half for the copy while it grows and for
+    blocks of pair steps.
+    """
+    least = least_memory(dual, columns)
+    if max_memory < least:
+        raise ValueError(
+            f"max_memory={max_memory:,} bytes is too small: {dual.rows:,} rows of {columns:,} "
+            f"columns need at least {least:,} bytes; raise max_memory (or cache_size), or leave "
+            "both at None"
+        )
+    return int(np.sqrt((max_memory - _fixed_memory(dual, columns)) / 16))

@@ -1,0 +1,78 @@
+"""Solutions with their certificates, and solutions that were not finished or were continued."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from widestreet._src.arrays import Floats
+from widestreet._src.certificate import Certificate
+from widestreet._src.engines.budget import OutOfBudget
+from widestreet._src.engines.solution import Solution, Trace, TraceRecord
+from widestreet._src.status import Status
+from widestreet._src.training.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A solution with its biases and its certificate."""
+
+    solution: Solution
+    bias: Floats
+    certificate: Certificate
+
+
+def stopped_by(stop: OutOfBudget | KeyboardInterrupt) -> Status:
+    """The status of a solution that was not finished."""
+    return stop.status if isinstance(stop, OutOfBudget) else Status.INTERRUPTED
+
+
+def untouched(problem: Problem, status: Status) -> Solution:
+    """Where a problem begins, for one that there is no time for."""
+    dual = problem.dual
+    beta = dual.feasible_point() if problem.start is None else problem.start
+    return Solution(
+        beta=beta,
+        bias=np.zeros(dual.groups),
+        dual_objective=-np.inf if beta.any() else 0.0,  # which bounds it from below
+        status=status,
+        trace=Trace(),
+        pair_steps=0,
+        kernel_values=0,
+    )
+
+
+def after(solution: Solution, record: TraceRecord) -> TraceRecord:
+    """A record of what came after a solution, with the accounts of both."""
+    return replace(
+        record,
+        round=record.round + len(solution.trace),
+        pair_steps=record.pair_steps + solution.pair_steps,
+        kernel_values=record.kernel_values + solution.kernel_values,
+    )
+
+
+def continued(solution: Solution, more: Solution) -> Solution:
+    """A solution reached from another one, with the accounts of both."""
+    return replace(
+        more,
+        trace=Trace([*solution.trace, *(after(solution, record) for record in more.trace)]),
+        pair_steps=solution.pair_steps + more.pair_steps,
+        kernel_values=solution.kernel_values + more.kernel_values,
+    )
+
+
+def uncertified(solution: Solution, tol: float, gap_tol: float | None) -> Trained:
+    """Return a solution that was not examined for lack of time, whatever the engine says."""
+    status = Status.TIME_LIMIT if solution.status == Status.OPTIMAL else solution.status
+    certificate = Certificate.unexamined(status, solution.dual_objective, tol, gap_tol)
+    return Trained(solution, solution.bias, certificate)
+
+
+def labelled(solution: Solution, problem: int) -> Solution:
+    """A solution whose records say to which problem they belong."""
+    if all(record.problem == problem for record in solution.trace):
+        return solution
+    trace = Trace(replace(record, problem=problem) for record in solution.trace)
+    return replace(solution, trace=trace)

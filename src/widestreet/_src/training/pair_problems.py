@@ -1,0 +1,102 @@
+"""The problems of all pairs of classes over the same rows, and their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.training.problem import Problem
+
+_SHARING_PAYS = 1e6  # multiply-adds for a pair from which on it is worth more calls of the core
+
+
+@dataclass(frozen=True, eq=False)
+class PairProblems:
+    """The problems between all pairs of classes.
+
+    Attributes
+    ----------
+    members : list of ndarray
+        Where the rows of each class stand among all rows.
+    problems : list of Problem
+        In the order of `pairs`; the rows of the first class come first.
+    """
+
+    members: list[Ints]
+    problems: list[Problem]
+
+    @cached_property
+    def layout(self) -> PairLayout:
+        """The pairs of the classes."""
+        return PairLayout(len(self.members))
+
+    def rows(self, pair: int) -> Ints:
+        """Where the rows of a pair stand among all rows."""
+        i, j = self.layout.pairs[pair]
+        return np.concatenate([self.members[i], self.members[j]])
+
+    def halves(self, pair: int, values: Floats) -> tuple[Floats, Floats]:
+        """Split something with a last axis over the rows of a pair by its two classes."""
+        first = len(self.members[self.layout.pairs[pair][0]])
+        return values[..., :first], values[..., first:]
+
+    def by_class(self, coefs: Sequence[Floats]) -> list[Floats]:
+        """Coefficients of the pairs as one matrix per class, of shape (classes - 1, rows).
+
+        Line l of class c belongs to the pair of c and the l-th of the other classes, which is how
+        `dual_coef_` is laid out.
+        """
+        ends = np.cumsum([len(rows) for rows in self.members])
+        here = np.split(np.arange(ends[-1]), ends[:-1])
+        return np.split(self.layout.scatter(coefs, here, int(ends[-1])), ends[:-1], axis=1)
+
+    def scores(
+        self,
+        gram: Gram,
+        coefs: Sequence[Floats],
+        threads: int = 1,
+        poll: Poll | None = None,
+    ) -> list[Floats]:
+        """Scores K c of the rows of every pair in float64.
+
+        Parameters
+        ----------
+        gram : Gram
+        coefs : sequence of ndarray
+            Coefficients of the rows of each pair.
+        threads : int
+            For pairs that are done side by side.
+        poll : Poll, optional
+        """
+        values = sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
+        if gram.native is None or values * gram.cost > _SHARING_PAYS * len(coefs):
+            return self._shared_scores(gram, self.by_class(coefs), poll)
+        rows = [self.rows(p) for p in range(len(self.layout.pairs))]
+        end = np.cumsum([len(both) for both in rows])
+        coef = np.concatenate(coefs)
+        score = gram.scan_parts(np.concatenate(rows), end, coef, threads, poll=poll)
+        return np.split(score, end[:-1])
+
+    def _shared_scores(self, gram: Gram, matrix: list[Floats], poll: Poll | None) -> list[Floats]:
+        """Sum the support vectors of each class over its own rows, and over those of each other."""
+        k = len(self.members)
+        sizes = [len(rows) for rows in self.members]
+        found = [np.zeros(sizes[i] + sizes[j]) for i, j in self.layout.pairs]
+        for c, rows in enumerate(self.members):
+            support = matrix[c].any(axis=0)
+            own = gram.scan(rows, rows[support], matrix[c][:, support], poll=poll)
+            for line, other in enumerate(x for x in range(k) if x != c):
+                p = self.layout.number[c, other]
+                mine = self.halves(p, found[p])[int(c > other)]
+                mine += own[line]
+                theirs = matrix[other][self.layout.line(other, c)]
+                used = np.flatnonzero(theirs)
+                mine += gram.scan(rows, self.members[other][used], theirs[used], poll=poll)
+        return found

@@ -1,0 +1,236 @@
+"""Solve one problem with the engine that its size and its strategy ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable as Function
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.sampling.engine import SamplingEngine, SolveSample
+from widestreet._src.engines.sampling.prsvm import WeightedSampling
+from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.contract import Strategy
+from widestreet._src.engines.solution import Observer, Solution
+from widestreet._src.engines.working_set import small
+from widestreet._src.engines.working_set.engine import WorkingSetEngine
+from widestreet._src.engines.working_set.state import Check, Inputs
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import Callable, Kernel
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.dual import Dual, select
+from widestreet._src.problems.goal import Goal
+from widestreet._src.rows import Rows
+from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.shards.shard_set import ShardSet
+from widestreet._src.status import Status
+from widestreet._src.threads import limited_blas
+from widestreet._src.training.examiner import Examiner
+from widestreet._src.training.memory import least_memory, working_set_capacity
+from widestreet._src.training.outcome import Trained, after, continued, stopped_by, untouched
+from widestreet._src.training.problem import Problem
+from widestreet._src.training.settings import Settings, threads_for
+
+
+@dataclass(frozen=True, eq=False)
+class Solver:
+    """What a problem is solved with. `check` has the last word; None leaves it to the caller."""
+
+    gram: Gram
+    settings: Settings
+    budget: Budget
+    observe: Observer
+    threads: int
+    rng: Function[[], np.random.Generator]
+    check: Function[[Floats], Check] | None
+
+    def solve(self, problem: Problem) -> Solution:
+        """Solve a problem: whole if it is small, by rounds if it is large."""
+        if not is_small(self.gram, problem.dual, self.settings):
+            return self.by_rounds(problem, self.observe)
+        try:
+            [solution] = solve_small(
+                [self.gram], [problem], self.settings, self.budget, self.threads
+            )
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            return untouched(problem, stopped_by(stop))
+        return self.finish(problem, solution)
+
+    def finish(self, problem: Problem, solution: Solution) -> Solution:
+        """See to a problem that was solved whole: it goes on by rounds if there is more to do."""
+        if solution.status == Status.INTERRUPTED:
+            return solution
+        try:
+            self.observe(solution.trace[-1])
+            done = solution.status == Status.OPTIMAL
+            self.budget.spend(solution.pair_steps, finished=done)
+            if done and self.check is not None:
+                done = self.check(solution.beta).next_violation is None
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            return replace(solution, status=stopped_by(stop))
+        if done:
+            return solution
+        problem = replace(problem, start=solution.beta)
+        more = self.by_rounds(problem, lambda record: self.observe(after(solution, record)))
+        return continued(solution, more)
+
+    def by_rounds(self, problem: Problem, observe: Observer) -> Solution:
+        """Solve a problem as its strategy does."""
+        return self.settings.strategy.solve(Engines(self, problem, observe))
+
+
+@dataclass(frozen=True, eq=False)
+class Engines:
+    """A problem and the engines that can solve it: the context of a strategy."""
+
+    solver: Solver
+    problem: Problem
+    observe: Observer
+
+    @property
+    def _shards(self) -> ShardSet:
+        solver = self.solver
+        poll = Poll(solver.budget.look_at_clock)
+        return ShardSet.of(solver.gram, self.problem.dual, poll=poll, threads=solver.threads)
+
+    def by_rounds(self, strategy: Strategy) -> Solution:
+        """Run the working-set engine."""
+        solver, problem, settings = self.solver, self.problem, self.solver.settings
+        columns = solver.gram.left.shape[1]
+        inputs = Inputs(
+            shards=self._shards,
+            strategy=strategy,
+            goal=Goal(settings.tol),
+            check=solver.check,
+            budget=solver.budget,
+            room=working_set_capacity(settings.max_memory, problem.dual, columns),
+            observer=self.observe,
+            rng=solver.rng(),
+            threads=solver.threads,
+            skip=settings.skip,
+            start=problem.start,
+            first=problem.first,
+        )
+        return WorkingSetEngine(inputs).solve()
+
+    def by_samples(self, strategy: WeightedSampling) -> Solution:
+        """Solve samples of the rows on sites; the working-set engine goes on from there."""
+        solver, observe = self.solver, self.observe
+        workers = self._workers(strategy)
+        engine = SamplingEngine(
+            self._shards,
+            strategy,
+            self._sample_solver(workers),
+            goal=Goal(solver.settings.tol),
+            check=solver.check,
+            budget=solver.budget,
+            observer=observe,
+            rng=solver.rng(),
+            runner=LocalRunner(workers),
+            start=self.problem.start,
+        )
+        found = engine.solve()
+        if not engine.unfinished or not strategy.until_certified:
+            return found
+        rest = replace(
+            self,
+            problem=self.problem.starting_at(found.beta),
+            observe=lambda record: observe(after(found, record)),
+        )
+        more = rest.by_rounds(strategy)
+        if not more.trace:  # stopped before it knew anything better
+            more = replace(more, beta=found.beta, bias=found.bias)
+            more = replace(more, dual_objective=found.dual_objective)
+        return continued(found, more)
+
+    def _workers(self, strategy: WeightedSampling) -> int:
+        """Samples that are solved at the same time."""
+        solver = self.solver
+        if isinstance(solver.gram.kernel, Callable):
+            return 1
+        least = least_memory(self.problem.dual, solver.gram.left.shape[1])
+        room = solver.settings.max_memory // least
+        return max(1, min(solver.threads, strategy.sites, room))
+
+    def _sample_solver(self, workers: int) -> SolveSample:
+        """Return what solves the dual of a sample."""
+        solver, dual = self.solver, self.problem.dual
+        settings = replace(
+            solver.settings,
+            strategy=Auto(),
+            tol=Goal(solver.settings.tol).aim,  # rows that violate by more are counted
+            max_memory=solver.settings.max_memory // workers,
+        )
+        threads = max(1, solver.threads // workers)
+
+        def solve(
+            rows: Ints, start: Floats | None, budget: Budget, rng: np.random.Generator
+        ) -> Solution:
+            sample = Problem(select(dual, rows))
+            if start is not None:
+                sample = sample.starting_at(start)
+            return Solver(
+                solver.gram.select(rows),
+                settings,
+                budget,
+                lambda record: None,
+                threads,
+                lambda: rng,
+                None,
+            ).solve(sample)
+
+        return solve
+
+
+def is_small(gram: Gram, dual: Dual, settings: Settings) -> bool:
+    """Whether a problem is small enough to be solved whole; the core knows no diagonal term."""
+    if dual.diagonal is not None:
+        return False
+    capacity = working_set_capacity(settings.max_memory, dual, gram.left.shape[1])
+    return small.suits(gram, dual.rows, settings.strategy, capacity)
+
+
+def solve_small(
+    grams: Sequence[Gram],
+    problems: Sequence[Problem],
+    settings: Settings,
+    budget: Budget,
+    threads: int,
+    numbers: Sequence[int] = (0,),
+) -> list[Solution]:
+    """Solve small problems in one call; what becomes of them is for `Solver.finish` to say.
+
+    `numbers` are what they are called in their records.
+    """
+    budget.look_at_clock()
+    return small.solve(
+        grams,
+        [problem.dual for problem in problems],
+        [problem.start for problem in problems],
+        goal=Goal(settings.tol),
+        budget=budget,
+        threads=threads,
+        numbers=numbers,
+    )
+
+
+def train(
+    kernel: Kernel,
+    rows: Rows,
+    problem: Problem,
+    settings: Settings,
+    observe: Observer,
+    kept: Ints | None = None,
+) -> Trained:
+    """Solve one problem and certify the result; `kept` are its rows among all, if not all are."""
+    threads = threads_for(problem.dual.rows, settings)
+    budget = Budget(settings.max_time, settings.max_steps)
+    gram = Gram(kernel, rows, threads=threads).select(kept, diagonal=problem.dual.diagonal)
+    examiner = Examiner(gram, problem, budget, settings)
+    rng = settings.rng
+    solver = Solver(gram, settings, budget, observe, threads, lambda: rng, examiner.check)
+    with limited_blas(1):
+        return examiner.certified(solver.solve(problem))
