@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 set_home(__all__, globals())
+del set_home
 
 
 def __dir__() -> list[str]:

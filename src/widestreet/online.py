@@ -21,3 +21,4 @@ from widestreet._src.public import set_home
 __all__ = ["OnlineNuSVC", "OnlineNuSVR", "OnlineOneClassSVM", "OnlineSVC", "OnlineSVR", "load"]
 
 set_home(__all__, globals())
+del set_home

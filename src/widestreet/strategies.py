@@ -30,3 +30,4 @@ __all__ = [
 ]
 
 set_home(__all__, globals())
+del set_home
