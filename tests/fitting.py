@@ -17,11 +17,13 @@ from reference.duals import BetaDual
 from widestreet._src.certificate import Certificate, Examination, examine, scores
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.solution import Solution
-from widestreet._src.engines.working_set.engine import Check, WorkingSetEngine
+from widestreet._src.engines.working_set.engine import WorkingSetEngine
+from widestreet._src.engines.working_set.state import Check, Inputs
 from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems import dual as duals
 from widestreet._src.problems import formulations
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.runner import Runner
 from widestreet._src.shards.shard_set import ShardSet
@@ -148,16 +150,17 @@ def solve_dual(
     rows = as_rows(X, centred=kernel.translation_invariant)
     gram = Gram(kernel, rows, threads=threads)
 
-    engine = WorkingSetEngine(
-        ShardSet.of(gram, dual, threads=threads, parts=parts, runner=runner),
-        strategy,
-        tol=tol,
+    inputs = Inputs(
+        shards=ShardSet.of(gram, dual, threads=threads, parts=parts, runner=runner),
+        strategy=strategy,
+        goal=Goal(tol),
         check=checker(Gram(kernel, rows, threads=threads), dual, tol) if checked else None,
         budget=Budget(),
-        capacity=capacity,
+        room=capacity,
         observer=lambda record: None,
         rng=np.random.default_rng(seed),
         threads=threads,
     )
+    engine = WorkingSetEngine(inputs)
     solution = engine.solve()
     return Solved(solution, examine(Gram(kernel, rows), dual, solution.beta), engine)

@@ -13,9 +13,9 @@ from fitting import Solved, build_dual, in_reference_terms, solve_dual
 from reference import kernels as reference_kernels
 from reference.duals import QP, BetaDual, build
 from reference.restricted import Point
-from widestreet._src.engines.selection.contract import MARGIN
 from widestreet._src.kernels import kernels
 from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.goal import MARGIN
 from widestreet.strategies import Proposal, Situation, Strategy
 
 MODELS = ("c_svc", "eps_svr")

@@ -18,6 +18,7 @@ from widestreet._src.engines.sampling.engine import SamplingEngine
 from widestreet._src.engines.solution import Solution, TraceRecord
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import select
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.shards.shard_set import ShardSet
@@ -59,7 +60,7 @@ def watch(
         ShardSet.of(gram, problem.dual),
         plan,
         solve,
-        tol=TIGHT,
+        goal=Goal(TIGHT),
         check=checker(gram, problem.dual, TIGHT),
         budget=Budget(),
         observer=observe,

@@ -16,9 +16,11 @@ from reference.qp import solve_qp
 from widestreet._src.certificate import examine
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.working_set.engine import WorkingSetEngine
+from widestreet._src.engines.working_set.state import Inputs
 from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.training.training import Problem
@@ -39,17 +41,18 @@ class Bench:
 
     def engine(self, strategy=TINY, *, checked=True, budget=None, capacity=1 << 20, **options):
         check, budget = checker(self.gram, self.dual, TOL.violation), budget or Budget()
-        return WorkingSetEngine(
-            ShardSet.of(self.gram, self.dual, poll=Poll(budget.look_at_clock)),
-            strategy,
-            tol=TOL.violation,
+        inputs = Inputs(
+            shards=ShardSet.of(self.gram, self.dual, poll=Poll(budget.look_at_clock)),
+            strategy=strategy,
+            goal=Goal(TOL.violation),
             check=check if checked else None,
             budget=budget,
-            capacity=capacity,
+            room=capacity,
             observer=lambda record: None,
             rng=np.random.default_rng(0),
             **options,
         )
+        return WorkingSetEngine(inputs)
 
     def value(self, beta) -> float:
         return kkt.dual_objective(self.K, in_reference_terms(self.dual), beta)
@@ -161,7 +164,7 @@ def test_without_a_check_nobody_looks_at_every_row_in_float64():
         bench, budget = Bench("c_svc"), Budget(60.0)
         engine = bench.engine(checked=checked, budget=budget)
         assert engine.solve().status == "optimal"
-        assert ("check" in engine.timings) == checked
+        assert ("check" in engine.state.timings) == checked
         assert (budget.reserve > 0) == checked
 
 

@@ -34,7 +34,7 @@ from problems import (
 from reference import kkt
 from reference.duals import MODELS, in_beta_space
 from reference.qp import solve_qp
-from widestreet._src.engines.working_set import engine as working_set
+from widestreet._src.engines.working_set import state
 from widestreet._src.kernels import kernels
 from widestreet._src.problems.dual import Dual
 from widestreet._src.shards.shard import Shard, SurveyOrder
@@ -205,8 +205,8 @@ def test_rows_leave_and_come_back(monkeypatch):
 def test_the_model_holds_support_vectors_outside_the_working_set():
     solution, _, engine = CASES["friedman"].solve(SMALL, capacity=200)
     support = int(solution.beta.any(axis=0).sum())
-    assert support > 200 >= engine.work.size
-    assert len(engine.model.ids) == solution.trace[-1].n_sv == support
+    assert support > 200 >= engine.state.work.size
+    assert len(engine.state.expansion.ids) == solution.trace[-1].n_sv == support
 
 
 def test_skipping_rows_changes_the_work_and_not_the_result():
@@ -288,12 +288,12 @@ def test_precision_rises_where_float32_cannot_do_it():
     y = np.where(np.random.default_rng(1).random(len(y)) < 0.02, -y, y)
     dual = build_dual("c_svc", np.float64(y), C=1e4)
     hard = solve_dual(X, dual, SMALL, gamma=2.0, tol=1e-5)
-    assert hard.engine.fleet.double
-    assert hard.engine.work.double
-    assert hard.engine.work.tile.dtype == np.float64
+    assert hard.engine.inputs.shards.double
+    assert hard.engine.state.work.double
+    assert hard.engine.state.work.tile.dtype == np.float64
     assert hard.found.violation <= 1e-5
     easy = solve_dual(X, build_dual("c_svc", np.float64(y), C=1.0), SMALL, gamma=2.0, tol=1e-2)
-    assert not easy.engine.work.double
+    assert not easy.engine.state.work.double
     assert easy.found.violation <= 1e-2
 
 
@@ -431,7 +431,7 @@ def test_surveys_are_bold_until_a_check_fails(monkeypatch):
 @pytest.mark.parametrize("name", CASES)
 def test_a_survey_that_sees_nothing_is_found_out(name, monkeypatch):
     """Rows once evaluated never come back until a check fails, and safely from then on."""
-    monkeypatch.setattr(working_set, "_BOLD", 0.0)
+    monkeypatch.setattr(state, "_DRIFT_BEFORE_CHECKS", 0.0)
     seen = cautions(monkeypatch)
     solution, found, _ = CASES[name].solve(SMALL)
     assert solution.status == "optimal"
@@ -443,7 +443,7 @@ def test_a_survey_that_sees_nothing_is_found_out(name, monkeypatch):
 @pytest.mark.parametrize("bold", [0.0, 0.1])
 @pytest.mark.parametrize("name", CASES)
 def test_without_a_check_the_last_survey_is_safe(name, bold, monkeypatch):
-    monkeypatch.setattr(working_set, "_BOLD", bold)
+    monkeypatch.setattr(state, "_DRIFT_BEFORE_CHECKS", bold)
     seen = cautions(monkeypatch)
     solution, found, _ = CASES[name].solve(SMALL, tol=1e-3, checked=False)
     assert solution.status == "optimal"

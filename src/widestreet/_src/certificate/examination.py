@@ -8,6 +8,7 @@ import numpy as np
 
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate.certificate import GAP_TOL, Certificate
+from widestreet._src.problems.goal import Goal
 from widestreet._src.status import Status
 
 # Constraints may be broken by rounding only: this part of the boxes' width or of their sum.
@@ -55,22 +56,17 @@ class Examination:
     def _scale(self) -> float:
         return max(abs(self.primal), abs(self.dual))
 
-    def _allowed_gap(self, tol: float, gap_tol: float | None) -> float:
-        """Return the gap up to which a point is optimal.
-
-        Where totals are fixed (nu), the optimum may be zero, and nothing is small relative to it.
-        Then a gap of tol per unit of the totals is as small as the violation.
-        """
-        if gap_tol is None or not self.convex:
-            return float("inf")
-        return max(gap_tol * self._scale, tol * self.mass)
+    def _goal(self, tol: float, gap_tol: float | None) -> Goal:
+        """Return what a point must meet; there is no gap where the kernel may be indefinite."""
+        return Goal(tol, gap_tol if self.convex else None)
 
     def meets(self, tol: float, gap_tol: float | None) -> bool:
         """Tell whether the point is proved to be optimal."""
-        return (
-            self.violation + self.rounding <= tol
-            and self.infeasibility <= _FEASIBLE
-            and abs(self.primal - self.dual) <= self._allowed_gap(tol, gap_tol)
+        return self.infeasibility <= _FEASIBLE and self._goal(tol, gap_tol).met(
+            self.violation + self.rounding,
+            gap=abs(self.primal - self.dual),
+            scale=self._scale,
+            mass=self.mass,
         )
 
     def next_violation(self, tol: float, gap_tol: float | None) -> float | None:
@@ -84,7 +80,7 @@ class Examination:
         aim = max(tol - self.rounding, _LEAST_AIM * tol) if self.rounding < tol else tol
         if self.violation > aim:
             return aim
-        allowed = self._allowed_gap(tol, gap_tol)
+        allowed = self._goal(tol, gap_tol).allowed_gap(self._scale, self.mass)
         if self.gap <= allowed or self.violation == 0:
             return None
         return self.violation * float(np.clip(_GAP_SHARE * allowed / self.gap, _FASTEST, _SLOWEST))

@@ -105,6 +105,23 @@ class Survey:
     found: int
     visited: int
 
+    @classmethod
+    def first(cls, ids: Ints) -> Survey:
+        """Return the rows to begin with as if a survey had found them."""
+        nothing = np.empty(0)
+        return cls(
+            ids=ids,
+            violation=np.ones(len(ids)),
+            highest=nothing,
+            lowest=nothing,
+            loss=0.0,
+            scanned=0,
+            skipped=0,
+            complete=False,
+            found=len(ids),
+            visited=0,
+        )
+
 
 class Shard:
     """Rows in this process.
@@ -212,13 +229,13 @@ class Shard:
             chosen = rng.choice(found, order.quota, replace=False)
             ids, violation = ids[chosen], violation[chosen]
         return Survey(
-            ids,
-            violation,
-            highest,
-            lowest,
-            loss * n / max(1, begin),
-            scanned,
-            skipped,
+            ids=ids,
+            violation=violation,
+            highest=highest,
+            lowest=lowest,
+            loss=loss * n / max(1, begin),
+            scanned=scanned,
+            skipped=skipped,
             complete=begin >= n,
             found=found,
             visited=begin,
@@ -249,11 +266,11 @@ class Shard:
             at, violation = at[:found], violation[:found]
             visited = int(outside[at[-1]]) + 1 if found else 0
         return Survey(
-            stale[at],
-            violation,
-            highest,
-            lowest,
-            loss * self.rows / max(1, len(rows)),
+            ids=stale[at],
+            violation=violation,
+            highest=highest,
+            lowest=lowest,
+            loss=loss * self.rows / max(1, len(rows)),
             scanned=len(stale),
             skipped=0,
             complete=False,

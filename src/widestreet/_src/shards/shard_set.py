@@ -274,13 +274,13 @@ def _reach(shard: Shard, g: int) -> tuple[Floats, Floats]:
 def _united(found: Sequence[Survey], begins: Ints) -> Survey:
     """One survey out of several; `begins` is what to add to the rows of each."""
     return Survey(
-        np.concatenate([s.ids + b for s, b in zip(found, begins, strict=True)]),
-        np.concatenate([s.violation for s in found]),
-        np.asarray(np.stack([s.highest for s in found]).max(axis=0)),
-        np.asarray(np.stack([s.lowest for s in found]).min(axis=0)),
-        sum(s.loss for s in found),
-        sum(s.scanned for s in found),
-        sum(s.skipped for s in found),
+        ids=np.concatenate([s.ids + b for s, b in zip(found, begins, strict=True)]),
+        violation=np.concatenate([s.violation for s in found]),
+        highest=np.asarray(np.stack([s.highest for s in found]).max(axis=0)),
+        lowest=np.asarray(np.stack([s.lowest for s in found]).min(axis=0)),
+        loss=sum(s.loss for s in found),
+        scanned=sum(s.scanned for s in found),
+        skipped=sum(s.skipped for s in found),
         complete=all(s.complete for s in found),
         found=sum(s.found for s in found),
         visited=sum(s.visited for s in found),

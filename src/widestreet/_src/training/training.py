@@ -20,14 +20,16 @@ from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.sampling.engine import SamplingEngine, SolveSample
 from widestreet._src.engines.sampling.prsvm import WeightedSampling
 from widestreet._src.engines.selection.auto import Auto
-from widestreet._src.engines.selection.contract import MARGIN, Strategy
+from widestreet._src.engines.selection.contract import Strategy
 from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
 from widestreet._src.engines.working_set import small as whole
-from widestreet._src.engines.working_set.engine import Check, WorkingSetEngine
+from widestreet._src.engines.working_set.engine import WorkingSetEngine
+from widestreet._src.engines.working_set.state import Check, Inputs
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable, Kernel
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import Rows
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.shards.shard_set import ShardSet
@@ -174,20 +176,21 @@ class Engines:
         """Run the working-set engine."""
         solver, problem, settings = self.solver, self.problem, self.solver.settings
         columns = solver.gram.left.shape[1]
-        return WorkingSetEngine(
-            self._shards,
-            strategy,
-            tol=settings.tol,
+        inputs = Inputs(
+            shards=self._shards,
+            strategy=strategy,
+            goal=Goal(settings.tol),
             check=solver.check,
             budget=solver.budget,
-            capacity=working_set_capacity(settings.max_memory, problem.dual, columns),
+            room=working_set_capacity(settings.max_memory, problem.dual, columns),
             observer=self.observe,
             rng=solver.rng(),
             threads=solver.threads,
             skip=settings.skip,
             start=problem.start,
             first=problem.first,
-        ).solve()
+        )
+        return WorkingSetEngine(inputs).solve()
 
     def by_samples(self, strategy: WeightedSampling) -> Solution:
         """Solve samples of the rows on sites; the working-set engine goes on from there."""
@@ -197,7 +200,7 @@ class Engines:
             self._shards,
             strategy,
             self._sample_solver(workers),
-            tol=solver.settings.tol,
+            goal=Goal(solver.settings.tol),
             check=solver.check,
             budget=solver.budget,
             observer=observe,
@@ -234,7 +237,7 @@ class Engines:
         settings = replace(
             solver.settings,
             strategy=Auto(),
-            tol=MARGIN * solver.settings.tol,  # rows that violate by more are counted
+            tol=Goal(solver.settings.tol).aim,  # rows that violate by more are counted
             max_memory=solver.settings.max_memory // workers,
         )
         threads = max(1, solver.threads // workers)
@@ -283,7 +286,7 @@ def solve_whole(
         grams,
         [problem.dual for problem in problems],
         [problem.start for problem in problems],
-        tol=settings.tol,
+        goal=Goal(settings.tol),
         budget=budget,
         threads=threads,
         numbers=numbers,

@@ -19,18 +19,15 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.sampling.multiset import Multiset
 from widestreet._src.engines.sampling.prsvm import WeightedSampling
-from widestreet._src.engines.selection.contract import MARGIN
 from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
-from widestreet._src.engines.working_set.engine import Check
+from widestreet._src.engines.working_set import precision
+from widestreet._src.engines.working_set.state import Examine
+from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.shards.shard import Survey
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
-
-_DOUBLE_ROWS = 2048  # problems up to this size are float64 throughout
-_DOUBTED = 256  # rows whose scores are compared with exact ones
-_COARSE = 0.1  # part of tol by which float32 scores may be off
 
 # Takes rows, a point to begin at or None, what may be spent and a generator.
 SolveSample: TypeAlias = Callable[[Ints, Floats | None, Budget, np.random.Generator], Solution]
@@ -70,16 +67,16 @@ class Theta:
 
 
 class SamplingEngine:
-    """Solves the dual of a fleet by weighted samples.
+    """Solves the dual of a shard set by weighted samples.
 
     Parameters
     ----------
-    fleet : ShardSet
+    shards : ShardSet
     plan : WeightedSampling
     solve_sample : callable
         Takes rows, a feasible point on them to begin at or None, a Budget and a generator;
         returns the Solution of the dual on these rows.
-    tol, check, budget, observer, rng, start
+    goal, check, budget, observer, rng, start
         As for the WorkingSetEngine.
     runner : LocalRunner
         Where samples are solved.
@@ -93,41 +90,41 @@ class SamplingEngine:
 
     def __init__(
         self,
-        fleet: ShardSet,
+        shards: ShardSet,
         plan: WeightedSampling,
         solve_sample: SolveSample,
         *,
-        tol: float,
-        check: Callable[[Floats], Check] | None,
+        goal: Goal,
+        check: Examine | None,
         budget: Budget,
         observer: Observer,
         rng: np.random.Generator,
         runner: LocalRunner,
         start: Floats | None = None,
     ) -> None:
-        self.fleet, self.plan, self.solve_sample = fleet, plan, solve_sample
-        self.tol, self.check, self.budget = tol, check, budget
+        self.shards, self.plan, self.solve_sample = shards, plan, solve_sample
+        self.goal, self.check, self.budget = goal, check, budget
         self.observer, self.rng, self.runner = observer, rng, runner
-        self.multiset = Multiset(fleet.rows)
+        self.multiset = Multiset(shards.rows)
         self.best = self._begin(start)
         self.trace = Trace()
         self.pair_steps = self._values = self._steps = 0
         self.unfinished = False
         self._budgets: list[Budget] = []  # of the samples being solved
         self._seed = int(deepcopy(rng).integers(2**63))  # leaves what is drawn next as it is
-        if fleet.rows <= _DOUBLE_ROWS or not fleet.gram.fits_float32:
-            fleet.use_double()
+        if precision.starts_in_float64(shards):
+            shards.use_double()
 
     def _begin(self, start: Floats | None) -> Theta:
         """The point given, zero or, where that is not feasible, another one."""
-        totals = self.fleet.dual.total
+        totals = self.shards.dual.total
         if totals.any() and not self.plan.until_certified:
             name = type(self.plan).__name__
             raise ValueError(
                 f"{name}(until_certified=False) serves C-SVC and epsilon-SVR: a sample has too few "
                 f"rows for the constraints of nu problems; leave until_certified at True"
             )
-        beta = self.fleet.feasible_point() if start is None else start
+        beta = self.shards.feasible_point() if start is None else start
         objective = -np.inf if beta.any() else 0.0
         rows = np.flatnonzero(beta.any(axis=0))
         return self._theta(rows, beta[:, rows], np.zeros(len(totals)), objective)
@@ -149,13 +146,13 @@ class SamplingEngine:
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         return Solution(
-            beta=self.best.dense(self.fleet.rows),
+            beta=self.best.dense(self.shards.rows),
             bias=self.best.model.bias,
             dual_objective=self.best.objective,
             status=status,
             trace=self.trace,
             pair_steps=self.pair_steps,
-            kernel_values=self._values + self.fleet.poll.kernel_values,
+            kernel_values=self._values + self.shards.poll.kernel_values,
         )
 
     def _rounds(self) -> Status:
@@ -176,9 +173,9 @@ class SamplingEngine:
             if done:
                 return Status.OPTIMAL
             if surveys[p].found == 0:
-                if self.fleet.double:
+                if self.shards.double:
                     break
-                self.fleet.use_double()
+                self.shards.use_double()
         self.unfinished = True
         return Status.APPROXIMATE
 
@@ -186,7 +183,7 @@ class SamplingEngine:
         """Whether the check agrees that the best is the optimum."""
         if self.check is None:
             return True
-        return self.check(self.best.dense(self.fleet.rows)).next_violation is None
+        return self.check(self.best.dense(self.shards.rows)).next_violation is None
 
     # -- the steps -------------------------------------------------------------------------------
 
@@ -195,8 +192,8 @@ class SamplingEngine:
         if self.check is None:
             return
         support = len(self.best.model.ids) or self.plan.size // 4  # nobody knows before the first
-        seconds = 3.0 * self.fleet.gram.seconds_per_value  # float32 first, float64 after it
-        self.budget.keep_back(seconds * self.fleet.rows * support)
+        seconds = 3.0 * self.shards.gram.seconds_per_value  # float32 first, float64 after it
+        self.budget.keep_back(seconds * self.shards.rows * support)
 
     def _draw(self) -> list[tuple[Ints, Ints]]:
         """A sample for each site, in the order of their priority: its rows and their copies."""
@@ -242,13 +239,13 @@ class SamplingEngine:
 
     def _survey(self, theta: Theta) -> Survey:
         """Look at all rows, in float64 if float32 is too coarse."""
-        if not self.fleet.double:
-            sample = self.rng.choice(self.fleet.rows, _DOUBTED, replace=False)
-            exact = self.fleet.evaluate(sample, theta.model)
-            rough = self.fleet.evaluate(sample, theta.model, double=False)
-            if np.abs(exact - rough).max() > _COARSE * self.tol:
-                self.fleet.use_double()
-        return self.fleet.judge(theta.dense(self.fleet.rows), theta.model, MARGIN * self.tol)
+        if not self.shards.double:
+            sample = self.rng.choice(self.shards.rows, precision.ROWS_COMPARED, replace=False)
+            exact = self.shards.evaluate(sample, theta.model)
+            rough = self.shards.evaluate(sample, theta.model, double=False)
+            if precision.too_coarse(float(np.abs(exact - rough).max()), self.goal):
+                self.shards.use_double()
+        return self.shards.judge(theta.dense(self.shards.rows), theta.model, self.goal.aim)
 
     def _survey_all(
         self, thetas: list[Theta], samples: list[tuple[Ints, Ints]]
@@ -308,22 +305,22 @@ class SamplingEngine:
         weight: float,
         doubled: int,
     ) -> None:
-        theta, survey, dual = thetas[p], surveys[p], self.fleet.dual
-        beta = theta.dense(self.fleet.rows)
-        linear = self.fleet.linear(beta)
+        theta, survey, dual = thetas[p], surveys[p], self.shards.dual
+        beta = theta.dense(self.shards.rows)
+        linear = self.shards.linear(beta)
         norm = 2.0 * (linear - theta.objective)
         primal = 0.5 * norm + float(theta.model.bias @ dual.total) + survey.loss
         record = TraceRecord(
             round=len(self.trace) + 1,
             working_set=len(theta.rows),
             n_sv=len(theta.model.ids),
-            n_free=self.fleet.count_free(beta),
+            n_free=self.shards.count_free(beta),
             violation=max(0.0, float((survey.highest - survey.lowest).max())),
             dual_objective=theta.objective,
             gap=primal - theta.objective,
             rows_scanned=sum(s.scanned for s in surveys),
             rows_skipped=0,
-            kernel_values=self._values + self.fleet.poll.kernel_values,
+            kernel_values=self._values + self.shards.poll.kernel_values,
             pair_steps=self.pair_steps,
             seconds=self.budget.elapsed,
             violators=survey.found,

@@ -1,8 +1,8 @@
 """The default strategy: random violators, a doubling working set, skipped rows.
 
 Problem and stopping criterion: the dual of duals.py, until a survey that visits every row finds
-none that violates by more than MARGIN tol against the middle of the bias interval and the working
-set itself is solved to MARGIN tol; together these bound the violation by 0.8 tol, which leaves
+none that violates by more than 0.4 tol against the middle of the bias interval and the working set
+itself is solved to 0.4 tol (goal.py); together these bound the violation by 0.8 tol, which leaves
 room for rounding in the scores.
 
 Each round
@@ -23,7 +23,6 @@ from typing import ClassVar
 import numpy as np
 
 from widestreet._src.engines.selection.contract import (
-    MARGIN,
     Proposal,
     Situation,
     Stateless,
@@ -81,7 +80,7 @@ class Auto(Stateless):
         add = situation.violators
         if len(add) > limit - stay:
             add = add[rng.permutation(len(add))[: limit - stay]]
-        final = MARGIN * situation.tol
+        final = situation.goal.aim
         everything = stay + len(add) >= situation.rows
         inner = final if everything else max(final, self.looseness * situation.violation)
         quota = max(self.start_size, min(limit, stay + len(add)))
@@ -90,4 +89,4 @@ class Auto(Stateless):
 
     def finished(self, situation: Situation) -> bool:
         """Return whether every row was visited and none violates."""
-        return situation.complete and situation.violation <= situation.tol
+        return situation.solved

@@ -17,9 +17,8 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.engines.solution import Solution
+from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.shard import SurveyOrder
-
-MARGIN = 0.4  # of tol: aimed at on either side of the bias, so that rounding does not matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +79,16 @@ class Situation:
     found: int
     visited: int
     complete: bool
+
+    @property
+    def goal(self) -> Goal:
+        """What is to be reached."""
+        return Goal(self.tol)
+
+    @property
+    def solved(self) -> bool:
+        """Whether every row was visited and none violates too much."""
+        return self.complete and self.goal.met(self.violation)
 
 
 @dataclass(frozen=True, eq=False)

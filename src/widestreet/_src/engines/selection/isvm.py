@@ -30,7 +30,6 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Ints
 from widestreet._src.engines.selection.contract import (
-    MARGIN,
     Ground,
     Notes,
     Proposal,
@@ -150,7 +149,7 @@ class _Search:
         inside = np.union1d(situation.ids[~drop], add)
         self._order = self._survey(inside, situation, rng)
         one_pass = not self.plan.until_certified
-        return Proposal(drop, add, MARGIN * situation.tol, self._order, patient=one_pass)
+        return Proposal(drop, add, situation.goal.aim, self._order, patient=one_pass)
 
     def _collect(self, found: Ints, situation: Situation) -> Ints:
         """What enters now: as published, nothing before the block is full or the pass over.
@@ -191,7 +190,7 @@ class _Search:
 
     def _survey(self, inside: Ints, situation: Situation, rng: np.random.Generator) -> SurveyOrder:
         """What to look at: a sample of the rows outside the working set, or the next of a pass."""
-        tol, rows = MARGIN * situation.tol, situation.rows
+        tol, rows = situation.goal.aim, situation.rows
         if self.stage == 1:
             outside = rows - len(inside)
             chosen = rng.choice(outside, min(self.plan.sample_size, outside), replace=False)

@@ -29,7 +29,6 @@ import numpy as np
 
 from widestreet._src.arrays import Ints
 from widestreet._src.engines.selection.contract import (
-    MARGIN,
     Ground,
     Notes,
     Proposal,
@@ -149,7 +148,7 @@ class _Search:
     def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
         """Keep support vectors and add violators. Sets: the notes of the last round."""
         self._notes.pop("ended", None)  # a check found violators after it
-        rows, final = situation.rows, MARGIN * situation.tol
+        rows, final = situation.rows, situation.goal.aim
         if situation.round == 0:
             drop = np.zeros(0, dtype=bool)
             order = SurveyOrder(rows, final, whole=True, skip=self.plan.until_certified)
@@ -193,7 +192,7 @@ class _Search:
     def finished(self, situation: Situation) -> bool:
         """Return whether no row violates."""
         if self.plan.until_certified:
-            return situation.complete and situation.violation <= situation.tol
+            return situation.solved
         return situation.complete and situation.found == 0
 
     def enough(self, situation: Situation) -> bool:

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from widestreet._src.engines.selection.contract import MARGIN, Proposal, Situation, Stateless
+from widestreet._src.engines.selection.contract import Proposal, Situation, Stateless
 from widestreet._src.shards.shard import SurveyOrder
 
 
@@ -48,7 +48,7 @@ class SMO(Stateless):
         surplus = max(0, size + len(add) - limit)
         # The least violating rows leave, those that are not free first.
         drop[np.lexsort((-situation.slack, situation.free))[:surplus]] = True
-        final = MARGIN * situation.tol
+        final = situation.goal.aim
         everything = size - surplus + len(add) >= situation.rows
         inner = final if everything else max(final, 0.1 * situation.violation)
         order = SurveyOrder(situation.rows, final, whole=True, skip=False)
@@ -56,4 +56,4 @@ class SMO(Stateless):
 
     def finished(self, situation: Situation) -> bool:
         """Return whether no row violates."""
-        return situation.complete and situation.violation <= situation.tol
+        return situation.solved

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.selection.contract import MARGIN, Strategy
+from widestreet._src.engines.selection.contract import Strategy
 from widestreet._src.engines.solution import Solution, Trace, TraceRecord
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual, join
+from widestreet._src.problems.goal import Goal
 from widestreet._src.status import Status
 
 CALL_COST = 1e9  # multiply-adds of a native call per thread: some hundredths of a second
@@ -60,7 +62,7 @@ def solve(
     duals: Sequence[Dual],
     starts: Sequence[Floats | None],
     *,
-    tol: float,
+    goal: Goal,
     budget: Budget,
     threads: int,
     numbers: Sequence[int] = (0,),
@@ -77,88 +79,124 @@ def solve(
     duals : sequence of Dual
     starts : sequence of ndarray or None
         Feasible points.
-    tol : float
-        Violation to reach over all rows.
+    goal : Goal
+        The violation to reach over all rows.
     budget : Budget
         Its steps are for each problem.
     threads : int
     numbers : sequence of int
         What the problems are called in their records.
     """
-    native = grams[0].native
-    assert native is not None
     begun = time.perf_counter()
-    sizes = [dual.rows for dual in duals]
-    end = np.cumsum(sizes)
-    one = len(duals) == 1
-    whole = duals[0] if one else join(duals)
-    index = [gram.left_index(np.arange(n)) for gram, n in zip(grams, sizes, strict=True)]
-    rows = index[0] if one else np.concatenate(index)
-    totals = np.array([dual.total for dual in duals])
-    left = budget.steps_left
-    beta = np.zeros_like(whole.target)
-    away = totals.any()  # from zero
-    for dual, b, start in zip(duals, end.tolist(), starts, strict=True):
-        if start is not None or away:
-            beta[:, b - dual.rows : b] = dual.feasible_point() if start is None else start
-    score, variables = np.empty(len(rows)), whole.native()
-
-    def call(steps: Ints) -> tuple[Floats, Floats]:
-        return _core.solve_small(
-            *native,
-            rows,
-            variables,
-            beta,
-            score,
-            end=end,
-            max_steps=steps,
-            tol=MARGIN * tol,
-            threads=threads,
-        )
-
+    packed = _Packed.of(grams, duals, starts)
+    steps = np.array([min(budget.steps_left, most_steps(dual.rows)) for dual in duals])
     interrupted = False
     try:
-        reports, biases = call(np.array([min(left, most_steps(n)) for n in sizes]))
+        reports, biases = packed.call(steps, goal, threads)
     except KeyboardInterrupt:  # heard after the call: beta is where it ended
         interrupted = True
-        reports, biases = call(np.zeros(len(sizes), dtype=np.int64))
-    timings = {"solve": (time.perf_counter() - begun) / len(duals)}
-    prices = (biases * totals).sum(axis=1).tolist()
-    seconds = budget.elapsed
+        reports, biases = packed.call(np.zeros_like(steps), goal, threads)
+    seconds = (time.perf_counter() - begun) / len(duals)
     found = []
-    for p, (number, size, b, report) in enumerate(
-        zip(numbers, sizes, end.tolist(), reports.tolist(), strict=True)
-    ):
-        violation, steps, support, free, linear, norm, loss, values = report
-        objective = linear - 0.5 * norm
-        record = TraceRecord(
-            round=1,
-            working_set=size,
-            n_sv=int(support),
-            n_free=int(free),
-            violation=violation,
-            dual_objective=objective,
-            gap=norm + prices[p] + loss - linear,
-            rows_scanned=0,
-            rows_skipped=0,
-            kernel_values=int(values),
-            pair_steps=int(steps),
-            seconds=seconds,
-            timings=timings,
-            problem=number,
-        )
+    for p, (number, dual) in enumerate(zip(numbers, duals, strict=True)):
+        record = _record(dual, reports[p].tolist(), biases[p])
+        record = replace(record, problem=number, seconds=budget.elapsed, timings={"solve": seconds})
         found.append(
             Solution(
-                beta=beta if one else np.ascontiguousarray(beta[:, b - size : b]),
+                beta=packed.beta_of(p),
                 bias=biases[p],
-                dual_objective=objective,
-                status=_status(violation <= MARGIN * tol, interrupted),
+                dual_objective=record.dual_objective,
+                status=_status(record.violation <= goal.aim, interrupted),
                 trace=Trace([record]),
-                pair_steps=int(steps),
-                kernel_values=int(values),
+                pair_steps=record.pair_steps,
+                kernel_values=record.kernel_values,
             )
         )
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Packed:
+    """Problems one after the other, as the core takes them.
+
+    Attributes
+    ----------
+    native : tuple
+        The kernel and all rows.
+    rows, end : ndarray
+        Rows of the problems, and where those of each problem end.
+    variables : Dual
+    beta : ndarray of shape (layers, rows)
+        Where they stand.
+    """
+
+    native: tuple[_core.Kernel, _core.Rows]
+    rows: Ints
+    end: Ints
+    variables: Dual
+    beta: Floats
+
+    @classmethod
+    def of(
+        cls, grams: Sequence[Gram], duals: Sequence[Dual], starts: Sequence[Floats | None]
+    ) -> _Packed:
+        """Put problems one after the other, each at its start or at a feasible point."""
+        native, one = grams[0].native, len(duals) == 1
+        assert native is not None
+        index = [
+            gram.left_index(np.arange(dual.rows)) for gram, dual in zip(grams, duals, strict=True)
+        ]
+        end = np.cumsum([dual.rows for dual in duals])
+        variables = duals[0] if one else join(duals)
+        beta = np.zeros_like(variables.target)
+        away = any(dual.total.any() for dual in duals)  # from zero
+        for dual, b, start in zip(duals, end.tolist(), starts, strict=True):
+            if start is not None or away:
+                beta[:, b - dual.rows : b] = dual.feasible_point() if start is None else start
+        return cls(native, index[0] if one else np.concatenate(index), end, variables, beta)
+
+    def call(self, steps: Ints, goal: Goal, threads: int) -> tuple[Floats, Floats]:
+        """Take at most so many pair steps on each problem; return reports and biases.
+
+        Sets: beta.
+        """
+        return _core.solve_small(
+            *self.native,
+            self.rows,
+            self.variables.native(),
+            self.beta,
+            np.empty(len(self.rows)),
+            end=self.end,
+            max_steps=steps,
+            tol=goal.aim,
+            threads=threads,
+        )
+
+    def beta_of(self, problem: int) -> Floats:
+        """Return the coefficients of a problem."""
+        if len(self.end) == 1:
+            return self.beta
+        begin = self.end[problem - 1] if problem else 0
+        return np.ascontiguousarray(self.beta[:, begin : self.end[problem]])
+
+
+def _record(dual: Dual, report: Sequence[float], bias: Floats) -> TraceRecord:
+    """Return the one round of a problem from what the core reports."""
+    violation, steps, support, free, linear, norm, loss, values = report
+    return TraceRecord(
+        round=1,
+        working_set=dual.rows,
+        n_sv=int(support),
+        n_free=int(free),
+        violation=violation,
+        dual_objective=linear - 0.5 * norm,
+        gap=norm + float((bias * dual.total).sum()) + loss - linear,
+        rows_scanned=0,
+        rows_skipped=0,
+        kernel_values=int(values),
+        pair_steps=int(steps),
+        seconds=0.0,
+    )
 
 
 def _status(solved: bool, interrupted: bool) -> Status:

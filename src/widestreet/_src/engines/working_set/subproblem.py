@@ -1,0 +1,58 @@
+"""The dual restricted to the working set: pair steps, and Newton steps when they get slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from widestreet._src.engines.working_set.newton import polish
+from widestreet._src.engines.working_set.newton_schedule import FEW_FREE
+from widestreet._src.engines.working_set.precision import few_came
+from widestreet._src.engines.working_set.state import Inputs, State
+
+_SMALLEST_BLOCK = 2048  # rows up to which a working set is one block of pair steps
+_LARGEST_BLOCK = 0.75  # of a larger working set
+_STEPS_AFTER_NEWTON = 500  # pair steps on the whole set after a Newton step: often it needs no more
+_MOST_STEPS, _MOST_STEPS_PER_ROW = 10_000_000, 100  # of a round, after which the check is asked
+_IDLE_CALLS = 8  # calls without progress after which a working set is as good as it gets
+
+
+def solve_subproblem(
+    inputs: Inputs, state: State, tol: float, keep_time: Callable[[], None]
+) -> None:
+    """Take pair steps to `tol`, with Newton steps when they get slow.
+
+    `keep_time` is called before every native call.
+    Sets: beta and score of the working set; before, steps, pair_steps, gave_up.
+    """
+    work, budget, schedule = state.work, inputs.budget, state.schedule
+    state.before = work.beta[:, work.present].copy(), work.score[work.present].copy()
+    violation, best, idle, taken, state.gave_up = np.inf, np.inf, 0, 0, False
+    direct = 2 * work.size if state.steps <= 3 * work.size else 0
+    block = max(_SMALLEST_BLOCK, int(_LARGEST_BLOCK * work.size))
+    schedule.begin()
+    while violation > tol:
+        keep_time()
+        budget.look_at_clock()
+        steps = min(budget.steps_left, schedule.allowance(work, tol))
+        violation, steps = work.solve(tol, steps, block, direct)
+        direct = max(0, direct - steps)
+        taken += steps
+        state.pair_steps += steps
+        budget.spend(steps, finished=violation <= tol)
+        if steps == 0:
+            break
+        schedule.spend(steps)
+        idle = 0 if violation < 0.9 * best else idle + 1
+        best = min(best, violation)
+        state.gave_up = taken > max(_MOST_STEPS, _MOST_STEPS_PER_ROW * work.size)
+        if idle >= _IDLE_CALLS or state.gave_up:
+            break
+        if violation > tol and schedule.due:
+            schedule.newton(work, tol, violation)
+            direct = _STEPS_AFTER_NEWTON
+    state.steps = taken
+    final = tol <= state.goal.aim and not few_came(state)
+    if final and work.free().sum() <= FEW_FREE:
+        polish(work)  # costs next to nothing and leaves the free variables exact
