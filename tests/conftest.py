@@ -14,12 +14,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
+from ports import divide_fits
 from problems import Problem, generate
 from widestreet._src.engines.working_set import small as whole
 
 threadpool_limits(1, "blas")  # tests run side by side, and threads of OpenBLAS wait by spinning
 
 SEED = int(os.environ.get("WIDESTREET_TEST_SEED", "0"))  # 0: the same examples in every run
+PORT = os.environ.get("WIDESTREET_TEST_PORT", "local")  # "pickling": see ports.py
 
 # Ctrl-C is ignored in a shell's background jobs; tests send it, also to processes they start.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -44,6 +46,10 @@ if SEED:  # every generator, those of the library included, starts elsewhere
         return _default_rng(seed)
 
     np.random.default_rng = _shifted
+
+
+if PORT == "pickling":  # every fit has several shards that forget
+    divide_fits(parts=3, forget=0.2)
 
 
 def chosen_rng(seed: int) -> np.random.Generator:
@@ -125,6 +131,13 @@ def tolerance_table() -> Tolerances:
 def by_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """No problem is small enough to be solved whole: the working-set engine solves them all."""
     monkeypatch.setattr(whole, "_MOST_ROWS", 0)
+
+
+@pytest.fixture(autouse=True)
+def by_rounds_over_shards(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a pickling port no fit is solved whole but in tests of that."""
+    if PORT == "pickling" and request.node.get_closest_marker("whole") is None:
+        monkeypatch.setattr(whole, "_MOST_ROWS", 0)
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def engine_with(
         rng=np.random.default_rng(0),
     )
     engine = WorkingSetEngine(inputs)
-    taken = inputs.shards.take(np.arange(inside), engine.state.expansion)
+    taken = inputs.shards.take(np.arange(inside))
     engine.state.work.exchange(np.zeros(0, dtype=bool), taken)
     engine.state.newcomers = inside
     return engine

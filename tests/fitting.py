@@ -25,8 +25,8 @@ from widestreet._src.problems import dual as duals
 from widestreet._src.problems import formulations
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
-from widestreet._src.shards.runner import Runner
-from widestreet._src.shards.shard_set import ShardSet
+from widestreet._src.shards.port import LocalPort
+from widestreet._src.shards.shard_set import Connect, ShardSet
 from widestreet.strategies import Strategy
 
 
@@ -142,7 +142,7 @@ def solve_dual(
     threads: int = 1,
     seed: int = 0,
     parts: int = 1,
-    runner: Runner | None = None,
+    connect: Connect = LocalPort,
     checked: bool = True,
 ) -> Solved:
     """Run the working-set engine, without an estimator around it."""
@@ -151,7 +151,7 @@ def solve_dual(
     gram = Gram(kernel, rows, threads=threads)
 
     inputs = Inputs(
-        shards=ShardSet.of(gram, dual, threads=threads, parts=parts, runner=runner),
+        shards=ShardSet.of(gram, dual, threads=threads, parts=parts, connect=connect),
         strategy=strategy,
         goal=Goal(tol),
         check=checker(Gram(kernel, rows, threads=threads), dual, tol) if checked else None,

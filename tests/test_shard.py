@@ -21,7 +21,10 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.expansion import Expansion
-from widestreet._src.shards.shard import Shard, SurveyOrder
+from widestreet._src.shards.news import News, Released
+from widestreet._src.shards.point import Point
+from widestreet._src.shards.shard import Shard
+from widestreet._src.shards.survey import SurveyOrder
 
 from test_dual import build, in_reference, labels  # isort: skip
 
@@ -49,6 +52,8 @@ class Lab:
     placed: bool = False
     shard: Shard = field(init=False)
     model: Expansion = field(init=False)
+    released: Released = field(default_factory=Released)
+    members: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     K: np.ndarray = field(init=False)
     poll: Poll = field(default_factory=Poll)
 
@@ -60,8 +65,7 @@ class Lab:
         X = X if self.placed else X[kept]
         dual = build(self.model_name, labels(self.rng, self.model_name, self.rows), np.ones(1))
         self.shard = Shard(Gram(kernel, as_rows(X)).select(kept if self.placed else None), dual, 1)
-        self.shard.double = True
-        self.shard.beta[:] = np.where(
+        self.beta = np.where(
             self.rng.random(dual.target.shape) < 0.1,
             random_feasible(in_reference(dual), self.rng),
             (dual.lower + dual.upper) * (self.rng.random(dual.target.shape) < 0.3),
@@ -69,7 +73,8 @@ class Lab:
         used = X[kept] if self.placed else X
         self.K = kernels.matrix(name, used, **params)
         self.coef = np.zeros(self.rows)
-        self.model = Expansion(dual.groups)
+        self.model = Expansion.zero(dual.groups)
+        self.double, self.serial = True, 0
 
     @property
     def dual(self) -> Dual:
@@ -84,12 +89,37 @@ class Lab:
         length = np.sqrt(max(0.0, change @ self.K @ change)) * (1 + TOL.skip_safety)
         ids = self.rng.permutation(np.flatnonzero(self.coef))
         bias = self.model.bias + size * self.rng.normal(size=self.dual.groups)
-        self.model.publish(ids, self.coef[ids], bias, length)
+        self.model = self.model.published(ids, self.coef[ids], bias, length)
+
+    @property
+    def news(self) -> News:
+        """What the shard is told; its coefficients need not be those of the expansion."""
+        self.serial += 1
+        told = self.model, Point.of(self.beta), self.members, self.released, self.double
+        self.released = Released()
+        return News(self.serial, *told)
+
+    def bring(self, rows) -> None:
+        """Bring rows up to date."""
+        news = self.news
+        self.shard.hear(news)
+        self.shard.bring_up_to_date(news, rows, poll=self.poll)
+
+    def take(self, rows) -> tuple[Dual, np.ndarray]:
+        """Let rows enter the working set."""
+        found = self.shard.take(self.news, rows, poll=self.poll)
+        self.members = np.concatenate([self.members, rows])
+        return found
+
+    def release(self, rows, score) -> None:
+        """Let rows leave the working set."""
+        self.members = np.setdiff1d(self.members, rows)
+        self.released = Released(rows, score, self.model.version)
 
     def survey(self, quota: int | None = None, *, skip: bool = True):
         """A survey that stops at a quota, or one of all rows."""
         order = SurveyOrder(quota or self.rows, TOLERANCE, whole=quota is None, skip=skip)
-        return self.shard.survey(self.model, order, self.rng, self.poll)
+        return self.shard.survey(self.news, order, self.rng, poll=self.poll)[0]
 
     @property
     def score(self) -> np.ndarray:
@@ -97,9 +127,7 @@ class Lab:
 
     def excess(self) -> np.ndarray:
         """By how much each row violates, from scratch."""
-        return reference.excess(
-            self.score, self.shard.beta, in_reference(self.dual), self.model.bias
-        )
+        return reference.excess(self.score, self.beta, in_reference(self.dual), self.model.bias)
 
     def violators(self) -> np.ndarray:
         """Rows that violate clearly, and those of which rounding may decide."""
@@ -133,7 +161,7 @@ def test_a_complete_survey_finds_exactly_the_violators(model, kernel, placed):
     assert 0 < len(survey.ids) < lab.rows
     np.testing.assert_allclose(survey.violation, lab.excess()[survey.ids], rtol=0, atol=TOL.twin)
     assert (survey.scanned, survey.skipped) == (lab.rows, 0)
-    dual, beta = in_reference(lab.dual), lab.shard.beta
+    dual, beta = in_reference(lab.dual), lab.beta
     high, low = reference.extremes(lab.score, beta, dual).T
     np.testing.assert_allclose(survey.highest, high, rtol=0, atol=TOL.twin)
     np.testing.assert_allclose(survey.lowest, low, rtol=0, atol=TOL.twin)
@@ -147,15 +175,13 @@ def test_rows_of_the_working_set_are_left_alone(model):
     lab.change(0.5, 20)
     inside = lab.rng.permutation(lab.rows)[:30]
     outside = np.setdiff1d(np.arange(lab.rows), inside)
-    candidates = lab.shard.take(inside)
-    assert np.array_equal(candidates.beta, lab.shard.beta[:, inside])
-    assert np.array_equal(candidates.variables.upper, lab.dual.upper[:, inside])
-    before = lab.shard.score[inside]
+    variables, before = lab.take(inside)
+    assert np.array_equal(variables.upper, lab.dual.upper[:, inside])
+    assert_scores(before, lab.score[inside], lab.coef)
     survey = lab.survey(skip=False)
     assert survey.complete
     assert np.array_equal(np.sort(survey.ids), np.setdiff1d(lab.violators(), inside))
     assert survey.scanned == len(outside)
-    assert np.array_equal(lab.shard.score[inside], before)
     loss = reference.loss_sum(lab.score[outside], lab.part(outside), lab.model.bias).sum()
     assert survey.loss == pytest.approx(loss, rel=TOL.twin)
 
@@ -178,9 +204,15 @@ def test_skipping_never_hides_a_violator(seed, model, kernel, placed, steps):
         if partly:
             lab.survey(quota=5)
             moved = lab.rng.permutation(lab.rows)[:5]
-            lab.shard.bring_up_to_date(moved, lab.model)
-            taken = lab.shard.take(moved)
-            lab.shard.release(moved, taken.beta, taken.score, lab.model.version)
+            _, score = lab.take(moved)
+            if count % 2:
+                lab.survey(quota=5)
+                lab.release(moved, lab.score[moved])
+            else:
+                lab.release(moved, score)
+        if count == 7:
+            lab.shard.forget()
+    lab.members = lab.members[:0]
     survey = lab.survey()
     assert survey.complete
     assert survey.scanned + survey.skipped == lab.rows
@@ -215,7 +247,7 @@ def test_after_an_unknown_change_nothing_is_skipped():
     lab = Lab("c_svc", "rbf", seed=3)
     lab.change(0.5, 20)
     lab.survey()
-    lab.model.publish(lab.model.ids, lab.model.coef, lab.model.bias, np.inf)
+    lab.model = lab.model.published(lab.model.ids, lab.model.coef, lab.model.bias, np.inf)
     assert lab.survey().skipped == 0
 
 
@@ -232,67 +264,64 @@ def test_scores_from_changes_are_scores_from_scratch(seed, kernel, counts):
     for count in counts:
         lab.change(1.0, count)
         some = lab.rng.permutation(lab.rows)[: lab.rng.integers(0, lab.rows)]
-        lab.shard.bring_up_to_date(some, lab.model)
-        assert (lab.shard.version[some] == lab.model.version).all()
-        assert_scores(lab.shard.score[some], lab.score[some], lab.coef)
-    lab.shard.bring_up_to_date(np.arange(lab.rows), lab.model)
-    assert_scores(lab.shard.score, lab.score, lab.coef)
-    every = lab.shard.evaluate(np.arange(lab.rows), lab.model)
-    assert_scores(lab.shard.score, every, lab.coef)
+        lab.bring(some)
+        assert (lab.shard.memory.version[some] == lab.model.version).all()
+        assert_scores(lab.shard.memory.score[some], lab.score[some], lab.coef)
+    lab.bring(np.arange(lab.rows))
+    assert_scores(lab.shard.memory.score, lab.score, lab.coef)
+    every = lab.shard.evaluate(lab.news, np.arange(lab.rows), lab.model, True)
+    assert_scores(lab.shard.memory.score, every, lab.coef)
 
 
 def test_only_what_changed_is_scanned():
     lab = Lab("c_svc", "rbf", seed=4)
-    poll, every = Poll(), np.arange(lab.rows)
+    poll, every = lab.poll, np.arange(lab.rows)
     lab.change(1.0, 50)
-    lab.shard.bring_up_to_date(every, lab.model, poll)
+    lab.bring(every)
     assert poll.kernel_values == lab.rows * 50
     lab.change(1.0, 3)
-    lab.shard.bring_up_to_date(every, lab.model, poll)
+    lab.bring(every)
     assert poll.kernel_values == lab.rows * 53
-    lab.shard.bring_up_to_date(every, lab.model, poll)
+    lab.bring(every)
     assert poll.kernel_values == lab.rows * 53
-    lab.shard.version[0] = _core.UNKNOWN
-    lab.shard.bring_up_to_date(every, lab.model, poll)
+    lab.shard.memory.version[0] = _core.UNKNOWN
+    lab.bring(every)
     assert poll.kernel_values == lab.rows * 53 + len(lab.model.ids)
 
 
 def test_float32_surveys_are_within_float32():
     lab = Lab("c_svc", "rbf", seed=5)
-    lab.shard.double = False
+    lab.double = False
     lab.change(1.0, 50)
     lab.survey()
     scale = np.abs(lab.coef).sum()
-    error = np.abs(lab.shard.score - lab.score)
+    error = np.abs(lab.shard.memory.score - lab.score)
     assert 0 < error.max() <= TOL.scan_float32 * scale
-    exact = lab.shard.evaluate(np.arange(lab.rows), lab.model, double=True)
+    exact = lab.shard.evaluate(lab.news, np.arange(lab.rows), lab.model, True)
     assert np.abs(exact - lab.score).max() <= TOL.scan_float64 * scale
 
 
-def test_starting_elsewhere_forgets_all_scores():
+def test_starting_elsewhere_leaves_no_score_known():
     lab = Lab("one_class", "rbf", seed=6)
-    beta = lab.dual.feasible_point()
-    lab.shard.start_from(beta)
-    assert np.array_equal(lab.shard.beta, beta)
-    lab.coef = beta[0].copy()
+    lab.beta = lab.dual.feasible_point()
+    lab.coef = lab.beta[0].copy()
     ids = np.flatnonzero(lab.coef)
-    lab.model.publish(ids, lab.coef[ids], np.zeros(1), np.inf)
+    lab.model = lab.model.published(ids, lab.coef[ids], np.zeros(1), np.inf)
     survey = lab.survey()
+    assert np.array_equal(lab.shard.memory.beta, lab.beta)
     assert survey.scanned == lab.rows
-    assert_scores(lab.shard.score, lab.score, lab.coef)
+    assert_scores(lab.shard.memory.score, lab.score, lab.coef)
 
 
 def test_refresh_accepts_scores_outside_the_working_set():
     lab = Lab("c_svc", "rbf", seed=7)
     lab.change(1.0, 20)
     inside = np.array([3, 50])
-    lab.shard.take(inside)
-    before = lab.shard.score[inside]
-    lab.shard.refresh(lab.score, np.ones(len(lab.score), dtype=bool), lab.model.version)
-    outside = np.setdiff1d(np.arange(lab.rows), inside)
-    assert np.array_equal(lab.shard.score[outside], lab.score[outside])
-    assert np.array_equal(lab.shard.score[inside], before)
-    assert (lab.shard.version[inside] == _core.IN_WORKING_SET).all()
+    lab.take(inside)
+    lab.shard.refresh(lab.news, lab.score, np.ones(len(lab.score), dtype=bool))
+    memory, outside = lab.shard.memory, np.setdiff1d(np.arange(lab.rows), inside)
+    assert np.array_equal(memory.score[outside], lab.score[outside])
+    assert (memory.version[inside] == _core.IN_WORKING_SET).all()
     values = lab.poll.kernel_values
     lab.survey(skip=False)
     assert lab.poll.kernel_values == values
@@ -320,16 +349,16 @@ def test_a_survey_stops_when_it_has_enough(rng):
     n = 20_000
     X, y = rng.normal(size=(n, 2)), rng.choice([-1.0, 1.0], n)
     shard = Shard(Gram(RBF(1.0), as_rows(X)), build("c_svc", y, np.ones(n)), 1)
-    model = Expansion(1)  # at zero every row violates
-    survey = shard.survey(model, SurveyOrder(100, 0.01), rng)
+    news = News(0, Expansion.zero(1), Point.zero(1))  # at zero every row violates
+    survey, _ = shard.survey(news, SurveyOrder(100, 0.01), rng)
     assert not survey.complete
     assert len(survey.ids) == 100
     assert survey.scanned + survey.skipped < n / 2
     assert survey.loss == pytest.approx(3.0 * n, rel=TOL.twin)  # C max(0, 1 - 0) each, and C = 3
-    every = shard.survey(model, SurveyOrder(n, 0.01, whole=True), rng)
+    every, _ = shard.survey(news, SurveyOrder(n, 0.01, whole=True), rng)
     assert every.complete
     assert np.array_equal(np.sort(every.ids), np.arange(n))
-    some = shard.survey(model, SurveyOrder(100, 0.01, whole=True), rng)
+    some, _ = shard.survey(news, SurveyOrder(100, 0.01, whole=True), rng)
     assert some.complete
     assert len(np.unique(some.ids)) == 100
 
@@ -341,7 +370,8 @@ def test_rows_are_drawn_from_everywhere(whole, rng):
         Gram(RBF(1.0), as_rows(rng.normal(size=(n, 2)))),
         build("c_svc", rng.choice([-1.0, 1.0], n), np.ones(n)), 1,
     )  # fmt: skip
-    ids = shard.survey(Expansion(1), SurveyOrder(1000, 0.01, whole), rng).ids
+    news = News(0, Expansion.zero(1), Point.zero(1))
+    ids = shard.survey(news, SurveyOrder(1000, 0.01, whole), rng)[0].ids
     quarter = np.bincount(ids * 4 // n, minlength=4)
     assert (quarter > 1000 / 4 / 2).all()
 

@@ -25,7 +25,7 @@ from widestreet._src.reporting import progress
 from widestreet._src.rows import as_rows
 from widestreet.strategies import SMO, Auto
 
-pytestmark = pytest.mark.numeric
+pytestmark = [pytest.mark.numeric, pytest.mark.whole]
 
 
 @pytest.fixture

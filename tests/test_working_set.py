@@ -37,7 +37,8 @@ from reference.qp import solve_qp
 from widestreet._src.engines.working_set import state
 from widestreet._src.kernels import kernels
 from widestreet._src.problems.dual import Dual
-from widestreet._src.shards.shard import Shard, SurveyOrder
+from widestreet._src.shards.shard_set import ShardSet
+from widestreet._src.shards.survey import SurveyOrder
 from widestreet.datasets import checkerboard, friedman, twonorm
 from widestreet.strategies import SMO, Auto, Proposal, Situation, Stateless, Strategy
 
@@ -180,24 +181,25 @@ def test_duals_that_do_not_start_at_zero(model, strategy):
 def test_rows_leave_and_come_back(monkeypatch):
     """Otherwise the tests above would not show that coefficients survive outside the set."""
     taken: list[int] = []
-    left: list[int] = []
+    left: set[int] = set()
     held: list[int] = []
-    take, release = Shard.take, Shard.release
+    take, publish = ShardSet.take, ShardSet.publish
 
     def watched_take(self, ids):
-        assert not set(ids) & set(taken) - set(left)  # nobody enters twice
-        held.extend(ids[self.beta[:, ids].any(axis=0)])
+        assert not set(ids) & set(self.news.members) - left  # nobody enters twice
+        found = take(self, ids)
+        held.extend(ids[found.beta.any(axis=0)])
         taken.extend(ids)
-        return take(self, ids)
+        return found
 
-    def watched_release(self, ids, beta, score, version):
-        left.extend(ids)
-        release(self, ids, beta, score, version)
+    def watched_publish(self, expansion, point, members, released):
+        left.update(released.ids)
+        publish(self, expansion, point, members, released)
 
-    monkeypatch.setattr(Shard, "take", watched_take)
-    monkeypatch.setattr(Shard, "release", watched_release)
+    monkeypatch.setattr(ShardSet, "take", watched_take)
+    monkeypatch.setattr(ShardSet, "publish", watched_publish)
     CASES["friedman"].solve(Auto(start_size=64), capacity=200)
-    assert set(left)
+    assert left
     assert len(taken) > len(set(taken))
     assert held  # support vectors among those that came back
 
@@ -409,13 +411,13 @@ def test_situations_say_what_they_promise():
 def cautions(monkeypatch) -> list[float]:
     """What every survey takes for the part that scores have moved by."""
     seen: list[float] = []
-    survey = Shard.survey
+    survey = ShardSet.survey
 
-    def watched(self, model, order, rng, poll):
+    def watched(self, order, rng):
         seen.append(order.caution)
-        return survey(self, model, order, rng, poll)
+        return survey(self, order, rng)
 
-    monkeypatch.setattr(Shard, "survey", watched)
+    monkeypatch.setattr(ShardSet, "survey", watched)
     return seen
 
 

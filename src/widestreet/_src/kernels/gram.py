@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -52,6 +51,13 @@ def _backend(kernel: Kernel, left: Rows, right: Rows, threads: int) -> Backend:
     return BlockBackend(kernel, left, right)
 
 
+def _restored(state: dict[str, Any]) -> Gram:
+    """Return a Gram that was pickled."""
+    gram = Gram(state["kernel"], state["left"], state["right"], threads=state["threads"])
+    vars(gram).update(state)
+    return gram
+
+
 class Gram:
     """Kernel values between `left` and `right` rows.
 
@@ -86,6 +92,10 @@ class Gram:
         self._pace = _Pace()
         self._backend = _backend(kernel, left, right, threads)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {name: value for name, value in vars(self).items() if name != "_backend"}
+        return _restored, (state,)
+
     def select(
         self,
         rows: Ints | None,
@@ -107,7 +117,8 @@ class Gram:
             With one value for each of the rows: makes it K + diag(diagonal).
         """
         columns = rows if columns is None else columns
-        part = copy(self)
+        part = object.__new__(Gram)
+        vars(part).update(vars(self))
         part._at = self._at.select(rows, columns)
         if self._diagonal is not None:
             assert diagonal is None, "there is a diagonal already"

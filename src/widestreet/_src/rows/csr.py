@@ -10,7 +10,7 @@ import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.rows.base import VALUES_AT_ONCE
+from widestreet._src.rows.base import VALUES_AT_ONCE, without_native
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +21,9 @@ class CsrRows:
 
     centre: ClassVar[None] = None
     sparse: ClassVar[bool] = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_native(self)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
-from widestreet._src.rows.base import VALUES_AT_ONCE
+from widestreet._src.rows.base import VALUES_AT_ONCE, without_native
 
 _SAMPLED_ROWS = 256  # rows whose zeros are counted to estimate a density
 
@@ -29,6 +29,9 @@ class DenseRows:
     skip_zeros: bool = False
 
     sparse: ClassVar[bool] = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_native(self)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -15,8 +15,17 @@ Result = TypeVar("Result")
 class Runner(Protocol):
     """Applies a function to items, somewhere, and returns the results in order."""
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Return [function(item) for item in items]."""
+    def map(
+        self,
+        function: Callable[[Item], Result],
+        items: Iterable[Item],
+        on_interrupt: Callable[[], None] | None = None,
+    ) -> list[Result]:
+        """Return [function(item) for item in items].
+
+        Other threads do not feel an interrupt: `on_interrupt` is called to make them stop early,
+        and what they return counts.
+        """
         ...
 
 

@@ -1,32 +1,41 @@
 """A block of rows with everything that has one entry per row.
 
-The engine coordinates; whatever is as long as the data lives in a shard: the variables of its
-rows, their coefficients, the last score of each row and the version of the model it was computed
-with. A shard answers one question, `survey`: which of your rows violate the optimality conditions
-of this model? What crosses between the two is the model one way and a bounded number of violators
-the other way.
+The engine coordinates; whatever is as long as the data lives in a shard: the variables of its rows
+and, in its memory, their coefficients, the last score of each row and the version of the expansion
+it was computed with. A shard answers questions: its public methods, which take the news, arguments
+and a poll. The most important one is `survey`: which of the rows violate the optimality conditions?
+What crosses between the two is the expansion one way and a bounded number of violators the other
+way.
 
-Skipping. Between two versions of a model the score of a row x moves by at most
+Skipping. Between two versions of an expansion the score of a row x moves by at most
 |w_new - w_old| sqrt(K(x, x)). A row whose variables are all at a bound, with a slack larger than
-what the model can have moved since its score was computed, cannot have become a violator and is
-not evaluated. This is exact for positive semidefinite kernels and off for others. The bound is
-attained by rows in the very direction of the change; most move by a small part of it. A survey may
-rely on that as long as somebody looks at every row in the end.
+the drift since its score was computed, cannot have become a violator and is not evaluated. This is
+exact for positive semidefinite kernels and off for others. The bound is attained by rows in the
+direction of the change; most move by a small part of it. A survey may rely on that as long as every
+row is looked at in the end.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import gcd
+from typing import Any
 
 import numpy as np
 
 from widestreet import _core
-from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.arrays import Bools, Floats, Ints, Real
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.shards.expansion import Expansion
+from widestreet._src.shards.memory import Memory
+from widestreet._src.shards.news import News
+from widestreet._src.shards.point import Point
+from widestreet._src.shards.survey import Survey, SurveyOrder
+
+_ROWS_AT_ONCE = 2048  # rows at least that a survey looks at before it counts the violators
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,88 +52,24 @@ class Candidates:
 
 
 @dataclass(frozen=True, eq=False)
-class SurveyOrder:
-    """What a survey is asked for.
-
-    Attributes
-    ----------
-    quota : int
-        Violators wanted: no more are returned.
-    tol : float
-        Rows that violate by more than this are violators.
-    whole : bool
-        Visit every row, instead of stopping when the quota is reached.
-    skip : bool
-        Whether rows may be skipped.
-    caution : float
-        Part of the bound by which scores are taken to have moved: 1 makes skipping safe.
-    rows : ndarray, optional
-        Rows to visit, in this order and none else; nothing is skipped then. The survey ends right
-        behind the row that fills the quota.
-    """
-
-    quota: int
-    tol: float
-    whole: bool = False
-    skip: bool = True
-    caution: float = 1.0
-    rows: Ints | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Survey:
-    """What a shard found.
+class Mover:
+    """The first rows of a shard whose variables can move.
 
     Attributes
     ----------
     ids : ndarray
-        Violators drawn, at most the quota.
-    violation : ndarray
-        By how much each of them violates.
-    highest, lowest : ndarray of shape (groups,)
-        Extremes of F over the rows evaluated.
-    loss : float
-        Primal loss over the rows visited, extrapolated to all rows outside the working set.
-    scanned, skipped : int
-    complete : bool
-        Whether every row was visited.
-    found : int
-        Violators met, drawn or not.
-    visited : int
-        Rows visited, those in the working set included.
+        At most two.
+    up, down : float
+        Of the first: the largest target that may grow, the smallest that may shrink.
     """
 
     ids: Ints
-    violation: Floats
-    highest: Floats
-    lowest: Floats
-    loss: float
-    scanned: int
-    skipped: int
-    complete: bool
-    found: int
-    visited: int
-
-    @classmethod
-    def first(cls, ids: Ints) -> Survey:
-        """Return the rows to begin with as if a survey had found them."""
-        nothing = np.empty(0)
-        return cls(
-            ids=ids,
-            violation=np.ones(len(ids)),
-            highest=nothing,
-            lowest=nothing,
-            loss=0.0,
-            scanned=0,
-            skipped=0,
-            complete=False,
-            found=len(ids),
-            visited=0,
-        )
+    up: float
+    down: float
 
 
 class Shard:
-    """Rows in this process.
+    """Rows in this process. A copy by pickle has no memory.
 
     Parameters
     ----------
@@ -133,119 +78,169 @@ class Shard:
     dual : Dual
         The variables of the rows.
     threads : int
+    begin : int
+        The number of the first row among those of all shards. Rows in questions and answers are
+        numbered from zero, those in the news through all shards.
     """
 
-    def __init__(self, gram: Gram, dual: Dual, threads: int) -> None:
+    def __init__(self, gram: Gram, dual: Dual, threads: int = 1, begin: int = 0) -> None:
         self.gram = gram
         self.dual = dual
         self.threads = threads
-        self.double = False  # precision of the kernel values in surveys
-        self.beta = np.zeros_like(dual.target)
-        self.score = np.zeros(dual.rows)
-        self.version = np.zeros(dual.rows, dtype=np.int32)  # zero is exact while beta is zero
-        norm = None
-        if not gram.ones_on_diagonal and gram.kernel.positive:
-            with np.errstate(over="ignore"):  # infinite: then nothing is skipped
-                norm = np.sqrt(gram.diag()).astype(np.float32)
-        self._native = _core.Shard(dual.native(), self.beta, self.score, self.version, norm)
+        self.begin = begin
 
     @property
     def rows(self) -> int:
         return self.dual.rows
 
-    def start_from(self, beta: Floats) -> None:
-        """Begin at another point than zero. Sets: beta; all scores become unknown."""
-        self.beta[:] = beta
-        self.version[:] = _core.UNKNOWN
+    @cached_property
+    def memory(self) -> Memory:
+        """What it knows of its rows."""
+        return Memory(self.dual, self.begin, self._norm)
 
-    def take(self, ids: Ints) -> Candidates:
-        """Hand rows over to the working set. Sets: their version."""
-        self.version[ids] = _core.IN_WORKING_SET
-        return Candidates(
-            ids, select(self.dual, ids), np.ascontiguousarray(self.beta[:, ids]), self.score[ids]
-        )
+    @cached_property
+    def _norm(self) -> Real | None:
+        """The root of K(x, x) of each row; None where it is one, or no row may be skipped."""
+        if self.gram.ones_on_diagonal or not self.gram.kernel.positive:
+            return None
+        with np.errstate(over="ignore"):  # infinite: then nothing is skipped
+            return np.sqrt(self.gram.diag()).astype(np.float32)
 
-    def release(self, ids: Ints, beta: Floats, score: Floats, version: int) -> None:
-        """Take rows back from the working set. Sets: their beta, score and version."""
-        self.beta[:, ids] = beta
-        self.score[ids] = score
-        self.version[ids] = version
+    def __getstate__(self) -> dict[str, Any]:
+        caches = ("memory", "_norm")
+        return {name: value for name, value in vars(self).items() if name not in caches}
 
-    def refresh(self, score: Floats, exact: Bools, version: int) -> None:
-        """Accept exact scores computed elsewhere for rows outside the working set."""
-        outside = exact & (self.version != _core.IN_WORKING_SET)
-        self.score[outside] = score[outside]
-        self.version[outside] = version
+    def forget(self) -> None:
+        """Drop everything that can be computed again. Sets: memory."""
+        vars(self).pop("memory", None)
+
+    def hear(self, news: News) -> None:
+        """Take in news. Sets: memory."""
+        self.memory.hear(news)
+
+    # -- rows that come and go -------------------------------------------------------------------
+
+    def take(self, news: News, ids: Ints, *, poll: Poll | None = None) -> tuple[Dual, Floats]:
+        """Return the variables of rows and their present scores. Sets: memory."""
+        self.hear(news)
+        memory = self.memory
+        stale = ids[memory.version[ids] != news.expansion.version]
+        self.bring_up_to_date(news, stale, poll=poll)
+        return select(self.dual, ids), memory.score[ids]
+
+    def refresh(self, news: News, score: Floats, exact: Bools, *, poll: Poll | None = None) -> None:
+        """Accept exact scores computed elsewhere for rows outside the working set.
+
+        Sets: memory.
+        """
+        self.hear(news)
+        memory = self.memory
+        outside = exact & (memory.version != _core.IN_WORKING_SET)
+        memory.score[outside] = score[outside]
+        memory.version[outside] = news.expansion.version
+
+    # -- scores ----------------------------------------------------------------------------------
 
     def evaluate(
-        self, ids: Ints, model: Expansion, *, double: bool | None = None, poll: Poll | None = None
+        self,
+        news: News,
+        ids: Ints,
+        expansion: Expansion,
+        double: bool,
+        *,
+        poll: Poll | None = None,
     ) -> Floats:
-        """Scores of rows from all support vectors of the model."""
-        dtype = np.float64 if (self.double if double is None else double) else np.float32
-        return self.gram.scan(ids, model.ids, model.coef, dtype=dtype, poll=poll)
+        """Return scores of rows from all support vectors of an expansion."""
+        dtype = np.float64 if double else np.float32
+        return self.gram.scan(ids, expansion.ids, expansion.coef, dtype=dtype, poll=poll)
+
+    def bring_up_to_date(self, news: News, stale: Ints, *, poll: Poll | None = None) -> None:
+        """Compute the scores of rows, from all support vectors or from what changed since.
+
+        Sets: score and version of the rows.
+        """
+        memory, expansion = self.memory, news.expansion
+        versions = memory.version[stale]
+        dtype = np.float64 if news.double else np.float32
+        anew = versions != expansion.version
+        for version in np.unique(versions[anew]):
+            known = memory.change_since(int(version), expansion)
+            if known is not None and len(known[0]) < len(expansion.ids):
+                mine = versions == version
+                ids, anew = stale[mine], anew & ~mine
+                out = memory.score[ids]
+                self.gram.scan(ids, *known, dtype=dtype, out=out, poll=poll)
+                memory.score[ids] = out
+        if anew.any():
+            rows = stale[anew]
+            memory.score[rows] = self.evaluate(news, rows, expansion, news.double, poll=poll)
+        memory.version[stale] = expansion.version
+
+    # -- surveys ---------------------------------------------------------------------------------
 
     def survey(
         self,
-        model: Expansion,
+        news: News,
         order: SurveyOrder,
         rng: np.random.Generator,
+        *,
         poll: Poll | None = None,
-    ) -> Survey:
-        """Look for violators of the model, in all rows or in some spread evenly over them.
+    ) -> tuple[Survey, np.random.Generator]:
+        """Look for violators, in all rows or in some spread evenly over them.
 
-        Sets: score and version of the rows evaluated.
+        The generator comes back as the survey leaves it. Sets: score and version of the rows
+        evaluated.
         """
+        self.hear(news)
         if order.rows is not None:
-            return self._survey_these(order.rows, model, order, rng, poll)
-        n = self.rows
+            return self._survey_these(news, order, order.rows, rng, poll), rng
+        n, expansion, native = self.rows, news.expansion, self.memory.native
         offset, stride, step = 0, 1, n  # every row: in order, for the sake of the caches
         if not order.whole:
             offset, stride = int(rng.integers(n)), _coprime(int(rng.integers(1, max(2, n))), n)
-            step = max(2048, 2 * order.quota)
-        drift = order.caution * model.drift if order.skip else np.full_like(model.drift, np.inf)
-        highest, lowest = np.full(self.dual.groups, -np.inf), np.full(self.dual.groups, np.inf)
-        drawn: list[Ints] = []
-        sizes: list[Floats] = []
-        found = scanned = skipped = begin = 0
-        loss = 0.0
+            step = max(_ROWS_AT_ONCE, 2 * order.quota)
+        drift = order.drift(expansion.drift)
+        parts: list[Survey] = []
+        begin = found = 0
         while begin < n and (order.whole or found < order.quota):
             end = min(n, begin + step)
-            stale, jumped, jumped_loss = self._native.triage(
-                offset, stride, begin, end, model.bias, drift, self.threads
+            stale, skipped, loss = native.triage(
+                offset, stride, begin, end, expansion.bias, drift, self.threads
             )
-            self.bring_up_to_date(stale, model, poll)
-            at, size, high, low, part_loss = self._native.judge(stale, model.bias, order.tol)
-            drawn.append(stale[at])
-            sizes.append(size)
-            np.maximum(highest, high, out=highest)
-            np.minimum(lowest, low, out=lowest)
-            found += len(at)
-            scanned += len(stale)
-            skipped += jumped
-            loss += jumped_loss + part_loss
-            begin = end
-        ids, violation = np.concatenate(drawn), np.concatenate(sizes)
+            self.bring_up_to_date(news, stale, poll=poll)
+            part = self._judged(news, stale, order)
+            parts.append(replace(part, loss=loss + part.loss, skipped=skipped, visited=end - begin))
+            found, begin = found + part.found, end
+        survey = Survey.united(parts, [0] * len(parts))
+        survey = replace(survey, loss=survey.loss * n / max(1, begin), complete=begin >= n)
         if found > order.quota:
             chosen = rng.choice(found, order.quota, replace=False)
-            ids, violation = ids[chosen], violation[chosen]
+            survey = replace(survey, ids=survey.ids[chosen], violation=survey.violation[chosen])
+        return survey, rng
+
+    def _judged(self, news: News, rows: Ints, order: SurveyOrder) -> Survey:
+        """Return all violators among rows with present scores."""
+        at, violation, highest, lowest, loss = self.memory.native.judge(
+            rows, news.expansion.bias, order.tol
+        )
         return Survey(
-            ids=ids,
+            ids=rows[at],
             violation=violation,
             highest=highest,
             lowest=lowest,
-            loss=loss * n / max(1, begin),
-            scanned=scanned,
-            skipped=skipped,
-            complete=begin >= n,
-            found=found,
-            visited=begin,
+            loss=loss,
+            scanned=len(rows),
+            skipped=0,
+            complete=False,
+            found=len(at),
+            visited=len(rows),
         )
 
     def _survey_these(
         self,
-        rows: Ints,
-        model: Expansion,
+        news: News,
         order: SurveyOrder,
+        rows: Ints,
         rng: np.random.Generator,
         poll: Poll | None,
     ) -> Survey:
@@ -253,62 +248,102 @@ class Shard:
 
         Sets: score and version of the rows evaluated.
         """
-        outside = np.flatnonzero(self.version[rows] != _core.IN_WORKING_SET)
-        stale = rows[outside]
-        self.bring_up_to_date(stale, model, poll)
-        at, violation, highest, lowest, loss = self._native.judge(stale, model.bias, order.tol)
-        found, visited = len(at), len(rows)
+        stale = rows[self.memory.version[rows] != _core.IN_WORKING_SET]
+        self.bring_up_to_date(news, stale, poll=poll)
+        survey = self._judged(news, stale, order)
+        ids, violation, found, visited = survey.ids, survey.violation, survey.found, len(rows)
         if found > order.quota and order.whole:
             chosen = np.sort(rng.choice(found, order.quota, replace=False))
-            at, violation = at[chosen], violation[chosen]
+            ids, violation = ids[chosen], violation[chosen]
         elif found >= order.quota and not order.whole:
             found = order.quota
-            at, violation = at[:found], violation[:found]
-            visited = int(outside[at[-1]]) + 1 if found else 0
-        return Survey(
-            ids=stale[at],
-            violation=violation,
-            highest=highest,
-            lowest=lowest,
-            loss=loss * self.rows / max(1, len(rows)),
-            scanned=len(stale),
-            skipped=0,
-            complete=False,
-            found=found,
-            visited=visited,
+            ids, violation = ids[:found], violation[:found]
+            visited = int(np.flatnonzero(rows == ids[-1])[0]) + 1 if found else 0
+        loss = survey.loss * self.rows / max(1, len(rows))
+        return replace(
+            survey, ids=ids, violation=violation, loss=loss, found=found, visited=visited
         )
 
-    def judge(self, beta: Floats, model: Expansion, tol: float, poll: Poll | None = None) -> Survey:
-        """All violators of another point than the present one, which stays as it is."""
-        other = Shard(self.gram, self.dual, self.threads)
-        other.double = self.double
-        other.start_from(beta)
+    def judge(self, news: News, other: News, tol: float, *, poll: Poll | None = None) -> Survey:
+        """Return all violators of another point than the present one, which stays as it is."""
+        blank = Shard(self.gram, self.dual, self.threads, self.begin)
         order = SurveyOrder(self.rows, tol, whole=True, skip=False)
-        return other.survey(model, order, np.random.default_rng(0), poll)
+        return blank.survey(other, order, np.random.default_rng(0), poll=poll)[0]
 
-    def bring_up_to_date(self, stale: Ints, model: Expansion, poll: Poll | None = None) -> None:
-        """Compute the scores of rows, from all support vectors or from what changed since.
+    # -- variables -------------------------------------------------------------------------------
 
-        Sets: score and version of the rows.
+    def targets(self, news: News, *, poll: Poll | None = None) -> tuple[float, float]:
+        """Return the largest target that may grow from zero and the smallest that may shrink."""
+        dual = self.dual
+        highest = np.max(dual.target, where=dual.upper > 0, initial=-np.inf)
+        lowest = np.min(dual.target, where=dual.lower < 0, initial=np.inf)
+        return float(highest), float(lowest)
+
+    def count_negative(self, news: News, *, poll: Poll | None = None) -> int:
+        """Return how many rows have a negative coefficient, if any."""
+        return int(np.count_nonzero(self.dual.lower[0] < 0))
+
+    def draw(self, news: News, negative: bool, ranks: Ints, *, poll: Poll | None = None) -> Ints:
+        """Return rows by their ranks among those whose coefficient may be negative, or not."""
+        return np.flatnonzero((self.dual.lower[0] < 0) == negative)[ranks]
+
+    def room(self, news: News, *, poll: Poll | None = None) -> Floats:
+        """Return what the variables of each group can sum to, in the direction of its total."""
+        dual = self.dual
+        room = [
+            np.where(dual.group == g, dual.upper if total > 0 else -dual.lower, 0.0).sum()
+            for g, total in enumerate(dual.total)
+        ]
+        return np.array(room)
+
+    def fill(self, news: News, total: Floats, *, poll: Poll | None = None) -> Point:
+        """Return a point whose groups have these sums."""
+        return Point.of(replace(self.dual, total=total).feasible_point())
+
+    def totals(
+        self, news: News, ids: Ints, beta: Floats, *, poll: Poll | None = None
+    ) -> tuple[float, int]:
+        """Return the sum of target times beta over rows, and how many are inside their box."""
+        dual = self.dual
+        free = (beta > dual.lower[:, ids]) & (beta < dual.upper[:, ids])
+        return float((dual.target[:, ids] * beta).sum()), int(free.sum())
+
+    def _reach(self, news: News, group: int) -> tuple[Floats, Floats]:
+        """Return of each row the largest target that may grow, the smallest that may shrink.
+
+        Away from zero scores are not known; then signs stand for the targets.
         """
-        versions = self.version[stale]
-        dtype = np.float64 if self.double else np.float32
-        anew = versions != model.version
-        for version in np.unique(versions[anew]):
-            changed, change = model.change_since(int(version))
-            if changed is not None and len(changed) < len(model.ids):
-                mine = versions == version
-                ids, anew = stale[mine], anew & ~mine
-                out = self.score[ids]
-                self.gram.scan(ids, changed, change, dtype=dtype, out=out, poll=poll)
-                self.score[ids] = out
-        if anew.any():
-            self.score[stale[anew]] = self.evaluate(stale[anew], model, poll=poll)
-        self.version[stale] = model.version
+        self.hear(news)
+        dual, beta = self.dual, self.memory.beta
+        target = dual.target, dual.target
+        if len(news.point):
+            target = np.ones_like(dual.target), -np.ones_like(dual.target)
+        mine = dual.group == group
+        up = np.where(mine & (beta < dual.upper), target[0], -np.inf).max(axis=0)
+        down = np.where(mine & (beta > dual.lower), target[1], np.inf).min(axis=0)
+        return up, down
+
+    def reach(self, news: News, group: int, *, poll: Poll | None = None) -> Mover:
+        """Return the first rows of a group that can move."""
+        up, down = self._reach(news, group)
+        movers = np.flatnonzero((up > -np.inf) | (down < np.inf))[:2]
+        if len(movers) == 0:
+            return Mover(movers, -np.inf, np.inf)
+        return Mover(movers, float(up[movers[0]]), float(down[movers[0]]))
+
+    def against(
+        self, news: News, group: int, mover: Mover, but: int, *, poll: Poll | None = None
+    ) -> Ints:
+        """Return the first row of a group, other than `but`, that a row violates against."""
+        up, down = self._reach(news, group)
+        found = np.maximum(mover.up - down, up - mover.down) > 0
+        if but >= 0:
+            found[but] = False
+        return np.flatnonzero(found)[:1]
 
 
 def _coprime(start: int, n: int) -> int:
-    """The first number from `start` on that has no factor in common with n."""
+    """Return the first number from `start` on that has no factor in common with n."""
     while gcd(start, n) != 1:
         start += 1
     return start

@@ -1,14 +1,15 @@
 """Several shards seen as one: what the engine talks to.
 
 Rows are numbered through: those of the first shard, then those of the second, and so on. Every
-method routes to the shards that hold the rows concerned, or asks all of them through the runner.
-What comes back from a survey is bounded by its quota, however many rows and shards there are.
+method puts questions to the shards that hold the rows concerned, or to all of them. What comes back
+from a survey is bounded by its quota, however many rows and shards there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -17,36 +18,45 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, join, select
 from widestreet._src.shards.expansion import Expansion
-from widestreet._src.shards.runner import LocalRunner, Runner
-from widestreet._src.shards.shard import Candidates, Shard, Survey, SurveyOrder
+from widestreet._src.shards.news import News, Released
+from widestreet._src.shards.point import Point
+from widestreet._src.shards.port import LocalPort, Port
+from widestreet._src.shards.shard import Candidates, Mover, Shard
+from widestreet._src.shards.survey import Survey, SurveyOrder
+
+_ROUNDING_OF_SUMS = 1e-12  # of a total: what boxes may be short of it
+
+Answer = TypeVar("Answer")
+Connect: TypeAlias = Callable[[Sequence[Shard]], Port]
 
 
 class ShardSet:
-    """Shards and the runner that reaches them.
+    """Shards behind a port, and what was published to them.
 
     Parameters
     ----------
-    shards : sequence of Shard
+    port : Port
     gram : Gram
         Kernel values between the rows of all shards, for the working set.
+    form : Dual
+        The dual without rows: its layers, groups and totals.
     poll : Poll
-    runner : Runner
+
+    Attributes
+    ----------
+    rows : int
+        Of all shards.
+    news : News
+        The last ones.
     """
 
-    def __init__(
-        self,
-        shards: Sequence[Shard],
-        gram: Gram,
-        poll: Poll,
-        runner: Runner | None = None,
-    ) -> None:
-        self.shards = list(shards)
-        self.gram, self.poll = gram, poll
-        self.runner = runner or LocalRunner()
-        self._ends = np.cumsum([shard.rows for shard in self.shards])
-        self._begins = self._ends - [shard.rows for shard in self.shards]
+    def __init__(self, port: Port, gram: Gram, form: Dual, poll: Poll) -> None:
+        self.port, self.gram, self.form, self.poll = port, gram, form, poll
+        self._ends = np.cumsum(port.sizes)
+        self._begins = self._ends - port.sizes
         self.rows = int(self._ends[-1])
-        self.double = False
+        self.news = News(0, Expansion.zero(form.groups), Point.zero(form.layers))
+        port.publish(self.news)
 
     @classmethod
     def of(
@@ -57,231 +67,233 @@ class ShardSet:
         poll: Poll | None = None,
         threads: int = 1,
         parts: int = 1,
-        runner: Runner | None = None,
+        connect: Connect = LocalPort,
     ) -> ShardSet:
-        """Shards over rows in memory, which all have the same Gram."""
-        poll = poll or Poll()
-        if parts == 1:
-            return cls([Shard(gram, dual, threads)], gram, poll, runner)
+        """Return shards over rows in memory, which all have the same Gram."""
         every = np.arange(dual.rows)
-        shards = [
-            Shard(gram.select(ids, every), select(dual, ids), threads)
-            for ids in np.array_split(every, parts)
-        ]
-        return cls(shards, gram, poll, runner)
+        if parts == 1:
+            shards = [Shard(gram, dual, threads)]
+        else:
+            shards = [
+                Shard(gram.select(ids, every), select(dual, ids), threads, int(ids[0]))
+                for ids in np.array_split(every, parts)
+            ]
+        return cls(connect(shards), gram, select(dual, every[:0]), poll or Poll())
 
-    # -- what is known without asking --------------------------------------------------------------
+    # -- asking ------------------------------------------------------------------------------------
 
-    @property
-    def dual(self) -> Dual:
-        """The dual of the first shard: groups, totals and layers are everybody's."""
-        return self.shards[0].dual
+    def _ask_all(self, question: Callable[..., Answer], *arguments: Any) -> list[Answer]:
+        """Return the answers of all shards to the same question, in order."""
+        each = dict.fromkeys(range(len(self._ends)), arguments)
+        return list(self.port.ask(question, each, self.poll).values())
 
-    def first_violation(self) -> float:
-        """Violation of the zero model, or one where zero is not feasible."""
-        duals = [shard.dual for shard in self.shards]
-        highest = max(np.max(d.target, where=d.upper > 0, initial=-np.inf) for d in duals)
-        lowest = min(np.min(d.target, where=d.lower < 0, initial=np.inf) for d in duals)
-        violation = float(highest - lowest)
-        return violation if 0 < violation < np.inf else 1.0
-
-    def draw(self, size: int, rng: np.random.Generator) -> Ints:
-        """Random rows; of classes, at least a quarter of each sign where there are enough."""
-        if size == self.rows:
-            return np.arange(size)
-        if self.dual.layers > 1:
-            return np.sort(rng.choice(self.rows, size, replace=False))
-        negative = np.concatenate([shard.dual.lower[0] < 0 for shard in self.shards])
-        fewer, more = sorted([np.flatnonzero(negative), np.flatnonzero(~negative)], key=len)
-        share = min(len(fewer), max(size // 4, round(size * len(fewer) / self.rows)))
-        chosen = [rng.choice(fewer, share, replace=False)]
-        chosen += [rng.choice(more, size - share, replace=False)]
-        ids: Ints = np.sort(np.concatenate(chosen))
-        return ids
-
-    def pair(self) -> Ints:
-        """The first row that can move and the first it violates against, of each group.
-
-        Where scores are not known, as at the start of nu problems, the second is the first that
-        can move the other way.
-        """
-        zero = not any(shard.beta.any() for shard in self.shards)
-        chosen: list[int] = []
-        for g in range(self.dual.groups):
-            up, down = (
-                np.concatenate(part)
-                for part in zip(*(_reach(s, g) for s in self.shards), strict=True)
-            )
-            if not zero:
-                up, down = (
-                    np.where(up > -np.inf, 1.0, -np.inf),
-                    np.where(down < np.inf, -1.0, np.inf),
-                )
-            movers = np.flatnonzero((up > -np.inf) | (down < np.inf))
-            if len(movers) == 0:
-                continue
-            first = int(movers[0])
-            against = np.maximum(up[first] - down, up - down[first]) > 0
-            against[first] = False
-            others = np.flatnonzero(against) if against.any() else movers[1:]
-            chosen += [first, *others[:1]]
-        return np.unique(np.array(chosen, dtype=np.int64))
-
-    # -- rows that come and go ---------------------------------------------------------------------
-
-    def _owners(self, ids: Ints) -> Iterator[tuple[Shard, Ints, Ints]]:
-        """Shards that hold some of the rows, with the places in `ids` and the rows' own numbers."""
-        if len(self.shards) == 1:
-            yield self.shards[0], np.arange(len(ids)), ids
+    def _owners(self, ids: Ints) -> Iterator[tuple[int, Ints, Ints]]:
+        """Yield shards with some of the rows: the places in `ids`, and the rows' own numbers."""
+        if len(self._ends) == 1:
+            yield 0, np.arange(len(ids)), ids
             return
         owner = np.searchsorted(self._ends, ids, side="right")
         for k in np.unique(owner):
             at = np.flatnonzero(owner == k)
-            yield self.shards[k], at, ids[at] - self._begins[k]
+            yield int(k), at, ids[at] - self._begins[k]
 
-    def take(self, ids: Ints, model: Expansion) -> Candidates:
-        """Hand rows over to the working set, with scores of the present model."""
-        order, parts = [], []
-        for shard, at, own in self._owners(ids):
-            shard.bring_up_to_date(own[shard.version[own] != model.version], model, self.poll)
-            order.append(at)
-            parts.append(shard.take(own))
-        if len(parts) == 1:
-            return Candidates(ids, parts[0].variables, parts[0].beta, parts[0].score)
-        back = np.argsort(np.concatenate(order), kind="stable")
-        return Candidates(
-            ids,
-            select(join([p.variables for p in parts]), back),
-            np.concatenate([p.beta for p in parts], axis=1)[:, back],
-            np.concatenate([p.score for p in parts])[back],
-        )
+    # -- news --------------------------------------------------------------------------------------
 
-    def release(self, ids: Ints, beta: Floats, score: Floats, version: int) -> None:
-        """Take rows back from the working set."""
-        for shard, at, own in self._owners(ids):
-            shard.release(own, beta[:, at], score[at], version)
+    @property
+    def double(self) -> bool:
+        """Whether kernel values of surveys are float64."""
+        return self.news.double
 
-    def store(self, ids: Ints, beta: Floats) -> None:
-        """Note coefficients of rows, wherever they are."""
-        for shard, at, own in self._owners(ids):
-            shard.beta[:, own] = beta[:, at]
-
-    def start_from(self, beta: Floats) -> None:
-        """Begin at another point than zero."""
-        for shard, part in zip(self.shards, np.split(beta, self._ends[:-1], axis=1), strict=True):
-            shard.start_from(part)
-
-    def feasible_point(self) -> Floats:
-        """A point that meets every constraint."""
-        if len(self.shards) == 1:
-            return self.dual.feasible_point()
-        return join([shard.dual for shard in self.shards]).feasible_point()
-
-    def count_free(self, beta: Floats) -> int:
-        """Variables of a point that are strictly inside their box."""
-        parts = np.split(beta, self._ends[:-1], axis=1)
-        shards = zip(self.shards, parts, strict=True)
-        return int(sum(((b > s.dual.lower) & (b < s.dual.upper)).sum() for s, b in shards))
-
-    def linear(self, beta: Floats) -> float:
-        """The part of the objective that is linear: sum of target times beta."""
-        parts = np.split(beta, self._ends[:-1], axis=1)
-        shards = zip(self.shards, parts, strict=True)
-        return float(sum((shard.dual.target * part).sum() for shard, part in shards))
-
-    def collect(self) -> Floats:
-        """Coefficients of all rows."""
-        if len(self.shards) == 1:
-            return self.shards[0].beta
-        return np.concatenate([shard.beta for shard in self.shards], axis=1)
-
-    # -- questions to all --------------------------------------------------------------------------
+    def publish(
+        self,
+        expansion: Expansion,
+        point: Point,
+        members: Ints | None = None,
+        released: Released | None = None,
+    ) -> None:
+        """Tell all shards where the coordinator stands. Sets: news."""
+        serial, nothing = self.news.serial + 1, np.empty(0, dtype=np.int64)
+        members, released = nothing if members is None else members, released or Released()
+        self._tell(News(serial, expansion, point, members, released, self.double))
 
     def use_double(self) -> None:
-        """Compute kernel values of surveys in float64 from here on."""
-        self.double = True
-        for shard in self.shards:
-            shard.double = True
+        """Compute kernel values of surveys in float64 from here on. Sets: news."""
+        news = self.news
+        again = Released(news.members[:0])
+        self._tell(replace(news, serial=news.serial + 1, released=again, double=True))
 
-    def refresh(self, score: Floats, exact: Bools, version: int) -> None:
-        """Accept exact scores computed elsewhere for rows outside the working set."""
+    def _tell(self, news: News) -> None:
+        self.news = news
+        self.port.publish(news)
+
+    # -- rows that come and go ---------------------------------------------------------------------
+
+    def take(self, ids: Ints) -> Candidates:
+        """Return rows for the working set, with their present scores."""
+        owners = {k: (at, own) for k, at, own in self._owners(ids)}
+        answers = self.port.ask(
+            Shard.take, {k: (own,) for k, (_, own) in owners.items()}, self.poll
+        )
+        beta = self.news.point.at(ids)
+        if len(answers) == 1:
+            [(variables, score)] = answers.values()
+            return Candidates(ids, variables, beta, score)
+        order = np.concatenate([at for at, _ in owners.values()])
+        back = np.argsort(order, kind="stable")
+        variables = select(join([part for part, _ in answers.values()]), back)
+        score = np.concatenate([part for _, part in answers.values()])[back]
+        return Candidates(ids, variables, beta, score)
+
+    def refresh(self, score: Floats, exact: Bools) -> None:
+        """Hand out exact scores computed elsewhere, for rows outside the working set."""
         scores, known = np.split(score, self._ends[:-1]), np.split(exact, self._ends[:-1])
-        for shard, part, which in zip(self.shards, scores, known, strict=True):
-            shard.refresh(part, which, version)
+        self.port.ask(Shard.refresh, dict(enumerate(zip(scores, known, strict=True))), self.poll)
 
-    def evaluate(self, ids: Ints, model: Expansion, *, double: bool = True) -> Floats:
-        """Scores of rows, exact ones unless told otherwise."""
+    def evaluate(self, ids: Ints, expansion: Expansion, *, double: bool = True) -> Floats:
+        """Return scores of rows, exact ones unless told otherwise."""
         score = np.empty(len(ids))
-        for shard, at, own in self._owners(ids):
-            score[at] = shard.evaluate(own, model, double=double, poll=self.poll)
+        owners = {k: (at, own) for k, at, own in self._owners(ids)}
+        each = {k: (own, expansion, double) for k, (_, own) in owners.items()}
+        for k, part in self.port.ask(Shard.evaluate, each, self.poll).items():
+            score[owners[k][0]] = part
         return score
 
-    def judge(self, beta: Floats, model: Expansion, tol: float) -> Survey:
-        """All violators of another point than the present one."""
-        parts = np.split(beta, self._ends[:-1], axis=1)
+    # -- surveys -----------------------------------------------------------------------------------
 
-        def ask(k: int) -> Survey:
-            return self.shards[k].judge(parts[k], model, tol, self.poll)
-
-        return _united(self.runner.map(ask, range(len(parts))), self._begins)
-
-    def survey(self, model: Expansion, order: SurveyOrder, rng: np.random.Generator) -> Survey:
-        """Ask every shard for violators; each is asked for its share of the quota."""
-        if len(self.shards) == 1:
-            return self.shards[0].survey(model, order, rng, self.poll)
+    def survey(self, order: SurveyOrder, rng: np.random.Generator) -> Survey:
+        """Ask every shard for violators; each is asked for its share of the quota. Sets: rng."""
+        if len(self._ends) == 1:
+            return self._survey_one(0, order, rng)
         if order.rows is not None:
-            return self._survey_these(order.rows, model, order, rng)
-        seeds = rng.integers(2**63, size=len(self.shards))
+            return self._survey_these(order.rows, order, rng)
+        seeds = np.zeros(len(self._ends), dtype=np.int64)
+        if not order.whole or order.quota < self.rows:  # else nothing is drawn
+            seeds = rng.integers(2**63, size=len(self._ends))
+        each = {
+            k: (
+                replace(order, quota=-(-order.quota * size // self.rows)),
+                np.random.default_rng(seeds[k]),
+            )
+            for k, size in enumerate(self.port.sizes)
+        }
+        answers = self.port.ask(Shard.survey, each, self.poll)
+        return Survey.united([survey for survey, _ in answers.values()], self._begins.tolist())
 
-        def ask(k: int) -> Survey:
-            shard = self.shards[k]
-            share = replace(order, quota=-(-order.quota * shard.rows // self.rows))
-            return shard.survey(model, share, np.random.default_rng(seeds[k]), self.poll)
+    def _survey_one(self, k: int, order: SurveyOrder, rng: np.random.Generator) -> Survey:
+        """Ask one shard. Sets: rng."""
+        [(survey, after)] = self.port.ask(Shard.survey, {k: (order, rng)}, self.poll).values()
+        rng.bit_generator.state = after.bit_generator.state
+        return survey
 
-        found = self.runner.map(ask, range(len(self.shards)))
-        return _united(found, self._begins)
-
-    def _survey_these(
-        self, rows: Ints, model: Expansion, order: SurveyOrder, rng: np.random.Generator
-    ) -> Survey:
+    def _survey_these(self, rows: Ints, order: SurveyOrder, rng: np.random.Generator) -> Survey:
         """Ask for violators among some rows, from shard to shard in the order of the rows."""
-        owner = np.searchsorted(self._ends, rows, side="right")
-        if order.whole:  # then their order does not matter
+        owner, visited = np.searchsorted(self._ends, rows, side="right"), rows
+        if order.whole:  # then every shard is asked once
             by_owner = np.argsort(owner, kind="stable")
-            rows, owner = rows[by_owner], owner[by_owner]
+            visited, owner = rows[by_owner], owner[by_owner]
         begins = np.flatnonzero(np.diff(owner, prepend=-1))
         found: list[Survey] = []
         left = order.quota
-        for part in np.split(rows, begins[1:]):
+        for part in np.split(visited, begins[1:]):
             k = int(np.searchsorted(self._ends, part[0], side="right")) if len(part) else 0
             own = replace(order, rows=part - self._begins[k], quota=left)
-            survey = self.shards[k].survey(model, own, rng, self.poll)
+            survey = self._survey_one(k, own, rng)
             found.append(replace(survey, ids=survey.ids + self._begins[k]))
             left -= 0 if order.whole else survey.found
             if left == 0:
                 break
-        return _united(found, np.zeros(len(found), dtype=np.int64))
+        survey = Survey.united(found, [0] * len(found))
+        sorter = np.argsort(rows)
+        back = np.argsort(sorter[np.searchsorted(rows, survey.ids, sorter=sorter)])
+        return replace(survey, ids=survey.ids[back], violation=survey.violation[back])
 
+    def judge(self, expansion: Expansion, point: Point, tol: float) -> Survey:
+        """Return all violators of another point than the present one."""
+        other = News(0, expansion, point, double=self.double)
+        found = self._ask_all(Shard.judge, other, tol)
+        return Survey.united(found, self._begins.tolist())
 
-def _reach(shard: Shard, g: int) -> tuple[Floats, Floats]:
-    """Of each row, the largest target that may grow and the smallest that may shrink."""
-    dual, mine = shard.dual, shard.dual.group == g
-    up = np.where(mine & (shard.beta < dual.upper), dual.target, -np.inf).max(axis=0)
-    down = np.where(mine & (shard.beta > dual.lower), dual.target, np.inf).min(axis=0)
-    return up, down
+    # -- where to begin ----------------------------------------------------------------------------
 
+    def first_violation(self) -> float:
+        """Return the violation of the zero expansion, or one where zero is not feasible."""
+        targets = self._ask_all(Shard.targets)
+        violation = max(high for high, _ in targets) - min(low for _, low in targets)
+        return violation if 0 < violation < np.inf else 1.0
 
-def _united(found: Sequence[Survey], begins: Ints) -> Survey:
-    """One survey out of several; `begins` is what to add to the rows of each."""
-    return Survey(
-        ids=np.concatenate([s.ids + b for s, b in zip(found, begins, strict=True)]),
-        violation=np.concatenate([s.violation for s in found]),
-        highest=np.asarray(np.stack([s.highest for s in found]).max(axis=0)),
-        lowest=np.asarray(np.stack([s.lowest for s in found]).min(axis=0)),
-        loss=sum(s.loss for s in found),
-        scanned=sum(s.scanned for s in found),
-        skipped=sum(s.skipped for s in found),
-        complete=all(s.complete for s in found),
-        found=sum(s.found for s in found),
-        visited=sum(s.visited for s in found),
-    )
+    def draw(self, size: int, rng: np.random.Generator) -> Ints:
+        """Return random rows; of classes, at least a quarter of each sign if there are enough."""
+        if size == self.rows:
+            return np.arange(size)
+        if self.form.layers > 1:
+            return np.sort(rng.choice(self.rows, size, replace=False))
+        counts = np.array(self._ask_all(Shard.count_negative))
+        kinds = [(True, counts), (False, np.asarray(self.port.sizes) - counts)]
+        (few, fewer), (many, more) = sorted(kinds, key=lambda kind: int(kind[1].sum()))
+        total = int(fewer.sum())
+        share = min(total, max(size // 4, round(size * total / self.rows)))
+        chosen = [
+            self._ranked(few, fewer, rng.choice(total, share, replace=False)),
+            self._ranked(many, more, rng.choice(self.rows - total, size - share, replace=False)),
+        ]
+        return np.sort(np.concatenate(chosen))
+
+    def _ranked(self, negative: bool, counts: Ints, ranks: Ints) -> Ints:
+        """Return rows by their ranks among all whose coefficient may be negative, or not."""
+        ends = np.cumsum(counts)
+        owner = np.searchsorted(ends, ranks, side="right")
+        each = {
+            int(k): (negative, ranks[owner == k] - (ends - counts)[k]) for k in np.unique(owner)
+        }
+        answers = self.port.ask(Shard.draw, each, self.poll)
+        rows = [ids + self._begins[k] for k, ids in answers.items()]
+        return np.concatenate([*rows, np.empty(0, dtype=np.int64)])
+
+    def pair(self) -> Ints:
+        """Return the first row that can move and the first it violates against, of each group.
+
+        Where scores are not known, as at the start of nu problems, the second is the first that
+        can move the other way.
+        """
+        chosen: list[int] = []
+        for g in range(self.form.groups):
+            movers = self._ask_all(Shard.reach, g)
+            able = [k for k, mover in enumerate(movers) if len(mover.ids)]
+            if not able:
+                continue
+            k = able[0]
+            every = np.concatenate([movers[j].ids + self._begins[j] for j in able])
+            others = self._against(g, k, movers[k])
+            chosen += [int(every[0]), *(others if len(others) else every[1:])[:1].tolist()]
+        return np.unique(np.array(chosen, dtype=np.int64))
+
+    def _against(self, group: int, k: int, mover: Mover) -> Ints:
+        """Return rows that the first row of a shard violates against: the first of each shard."""
+        first = int(mover.ids[0])
+        each = {j: (group, mover, first if j == k else -1) for j in range(len(self._ends))}
+        answers = self.port.ask(Shard.against, each, self.poll)
+        return np.concatenate([ids + self._begins[j] for j, ids in answers.items()])
+
+    def feasible_point(self) -> Point:
+        """Return a point that meets every constraint: boxes filled in the order of the rows."""
+        form = self.form
+        if not form.total.any():
+            return Point.zero(form.layers)
+        left, each = np.abs(form.total), {}
+        for k, room in enumerate(self._ask_all(Shard.room)):
+            share = np.minimum(left, room)
+            left = left - share
+            each[k] = (np.sign(form.total) * share,)
+        if (left > _ROUNDING_OF_SUMS * np.abs(form.total)).any():
+            raise ValueError(f"the constraints cannot be met: sums of {form.total} do not fit")
+        parts = self.port.ask(Shard.fill, each, self.poll)
+        return Point(
+            np.concatenate([part.ids + self._begins[k] for k, part in parts.items()]),
+            np.concatenate([part.beta for part in parts.values()], axis=1),
+        )
+
+    def totals(self, point: Point) -> tuple[float, int]:
+        """Return the linear part of the objective, and how many variables are inside their box."""
+        each = {k: (own, point.beta[:, at]) for k, at, own in self._owners(point.ids)}
+        answers = self.port.ask(Shard.totals, each, self.poll).values()
+        return sum(linear for linear, _ in answers), sum(free for _, free in answers)

@@ -24,9 +24,10 @@ from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.state import Examine
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.expansion import Expansion
-from widestreet._src.shards.runner import LocalRunner
-from widestreet._src.shards.shard import Survey
+from widestreet._src.shards.point import Point
+from widestreet._src.shards.runner import Runner
 from widestreet._src.shards.shard_set import ShardSet
+from widestreet._src.shards.survey import Survey
 from widestreet._src.status import Status
 
 # Takes rows, a point to begin at or None, what may be spent and a generator.
@@ -41,29 +42,15 @@ class Theta:
     ----------
     rows : ndarray
         The sample, ascending.
-    beta : ndarray of shape (layers, len(rows))
-        Coefficients of its rows; all others are zero.
-    model : Expansion
+    point : Point
+    expansion : Expansion
     objective : float
     """
 
     rows: Ints
-    beta: Floats
-    model: Expansion
+    point: Point
+    expansion: Expansion
     objective: float
-
-    def dense(self, n: int) -> Floats:
-        """Coefficients of all rows."""
-        beta = np.zeros((len(self.beta), n))
-        beta[:, self.rows] = self.beta
-        return beta
-
-    def at(self, rows: Ints) -> Floats:
-        """Coefficients of some rows that include all with a coefficient, ascending."""
-        beta = np.zeros((len(self.beta), len(rows)))
-        used = self.beta.any(axis=0)
-        beta[:, np.searchsorted(rows, self.rows[used])] = self.beta[:, used]
-        return beta
 
 
 class SamplingEngine:
@@ -78,7 +65,7 @@ class SamplingEngine:
         returns the Solution of the dual on these rows.
     goal, check, budget, observer, rng, start
         As for the WorkingSetEngine.
-    runner : LocalRunner
+    runner : Runner
         Where samples are solved.
 
     Attributes
@@ -99,7 +86,7 @@ class SamplingEngine:
         budget: Budget,
         observer: Observer,
         rng: np.random.Generator,
-        runner: LocalRunner,
+        runner: Runner,
         start: Floats | None = None,
     ) -> None:
         self.shards, self.plan, self.solve_sample = shards, plan, solve_sample
@@ -117,23 +104,20 @@ class SamplingEngine:
 
     def _begin(self, start: Floats | None) -> Theta:
         """The point given, zero or, where that is not feasible, another one."""
-        totals = self.shards.dual.total
+        totals = self.shards.form.total
         if totals.any() and not self.plan.until_certified:
             name = type(self.plan).__name__
             raise ValueError(
                 f"{name}(until_certified=False) serves C-SVC and epsilon-SVR: a sample has too few "
                 f"rows for the constraints of nu problems; leave until_certified at True"
             )
-        beta = self.shards.feasible_point() if start is None else start
-        objective = -np.inf if beta.any() else 0.0
-        rows = np.flatnonzero(beta.any(axis=0))
-        return self._theta(rows, beta[:, rows], np.zeros(len(totals)), objective)
+        point = self.shards.feasible_point() if start is None else Point.of(start)
+        objective = -np.inf if len(point) else 0.0
+        return self._theta(point.ids, point, np.zeros(len(totals)), objective)
 
-    def _theta(self, rows: Ints, beta: Floats, bias: Floats, objective: float) -> Theta:
-        used = beta.any(axis=0)
-        model = Expansion(len(bias))
-        model.publish(rows[used], beta[:, used].sum(axis=0), bias, np.inf)
-        return Theta(rows, beta, model, objective)
+    def _theta(self, rows: Ints, point: Point, bias: Floats, objective: float) -> Theta:
+        expansion = Expansion.zero(len(bias)).published(point.ids, point.coef, bias, np.inf)
+        return Theta(rows, point, expansion, objective)
 
     # -- the loop --------------------------------------------------------------------------------
 
@@ -146,8 +130,8 @@ class SamplingEngine:
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         return Solution(
-            beta=self.best.dense(self.shards.rows),
-            bias=self.best.model.bias,
+            beta=self.best.point.dense(self.shards.rows),
+            bias=self.best.expansion.bias,
             dual_objective=self.best.objective,
             status=status,
             trace=self.trace,
@@ -183,7 +167,7 @@ class SamplingEngine:
         """Whether the check agrees that the best is the optimum."""
         if self.check is None:
             return True
-        return self.check(self.best.dense(self.shards.rows)).next_violation is None
+        return self.check(self.best.point.dense(self.shards.rows)).next_violation is None
 
     # -- the steps -------------------------------------------------------------------------------
 
@@ -191,7 +175,9 @@ class SamplingEngine:
         """Keep time back for a certificate, if it is ours to ask for."""
         if self.check is None:
             return
-        support = len(self.best.model.ids) or self.plan.size // 4  # nobody knows before the first
+        support = (
+            len(self.best.expansion.ids) or self.plan.size // 4
+        )  # nobody knows before the first
         seconds = 3.0 * self.shards.gram.seconds_per_value  # float32 first, float64 after it
         self.budget.keep_back(seconds * self.shards.rows * support)
 
@@ -211,7 +197,8 @@ class SamplingEngine:
         for rows, solution in found:
             self.pair_steps += solution.pair_steps
             self._values += solution.kernel_values
-            thetas.append(self._theta(rows, solution.beta, solution.bias, solution.dual_objective))
+            point = Point.zero(len(solution.beta)).with_rows(rows, solution.beta)
+            thetas.append(self._theta(rows, point, solution.bias, solution.dual_objective))
         stopped = {s.status for _, s in found if s.status.cut_short}
         if stopped:
             if self.plan.until_certified or not self.trace:  # else the last whole round is better
@@ -225,8 +212,8 @@ class SamplingEngine:
     def _solve_one(self, samples: list[Ints], p: int) -> tuple[Ints, Solution]:
         rows, start = samples[p], None
         if self.plan.until_certified:
-            rows = np.union1d(rows, self.best.model.ids)
-            start = self.best.at(rows)
+            rows = np.union1d(rows, self.best.expansion.ids)
+            start = self.best.point.at(rows)
         rng = np.random.default_rng((self._seed, len(self.trace), p))
         solution = self.solve_sample(rows, start, self._budgets[p], rng)
         if solution.status == Status.INTERRUPTED:
@@ -241,11 +228,11 @@ class SamplingEngine:
         """Look at all rows, in float64 if float32 is too coarse."""
         if not self.shards.double:
             sample = self.rng.choice(self.shards.rows, precision.ROWS_COMPARED, replace=False)
-            exact = self.shards.evaluate(sample, theta.model)
-            rough = self.shards.evaluate(sample, theta.model, double=False)
+            exact = self.shards.evaluate(sample, theta.expansion)
+            rough = self.shards.evaluate(sample, theta.expansion, double=False)
             if precision.too_coarse(float(np.abs(exact - rough).max()), self.goal):
                 self.shards.use_double()
-        return self.shards.judge(theta.dense(self.shards.rows), theta.model, self.goal.aim)
+        return self.shards.judge(theta.expansion, theta.point, self.goal.aim)
 
     def _survey_all(
         self, thetas: list[Theta], samples: list[tuple[Ints, Ints]]
@@ -305,16 +292,15 @@ class SamplingEngine:
         weight: float,
         doubled: int,
     ) -> None:
-        theta, survey, dual = thetas[p], surveys[p], self.shards.dual
-        beta = theta.dense(self.shards.rows)
-        linear = self.shards.linear(beta)
+        theta, survey, total = thetas[p], surveys[p], self.shards.form.total
+        linear, free = self.shards.totals(theta.point)
         norm = 2.0 * (linear - theta.objective)
-        primal = 0.5 * norm + float(theta.model.bias @ dual.total) + survey.loss
+        primal = 0.5 * norm + float(theta.expansion.bias @ total) + survey.loss
         record = TraceRecord(
             round=len(self.trace) + 1,
             working_set=len(theta.rows),
-            n_sv=len(theta.model.ids),
-            n_free=self.shards.count_free(beta),
+            n_sv=len(theta.expansion.ids),
+            n_free=free,
             violation=max(0.0, float((survey.highest - survey.lowest).max())),
             dual_objective=theta.objective,
             gap=primal - theta.objective,
@@ -327,7 +313,7 @@ class SamplingEngine:
             notes={
                 "site": p,
                 "site_violators": [other.found for other in surveys],
-                "site_n_sv": [len(other.model.ids) for other in thetas],
+                "site_n_sv": [len(other.expansion.ids) for other in thetas],
                 "log2_weight": weight,
                 "doubled": doubled,
                 "levels": np.bincount(self.multiset.level).tolist(),

@@ -28,7 +28,7 @@ from widestreet._src.engines.selection.contract import (
     Stateless,
     make_room,
 )
-from widestreet._src.shards.shard import SurveyOrder
+from widestreet._src.shards.survey import SurveyOrder
 
 _ALL_AT_ONCE = 1.5  # times `start_size`: no more rows than this are the first set together
 

@@ -40,7 +40,7 @@ from widestreet._src.engines.selection.contract import (
     require_flag,
     require_number,
 )
-from widestreet._src.shards.shard import SurveyOrder
+from widestreet._src.shards.survey import SurveyOrder
 
 _LEAST_STEP, _MOST_STEP = 64, 8192  # rows of a pass that are evaluated together
 

@@ -39,7 +39,7 @@ from widestreet._src.engines.selection.contract import (
     require_flag,
     require_number,
 )
-from widestreet._src.shards.shard import SurveyOrder
+from widestreet._src.shards.survey import SurveyOrder
 
 _SAMPLE = 1024  # rows to begin with where nothing is said
 _LOOSENESS = 0.05  # sets are solved to this part of the violation outside

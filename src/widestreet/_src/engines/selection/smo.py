@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from widestreet._src.engines.selection.contract import Proposal, Situation, Stateless
-from widestreet._src.shards.shard import SurveyOrder
+from widestreet._src.shards.survey import SurveyOrder
 
 
 @dataclass(frozen=True)

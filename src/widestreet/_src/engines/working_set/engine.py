@@ -29,7 +29,9 @@ from widestreet._src.engines.solution import Solution, TraceRecord
 from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.state import Check, Examine, Inputs, State
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
-from widestreet._src.shards.shard import Survey, SurveyOrder
+from widestreet._src.shards.news import Released
+from widestreet._src.shards.point import Point
+from widestreet._src.shards.survey import Survey, SurveyOrder
 from widestreet._src.status import Status
 
 log = logging.getLogger("widestreet")
@@ -70,7 +72,7 @@ class WorkingSetEngine:
         if state.before is not None:  # stopped in the middle of a solve: what it reached counts
             self._publish()
         return Solution(
-            beta=self.inputs.shards.collect(),
+            beta=state.point.dense(self.inputs.shards.rows),
             bias=state.expansion.bias,
             dual_objective=state.objective,
             status=status,
@@ -109,19 +111,27 @@ class WorkingSetEngine:
     def _start(self) -> None:
         """Begin at the point given, at zero or, where zero is not feasible, at a feasible point.
 
-        Sets: survey, which has the first rows; the expansion, its linear term and norm.
+        Sets: survey, which has the first rows; point, expansion, linear, norm.
         """
-        inputs, state = self.inputs, self.state
-        shards, expansion, beta = inputs.shards, state.expansion, inputs.start
-        if beta is None and shards.dual.total.any():
-            beta = shards.feasible_point()
-        if beta is not None and beta.any():
-            shards.start_from(beta)
-            ids = np.flatnonzero(beta.any(axis=0))
-            expansion.publish(ids, beta[:, ids].sum(axis=0), expansion.bias, np.inf)
-            state.linear, state.norm = shards.linear(beta), np.inf  # until it is known
+        inputs, state, shards = self.inputs, self.state, self.inputs.shards
+        point = shards.feasible_point() if inputs.start is None else Point.of(inputs.start)
+        if len(point):
+            bias = state.expansion.bias
+            state.point = point
+            state.expansion = state.expansion.published(point.ids, point.coef, bias, np.inf)
+            state.linear, state.norm = shards.totals(point)[0], np.inf  # until it is known
+            self._tell()
+            expansion = state.expansion
             state.norm = float(expansion.coef @ shards.evaluate(expansion.ids, expansion))
         state.survey = Survey.first(self._first_rows())
+
+    def _tell(self) -> None:
+        """Publish the point to the shards. Sets: released."""
+        state, work = self.state, self.state.work
+        self.inputs.shards.publish(
+            state.expansion, state.point, work.ids[work.present].copy(), state.released
+        )
+        state.released = Released()
 
     def _first_rows(self) -> Ints:
         """Return the rows to begin with: those given, and some that the strategy draws."""
@@ -142,16 +152,13 @@ class WorkingSetEngine:
         state, shards = self.state, self.inputs.shards
         work, leaving = state.work, np.flatnonzero(proposal.drop)
         if len(leaving):
-            shards.release(
-                work.ids[leaving],
-                work.beta[:, leaving],
-                work.score[leaving],
-                state.expansion.version,
+            state.released = Released(
+                work.ids[leaving], work.score[leaving], state.expansion.version
             )
         state.newcomers += len(proposal.add)
         rows = None
         if len(proposal.add):
-            rows = shards.take(np.sort(proposal.add), state.expansion)
+            rows = shards.take(np.sort(proposal.add))
         work.exchange(proposal.drop, rows)
         state.clock("exchange", begun)
 
@@ -175,7 +182,7 @@ class WorkingSetEngine:
     def _publish(self) -> None:
         """Make the state of the working set the expansion, unless rounding lowered the objective.
 
-        Sets: expansion, linear, norm, before.
+        Sets: point, expansion, linear, norm, before.
         """
         state = self.state
         assert state.before is not None
@@ -189,19 +196,21 @@ class WorkingSetEngine:
         linear, norm = float(linears.sum()), float(norms.sum())
         size = float(np.abs(linears).sum() + 0.5 * np.abs(norms).sum())
         if linear - 0.5 * norm < -_ROUNDING_OF_GAIN * max(size, abs(state.objective)):
+            self._tell()
             self._undo(beta, score, 0.5 * norm - linear)
             return
         state.linear += linear
         state.norm += norm
-        self.inputs.shards.store(ids, now)
+        state.point = state.point.with_rows(ids, now)
         inside = work.coef() != 0
         outside = ~np.isin(expansion.ids, ids)
-        expansion.publish(
+        state.expansion = expansion.published(
             np.concatenate([ids[inside], expansion.ids[outside]]),
             np.concatenate([work.coef()[inside], expansion.coef[outside]]),
             state.bias(),
             _LENGTH_SAFETY * length,
         )
+        self._tell()
 
     def _undo(self, beta: Floats, score: Floats, loss: float) -> None:
         """Go back to where a solve began that rounding made worse. Sets: work, moved, gave_up."""
@@ -222,7 +231,7 @@ class WorkingSetEngine:
         self._keep_time()
         skip = order.skip and inputs.skip and inputs.shards.gram.kernel.positive
         order = replace(order, skip=skip, caution=state.drift)
-        state.survey = inputs.shards.survey(state.expansion, order, inputs.rng)
+        state.survey = inputs.shards.survey(order, inputs.rng)
         state.clock("survey", begun)
         highest, lowest = state.work.extremes()
         gap = np.maximum(highest, state.survey.highest) - np.minimum(lowest, state.survey.lowest)
@@ -274,7 +283,7 @@ class WorkingSetEngine:
     def _consult(self, examine: Examine) -> Status | None:
         """Return the verdict of the check. Sets: goal, and what `_accept` does if it fails."""
         begun, state = time.perf_counter(), self.state
-        check = examine(self.inputs.shards.collect())
+        check = examine(state.point.dense(self.inputs.shards.rows))
         state.clock("check", begun)
         if check.next_violation is None:
             return Status.OPTIMAL
@@ -298,9 +307,10 @@ class WorkingSetEngine:
         unknown = np.flatnonzero(~check.exact[ids])
         exact[unknown] = shards.evaluate(ids[unknown], expansion)
         precision.take_over(inputs, state, exact)
-        shards.refresh(check.score, check.exact, expansion.version)
+        shards.refresh(check.score, check.exact)
         state.norm = float(expansion.coef @ check.score[expansion.ids])
-        expansion.bias = state.bias()
+        state.expansion = replace(expansion, bias=state.bias())
+        self._tell()
         self._survey_safely()
         state.violation = check.violation
 
@@ -313,7 +323,7 @@ class WorkingSetEngine:
         excess = work.indicator() - expansion.bias[work.group[:, work.present]]
         lower, upper = work.lower[:, work.present], work.upper[:, work.present]
         loss = survey.loss + float(np.maximum(upper * excess, lower * excess).sum())
-        primal = 0.5 * state.norm + float(expansion.bias @ inputs.shards.dual.total) + loss
+        primal = 0.5 * state.norm + float(expansion.bias @ inputs.shards.form.total) + loss
         record = TraceRecord(
             round=len(state.trace) + 1,
             working_set=work.size,

@@ -17,8 +17,10 @@ from widestreet._src.engines.working_set.newton_schedule import Pacing
 from widestreet._src.engines.working_set.tile import WorkingSet, tiles_memory
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.expansion import Expansion
-from widestreet._src.shards.shard import Survey
+from widestreet._src.shards.news import Released
+from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
+from widestreet._src.shards.survey import Survey
 
 _IDLE_ROUNDS = 5  # rounds without progress after which the check is asked
 _ROUNDING_OF_OBJECTIVE = 1e-14  # a relative gain of the objective that is no gain
@@ -152,8 +154,12 @@ class State:
     ----------
     search : Search
     work : WorkingSet
+    point : Point
+        The coefficients of all rows.
     expansion : Expansion
         All support vectors.
+    released : Released
+        Rows that have left the working set since the shards were told.
     goal : Goal
         Tightened by checks that fail.
     survey : Survey
@@ -178,6 +184,7 @@ class State:
 
     search: Search
     work: WorkingSet
+    point: Point
     expansion: Expansion
     goal: Goal
     survey: Survey
@@ -186,6 +193,7 @@ class State:
     linear: float = 0.0
     norm: float = 0.0
     before: tuple[Floats, Floats] | None = None
+    released: Released = field(default_factory=Released)
     steps: int = 0
     pair_steps: int = 0
     moved: bool = False
@@ -206,9 +214,10 @@ class State:
         return cls(
             search=inputs.strategy.search(),
             work=WorkingSet(
-                shards.gram, shards.dual, inputs.capacity, inputs.threads, memory, shards.poll
+                shards.gram, shards.form, inputs.capacity, inputs.threads, memory, shards.poll
             ),
-            expansion=Expansion(shards.dual.groups),
+            point=shards.news.point,
+            expansion=shards.news.expansion,
             goal=inputs.goal,
             survey=Survey.first(nothing),
             violation=shards.first_violation(),

@@ -1,0 +1,72 @@
+"""A point of the dual as the coordinator holds it: the coefficients that are not zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from widestreet._src.arrays import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Coefficients of some rows; those of all others are zero.
+
+    Attributes
+    ----------
+    ids : ndarray
+        The rows, ascending.
+    beta : ndarray of shape (layers, len(ids))
+    """
+
+    ids: Ints
+    beta: Floats
+
+    @classmethod
+    def zero(cls, layers: int) -> Point:
+        """Return the point without coefficients."""
+        return cls(np.empty(0, dtype=np.int64), np.empty((layers, 0)))
+
+    @classmethod
+    def of(cls, beta: Floats) -> Point:
+        """Return a point from the coefficients of all rows."""
+        ids = np.flatnonzero(beta.any(axis=0))
+        return cls(ids, beta[:, ids])
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def coef(self) -> Floats:
+        """Summed coefficient of each row."""
+        total: Floats = self.beta.sum(axis=0)
+        return total
+
+    def at(self, ids: Ints) -> Floats:
+        """Return the coefficients of some rows, in their order."""
+        found = np.zeros((len(self.beta), len(ids)))
+        if len(self.ids):
+            where = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+            known = self.ids[where] == ids
+            found[:, known] = self.beta[:, where[known]]
+        return found
+
+    def with_rows(self, ids: Ints, beta: Floats) -> Point:
+        """Return a point with other coefficients of some rows."""
+        kept, used = ~np.isin(self.ids, ids), beta.any(axis=0)
+        every = np.concatenate([self.ids[kept], ids[used]])
+        order = np.argsort(every, kind="stable")
+        values = np.concatenate([self.beta[:, kept], beta[:, used]], axis=1)
+        return Point(every[order], values[:, order])
+
+    def between(self, begin: int, end: int) -> Point:
+        """Return the rows from `begin` to `end`, numbered from zero."""
+        part = slice(*np.searchsorted(self.ids, [begin, end]).tolist())
+        return Point(self.ids[part] - begin, self.beta[:, part])
+
+    def dense(self, rows: int) -> Floats:
+        """Return the coefficients of all rows."""
+        beta = np.zeros((len(self.beta), rows))
+        beta[:, self.ids] = self.beta
+        return beta
