@@ -42,13 +42,12 @@ class _Pace:
     seconds: float = 0.0
     values: int = 0
 
-
-def _backend(kernel: Kernel, left: Rows, right: Rows, threads: int) -> Backend:
-    """Return what computes the values of a kernel."""
-    if isinstance(kernel, NativeKernel):
-        return NativeBackend(kernel, cast(Vectors, left), cast(Vectors, right), threads)
-    assert isinstance(kernel, Precomputed | Callable)
-    return BlockBackend(kernel, left, right)
+    def count(self, values: int, begun: float, poll: Poll | None) -> None:
+        """Note how many kernel values were computed, and since when. Sets: everything, poll."""
+        self.seconds += time.perf_counter() - begun
+        self.values += values
+        if poll is not None:
+            poll.kernel_values += values
 
 
 def _restored(state: dict[str, Any]) -> Gram:
@@ -56,6 +55,14 @@ def _restored(state: dict[str, Any]) -> Gram:
     gram = Gram(state["kernel"], state["left"], state["right"], threads=state["threads"])
     vars(gram).update(state)
     return gram
+
+
+def _backend(kernel: Kernel, left: Rows, right: Rows, threads: int) -> Backend:
+    """Return what computes the values of a kernel."""
+    if isinstance(kernel, NativeKernel):
+        return NativeBackend(kernel, cast(Vectors, left), cast(Vectors, right), threads)
+    assert isinstance(kernel, Precomputed | Callable)
+    return BlockBackend(kernel, left, right)
 
 
 class Gram:
@@ -256,7 +263,7 @@ class Gram:
             self._backend.fill(part, right, out, rows[piece])
         if self._diagonal is not None:
             self._diagonal.add_to(out, into, I, J)
-        self._count(height * width, begun, poll)
+        self._pace.count(height * width, begun, poll)
         return out
 
     def scan(
@@ -294,7 +301,7 @@ class Gram:
             out[..., order] = sums if out.ndim > 1 else sums[0]
         if self._diagonal is not None:
             out += self._diagonal.times(I, J, coef)
-        self._count(height * width, begun, poll)
+        self._pace.count(height * width, begun, poll)
         return out
 
     def scan_parts(
@@ -321,16 +328,9 @@ class Gram:
             values = _core.scan_parts(
                 *self.native, I[part], end[a:b] - start, coef[part], out[part], threads
             )
-            self._count(values, begun, poll)
+            self._pace.count(values, begun, poll)
             begun = time.perf_counter()
         return out
-
-    def _count(self, values: int, begun: float, poll: Poll | None) -> None:
-        """Note how many kernel values were computed, and since when. Sets: poll, pace."""
-        if poll is not None:
-            poll.kernel_values += values
-        self._pace.seconds += time.perf_counter() - begun
-        self._pace.values += values
 
     def _pieces(self, height: int, width: int, poll: Poll | None) -> Iterator[slice]:
         """Cut a list of left rows so that no single call takes long."""
