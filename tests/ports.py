@@ -75,10 +75,10 @@ class PicklingPort:
         for k, arguments in each.items():
             if self.rng.random() < self.forget:
                 self.shards[k] = sent(self.shards[k])
-            name, received, news = sent((question.__name__, arguments, self.news))
+            asked, received, news = sent((question, arguments, self.news))
             own = Poll(poll.look)
             try:
-                answer = getattr(Shard, name)(self.shards[k], news, *received, poll=own)
+                answer = asked(self.shards[k], news, *received, poll=own)
             finally:
                 poll.kernel_values += own.kernel_values
             answers[k] = sent(answer)

@@ -286,7 +286,7 @@ def test_an_engine_that_lies_is_found_out(problem, lie, monkeypatch):
     solve = WorkingSetEngine.solve
 
     def lying(self):
-        self.check = None  # no honest point is examined on the way
+        self.inputs = replace(self.inputs, check=None)  # no honest point is examined on the way
         solution = solve(self)
         return replace(solution, beta=LIES[lie](solution.beta), status="optimal")
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -42,6 +41,20 @@ class _Pace:
 
     seconds: float = 0.0
     values: int = 0
+
+    def count(self, values: int, begun: float, poll: Poll | None) -> None:
+        """Note how many kernel values were computed, and since when. Sets: everything, poll."""
+        self.seconds += time.perf_counter() - begun
+        self.values += values
+        if poll is not None:
+            poll.kernel_values += values
+
+
+def _restored(state: dict[str, Any]) -> Gram:
+    """Return a Gram that was pickled."""
+    gram = Gram(state["kernel"], state["left"], state["right"], threads=state["threads"])
+    vars(gram).update(state)
+    return gram
 
 
 def _backend(kernel: Kernel, left: Rows, right: Rows, threads: int) -> Backend:
@@ -86,17 +99,9 @@ class Gram:
         self._pace = _Pace()
         self._backend = _backend(kernel, left, right, threads)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_backend"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._backend = _backend(self.kernel, self.left, self.right, self.threads)
-
-    def __copy__(self) -> Gram:
-        other = object.__new__(type(self))
-        vars(other).update(vars(self))
-        return other
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {name: value for name, value in vars(self).items() if name != "_backend"}
+        return _restored, (state,)
 
     def select(
         self,
@@ -119,7 +124,8 @@ class Gram:
             With one value for each of the rows: makes it K + diag(diagonal).
         """
         columns = rows if columns is None else columns
-        part = copy(self)
+        part = object.__new__(Gram)
+        vars(part).update(vars(self))
         part._at = self._at.select(rows, columns)
         if self._diagonal is not None:
             assert diagonal is None, "there is a diagonal already"
@@ -257,7 +263,7 @@ class Gram:
             self._backend.fill(part, right, out, rows[piece])
         if self._diagonal is not None:
             self._diagonal.add_to(out, into, I, J)
-        self._count(height * width, begun, poll)
+        self._pace.count(height * width, begun, poll)
         return out
 
     def scan(
@@ -295,7 +301,7 @@ class Gram:
             out[..., order] = sums if out.ndim > 1 else sums[0]
         if self._diagonal is not None:
             out += self._diagonal.times(I, J, coef)
-        self._count(height * width, begun, poll)
+        self._pace.count(height * width, begun, poll)
         return out
 
     def scan_parts(
@@ -322,16 +328,9 @@ class Gram:
             values = _core.scan_parts(
                 *self.native, I[part], end[a:b] - start, coef[part], out[part], threads
             )
-            self._count(values, begun, poll)
+            self._pace.count(values, begun, poll)
             begun = time.perf_counter()
         return out
-
-    def _count(self, values: int, begun: float, poll: Poll | None) -> None:
-        """Note how many kernel values were computed, and since when. Sets: poll, pace."""
-        if poll is not None:
-            poll.kernel_values += values
-        self._pace.seconds += time.perf_counter() - begun
-        self._pace.values += values
 
     def _pieces(self, height: int, width: int, poll: Poll | None) -> Iterator[slice]:
         """Cut a list of left rows so that no single call takes long."""

@@ -10,6 +10,11 @@ from widestreet._src.arrays import Floats, Ints
 VALUES_AT_ONCE = 1 << 20  # values whose squares are added up at a time
 
 
+def without_native(rows: Vectors) -> dict[str, Any]:
+    """Return what is pickled of rows: what the core makes of them is made anew."""
+    return {name: value for name, value in vars(rows).items() if name != "native"}
+
+
 class Rows(Protocol):
     """Rows that a kernel can be evaluated on."""
 
@@ -62,8 +67,3 @@ class Vectors(Rows, Protocol):
     def squares(self, index: Ints | None = None) -> Floats:
         """Return |x|^2 of some rows, relative to the centre."""
         ...
-
-
-def without_native(rows: Vectors) -> dict[str, Any]:
-    """Return what is pickled of rows: what the core makes of them is made anew."""
-    return {name: value for name, value in vars(rows).items() if name != "native"}

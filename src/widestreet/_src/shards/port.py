@@ -1,6 +1,7 @@
 """Where the shards are, and how questions reach them.
 
-A question is a method of `Shard` with its arguments; questions, news and answers are plain data
+A question is a function of a shard, the news, some arguments and a poll, known by its name to all
+processes: a method of `Shard`, or one of first_rows.py. Questions, news and answers are plain data
 that can be pickled. An answer is a function of the rows of a shard, the news and the question: what
 a shard remembers only saves work.
 """
@@ -39,7 +40,7 @@ class Port(Protocol):
         Parameters
         ----------
         question : function
-            A method of Shard that takes the news, its arguments and a poll.
+            Takes a shard, the news, its arguments and a poll.
         each : mapping
             The arguments for each shard that is asked.
         poll : Poll

@@ -2,10 +2,10 @@
 
 The engine coordinates; whatever is as long as the data lives in a shard: the variables of its rows
 and, in its memory, their coefficients, the last score of each row and the version of the expansion
-it was computed with. A shard answers questions: its public methods, which take the news, arguments
-and a poll. The most important one is `survey`: which of the rows violate the optimality conditions?
-What crosses between the two is the expansion one way and a bounded number of violators the other
-way.
+it was computed with. A shard answers questions: functions of a shard, the news, some arguments and
+a poll, such as its public methods. The most important one is `survey`: which of the rows violate
+the optimality conditions? What crosses between the two is the expansion one way and a bounded
+number of violators the other way.
 
 Skipping. Between two versions of an expansion the score of a row x moves by at most
 |w_new - w_old| sqrt(K(x, x)). A row whose variables are all at a bound, with a slack larger than
@@ -32,7 +32,6 @@ from widestreet._src.problems.dual import Dual, select
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.memory import Memory
 from widestreet._src.shards.news import News
-from widestreet._src.shards.point import Point
 from widestreet._src.shards.survey import Survey, SurveyOrder
 
 _ROWS_AT_ONCE = 2048  # rows at least that a survey looks at before it counts the violators
@@ -49,23 +48,6 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-
-@dataclass(frozen=True, eq=False)
-class Mover:
-    """The first rows of a shard whose variables can move.
-
-    Attributes
-    ----------
-    ids : ndarray
-        At most two.
-    up, down : float
-        Of the first: the largest target that may grow, the smallest that may shrink.
-    """
-
-    ids: Ints
-    up: float
-    down: float
 
 
 class Shard:
@@ -176,6 +158,14 @@ class Shard:
             memory.score[rows] = self.evaluate(news, rows, expansion, news.double, poll=poll)
         memory.version[stale] = expansion.version
 
+    def totals(
+        self, news: News, ids: Ints, beta: Floats, *, poll: Poll | None = None
+    ) -> tuple[float, int]:
+        """Return the sum of target times beta over rows, and how many are inside their box."""
+        dual = self.dual
+        free = (beta > dual.lower[:, ids]) & (beta < dual.upper[:, ids])
+        return float((dual.target[:, ids] * beta).sum()), int(free.sum())
+
     # -- surveys ---------------------------------------------------------------------------------
 
     def survey(
@@ -269,77 +259,6 @@ class Shard:
         blank = Shard(self.gram, self.dual, self.threads, self.begin)
         order = SurveyOrder(self.rows, tol, whole=True, skip=False)
         return blank.survey(other, order, np.random.default_rng(0), poll=poll)[0]
-
-    # -- variables -------------------------------------------------------------------------------
-
-    def targets(self, news: News, *, poll: Poll | None = None) -> tuple[float, float]:
-        """Return the largest target that may grow from zero and the smallest that may shrink."""
-        dual = self.dual
-        highest = np.max(dual.target, where=dual.upper > 0, initial=-np.inf)
-        lowest = np.min(dual.target, where=dual.lower < 0, initial=np.inf)
-        return float(highest), float(lowest)
-
-    def count_negative(self, news: News, *, poll: Poll | None = None) -> int:
-        """Return how many rows have a negative coefficient, if any."""
-        return int(np.count_nonzero(self.dual.lower[0] < 0))
-
-    def draw(self, news: News, negative: bool, ranks: Ints, *, poll: Poll | None = None) -> Ints:
-        """Return rows by their ranks among those whose coefficient may be negative, or not."""
-        return np.flatnonzero((self.dual.lower[0] < 0) == negative)[ranks]
-
-    def room(self, news: News, *, poll: Poll | None = None) -> Floats:
-        """Return what the variables of each group can sum to, in the direction of its total."""
-        dual = self.dual
-        room = [
-            np.where(dual.group == g, dual.upper if total > 0 else -dual.lower, 0.0).sum()
-            for g, total in enumerate(dual.total)
-        ]
-        return np.array(room)
-
-    def fill(self, news: News, total: Floats, *, poll: Poll | None = None) -> Point:
-        """Return a point whose groups have these sums."""
-        return Point.of(replace(self.dual, total=total).feasible_point())
-
-    def totals(
-        self, news: News, ids: Ints, beta: Floats, *, poll: Poll | None = None
-    ) -> tuple[float, int]:
-        """Return the sum of target times beta over rows, and how many are inside their box."""
-        dual = self.dual
-        free = (beta > dual.lower[:, ids]) & (beta < dual.upper[:, ids])
-        return float((dual.target[:, ids] * beta).sum()), int(free.sum())
-
-    def _reach(self, news: News, group: int) -> tuple[Floats, Floats]:
-        """Return of each row the largest target that may grow, the smallest that may shrink.
-
-        Away from zero scores are not known; then signs stand for the targets.
-        """
-        self.hear(news)
-        dual, beta = self.dual, self.memory.beta
-        target = dual.target, dual.target
-        if len(news.point):
-            target = np.ones_like(dual.target), -np.ones_like(dual.target)
-        mine = dual.group == group
-        up = np.where(mine & (beta < dual.upper), target[0], -np.inf).max(axis=0)
-        down = np.where(mine & (beta > dual.lower), target[1], np.inf).min(axis=0)
-        return up, down
-
-    def reach(self, news: News, group: int, *, poll: Poll | None = None) -> Mover:
-        """Return the first rows of a group that can move."""
-        up, down = self._reach(news, group)
-        movers = np.flatnonzero((up > -np.inf) | (down < np.inf))[:2]
-        if len(movers) == 0:
-            return Mover(movers, -np.inf, np.inf)
-        return Mover(movers, float(up[movers[0]]), float(down[movers[0]]))
-
-    def against(
-        self, news: News, group: int, mover: Mover, but: int, *, poll: Poll | None = None
-    ) -> Ints:
-        """Return the first row of a group, other than `but`, that a row violates against."""
-        up, down = self._reach(news, group)
-        found = np.maximum(mover.up - down, up - mover.down) > 0
-        if but >= 0:
-            found[but] = False
-        return np.flatnonzero(found)[:1]
 
 
 def _coprime(start: int, n: int) -> int:

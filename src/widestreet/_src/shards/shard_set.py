@@ -21,10 +21,8 @@ from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News, Released
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.port import LocalPort, Port
-from widestreet._src.shards.shard import Candidates, Mover, Shard
+from widestreet._src.shards.shard import Candidates, Shard
 from widestreet._src.shards.survey import Survey, SurveyOrder
-
-_ROUNDING_OF_SUMS = 1e-12  # of a total: what boxes may be short of it
 
 Answer = TypeVar("Answer")
 Connect: TypeAlias = Callable[[Sequence[Shard]], Port]
@@ -46,6 +44,8 @@ class ShardSet:
     ----------
     rows : int
         Of all shards.
+    begins : ndarray
+        The number of the first row of each shard.
     news : News
         The last ones.
     """
@@ -53,7 +53,7 @@ class ShardSet:
     def __init__(self, port: Port, gram: Gram, form: Dual, poll: Poll) -> None:
         self.port, self.gram, self.form, self.poll = port, gram, form, poll
         self._ends = np.cumsum(port.sizes)
-        self._begins = self._ends - port.sizes
+        self.begins = self._ends - port.sizes
         self.rows = int(self._ends[-1])
         self.news = News(0, Expansion.zero(form.groups), Point.zero(form.layers))
         port.publish(self.news)
@@ -82,7 +82,7 @@ class ShardSet:
 
     # -- asking ------------------------------------------------------------------------------------
 
-    def _ask_all(self, question: Callable[..., Answer], *arguments: Any) -> list[Answer]:
+    def ask_all(self, question: Callable[..., Answer], *arguments: Any) -> list[Answer]:
         """Return the answers of all shards to the same question, in order."""
         each = dict.fromkeys(range(len(self._ends)), arguments)
         return list(self.port.ask(question, each, self.poll).values())
@@ -95,7 +95,7 @@ class ShardSet:
         owner = np.searchsorted(self._ends, ids, side="right")
         for k in np.unique(owner):
             at = np.flatnonzero(owner == k)
-            yield int(k), at, ids[at] - self._begins[k]
+            yield int(k), at, ids[at] - self.begins[k]
 
     # -- news --------------------------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ class ShardSet:
             for k, size in enumerate(self.port.sizes)
         }
         answers = self.port.ask(Shard.survey, each, self.poll)
-        return Survey.united([survey for survey, _ in answers.values()], self._begins.tolist())
+        return Survey.united([survey for survey, _ in answers.values()], self.begins.tolist())
 
     def _survey_one(self, k: int, order: SurveyOrder, rng: np.random.Generator) -> Survey:
         """Ask one shard. Sets: rng."""
@@ -196,9 +196,9 @@ class ShardSet:
         left = order.quota
         for part in np.split(visited, begins[1:]):
             k = int(np.searchsorted(self._ends, part[0], side="right")) if len(part) else 0
-            own = replace(order, rows=part - self._begins[k], quota=left)
+            own = replace(order, rows=part - self.begins[k], quota=left)
             survey = self._survey_one(k, own, rng)
-            found.append(replace(survey, ids=survey.ids + self._begins[k]))
+            found.append(replace(survey, ids=survey.ids + self.begins[k]))
             left -= 0 if order.whole else survey.found
             if left == 0:
                 break
@@ -210,87 +210,8 @@ class ShardSet:
     def judge(self, expansion: Expansion, point: Point, tol: float) -> Survey:
         """Return all violators of another point than the present one."""
         other = News(0, expansion, point, double=self.double)
-        found = self._ask_all(Shard.judge, other, tol)
-        return Survey.united(found, self._begins.tolist())
-
-    # -- where to begin ----------------------------------------------------------------------------
-
-    def first_violation(self) -> float:
-        """Return the violation of the zero expansion, or one where zero is not feasible."""
-        targets = self._ask_all(Shard.targets)
-        violation = max(high for high, _ in targets) - min(low for _, low in targets)
-        return violation if 0 < violation < np.inf else 1.0
-
-    def draw(self, size: int, rng: np.random.Generator) -> Ints:
-        """Return random rows; of classes, at least a quarter of each sign if there are enough."""
-        if size == self.rows:
-            return np.arange(size)
-        if self.form.layers > 1:
-            return np.sort(rng.choice(self.rows, size, replace=False))
-        counts = np.array(self._ask_all(Shard.count_negative))
-        kinds = [(True, counts), (False, np.asarray(self.port.sizes) - counts)]
-        (few, fewer), (many, more) = sorted(kinds, key=lambda kind: int(kind[1].sum()))
-        total = int(fewer.sum())
-        share = min(total, max(size // 4, round(size * total / self.rows)))
-        chosen = [
-            self._ranked(few, fewer, rng.choice(total, share, replace=False)),
-            self._ranked(many, more, rng.choice(self.rows - total, size - share, replace=False)),
-        ]
-        return np.sort(np.concatenate(chosen))
-
-    def _ranked(self, negative: bool, counts: Ints, ranks: Ints) -> Ints:
-        """Return rows by their ranks among all whose coefficient may be negative, or not."""
-        ends = np.cumsum(counts)
-        owner = np.searchsorted(ends, ranks, side="right")
-        each = {
-            int(k): (negative, ranks[owner == k] - (ends - counts)[k]) for k in np.unique(owner)
-        }
-        answers = self.port.ask(Shard.draw, each, self.poll)
-        rows = [ids + self._begins[k] for k, ids in answers.items()]
-        return np.concatenate([*rows, np.empty(0, dtype=np.int64)])
-
-    def pair(self) -> Ints:
-        """Return the first row that can move and the first it violates against, of each group.
-
-        Where scores are not known, as at the start of nu problems, the second is the first that
-        can move the other way.
-        """
-        chosen: list[int] = []
-        for g in range(self.form.groups):
-            movers = self._ask_all(Shard.reach, g)
-            able = [k for k, mover in enumerate(movers) if len(mover.ids)]
-            if not able:
-                continue
-            k = able[0]
-            every = np.concatenate([movers[j].ids + self._begins[j] for j in able])
-            others = self._against(g, k, movers[k])
-            chosen += [int(every[0]), *(others if len(others) else every[1:])[:1].tolist()]
-        return np.unique(np.array(chosen, dtype=np.int64))
-
-    def _against(self, group: int, k: int, mover: Mover) -> Ints:
-        """Return rows that the first row of a shard violates against: the first of each shard."""
-        first = int(mover.ids[0])
-        each = {j: (group, mover, first if j == k else -1) for j in range(len(self._ends))}
-        answers = self.port.ask(Shard.against, each, self.poll)
-        return np.concatenate([ids + self._begins[j] for j, ids in answers.items()])
-
-    def feasible_point(self) -> Point:
-        """Return a point that meets every constraint: boxes filled in the order of the rows."""
-        form = self.form
-        if not form.total.any():
-            return Point.zero(form.layers)
-        left, each = np.abs(form.total), {}
-        for k, room in enumerate(self._ask_all(Shard.room)):
-            share = np.minimum(left, room)
-            left = left - share
-            each[k] = (np.sign(form.total) * share,)
-        if (left > _ROUNDING_OF_SUMS * np.abs(form.total)).any():
-            raise ValueError(f"the constraints cannot be met: sums of {form.total} do not fit")
-        parts = self.port.ask(Shard.fill, each, self.poll)
-        return Point(
-            np.concatenate([part.ids + self._begins[k] for k, part in parts.items()]),
-            np.concatenate([part.beta for part in parts.values()], axis=1),
-        )
+        found = self.ask_all(Shard.judge, other, tol)
+        return Survey.united(found, self.begins.tolist())
 
     def totals(self, point: Point) -> tuple[float, int]:
         """Return the linear part of the objective, and how many variables are inside their box."""

@@ -24,6 +24,7 @@ from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.state import Examine
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.expansion import Expansion
+from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.runner import Runner
 from widestreet._src.shards.shard_set import ShardSet
@@ -111,7 +112,7 @@ class SamplingEngine:
                 f"{name}(until_certified=False) serves C-SVC and epsilon-SVR: a sample has too few "
                 f"rows for the constraints of nu problems; leave until_certified at True"
             )
-        point = self.shards.feasible_point() if start is None else Point.of(start)
+        point = FirstRows(self.shards).feasible_point() if start is None else Point.of(start)
         objective = -np.inf if len(point) else 0.0
         return self._theta(point.ids, point, np.zeros(len(totals)), objective)
 
@@ -175,7 +176,9 @@ class SamplingEngine:
         """Keep time back for a certificate, if it is ours to ask for."""
         if self.check is None:
             return
-        support = len(self.best.expansion.ids) or self.plan.size // 4  # a guess before the first
+        support = (
+            len(self.best.expansion.ids) or self.plan.size // 4
+        )  # nobody knows before the first
         seconds = 3.0 * self.shards.gram.seconds_per_value  # float32 first, float64 after it
         self.budget.keep_back(seconds * self.shards.rows * support)
 

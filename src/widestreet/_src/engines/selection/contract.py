@@ -120,7 +120,7 @@ class Proposal:
 Notes: TypeAlias = dict[str, Any]
 
 
-class Ground(Protocol):
+class RowSource(Protocol):
     """What a search may ask of all rows, to begin with."""
 
     @property
@@ -144,7 +144,7 @@ class Search(Protocol):
         """Return how many rows the first working set has."""
         ...
 
-    def draw(self, ground: Ground, size: int, rng: np.random.Generator) -> Ints:
+    def draw(self, source: RowSource, size: int, rng: np.random.Generator) -> Ints:
         """Return the first rows, about `size` of them."""
         ...
 
@@ -209,9 +209,9 @@ class Stateless(Strategy):
         """Return itself."""
         return self
 
-    def draw(self, ground: Ground, size: int, rng: np.random.Generator) -> Ints:
+    def draw(self, source: RowSource, size: int, rng: np.random.Generator) -> Ints:
         """Return random rows."""
-        return ground.draw(size, rng)
+        return source.draw(size, rng)
 
     def observe(self, situation: Situation) -> Notes:
         """Add nothing to the record."""

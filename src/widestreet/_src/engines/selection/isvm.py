@@ -30,9 +30,9 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Ints
 from widestreet._src.engines.selection.contract import (
-    Ground,
     Notes,
     Proposal,
+    RowSource,
     Situation,
     Strategy,
     make_room,
@@ -129,9 +129,9 @@ class _Search:
         """Two rows."""
         return min(2, rows)
 
-    def draw(self, ground: Ground, size: int, rng: np.random.Generator) -> Ints:
+    def draw(self, source: RowSource, size: int, rng: np.random.Generator) -> Ints:
         """Return the first row of each class."""
-        return ground.pair()
+        return source.pair()
 
     def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
         """Add what was found, and look at the next rows."""

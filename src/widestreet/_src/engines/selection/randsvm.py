@@ -29,9 +29,9 @@ import numpy as np
 
 from widestreet._src.arrays import Ints
 from widestreet._src.engines.selection.contract import (
-    Ground,
     Notes,
     Proposal,
+    RowSource,
     Situation,
     Strategy,
     make_room,
@@ -139,11 +139,11 @@ class _Search:
         self.size, self.bound = min(self.plan.size(rows), capacity), self.plan.bound(rows)
         return self.size
 
-    def draw(self, ground: Ground, size: int, rng: np.random.Generator) -> Ints:
+    def draw(self, source: RowSource, size: int, rng: np.random.Generator) -> Ints:
         """Return random rows; some of each class, if the paper is no matter."""
         if self.plan.until_certified:
-            return ground.draw(size, rng)
-        return rng.choice(ground.rows, size, replace=False)
+            return source.draw(size, rng)
+        return rng.choice(source.rows, size, replace=False)
 
     def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
         """Keep support vectors and add violators. Sets: the notes of the last round."""

@@ -29,6 +29,7 @@ from widestreet._src.engines.solution import Solution, TraceRecord
 from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.state import Check, Examine, Inputs, State
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
+from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.news import Released
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.survey import Survey, SurveyOrder
@@ -114,7 +115,9 @@ class WorkingSetEngine:
         Sets: survey, which has the first rows; point, expansion, linear, norm.
         """
         inputs, state, shards = self.inputs, self.state, self.inputs.shards
-        point = shards.feasible_point() if inputs.start is None else Point.of(inputs.start)
+        point = (
+            FirstRows(shards).feasible_point() if inputs.start is None else Point.of(inputs.start)
+        )
         if len(point):
             bias = state.expansion.bias
             state.point = point
@@ -136,14 +139,14 @@ class WorkingSetEngine:
     def _first_rows(self) -> Ints:
         """Return the rows to begin with: those given, and some that the strategy draws."""
         inputs, search = self.inputs, self.state.search
-        shards, capacity = inputs.shards, inputs.capacity
-        size = search.start(shards.rows, capacity)
-        if inputs.first is None or size >= shards.rows:
-            return search.draw(shards, size, inputs.rng)
+        source, capacity = FirstRows(inputs.shards), inputs.capacity
+        size = search.start(source.rows, capacity)
+        if inputs.first is None or size >= source.rows:
+            return search.draw(source, size, inputs.rng)
         first = inputs.first[:capacity]
         others = min(size, _RANDOM_FIRST_ROWS, capacity - len(first))
         size = others if inputs.start is not None else max(size - len(first), others)
-        drawn = search.draw(shards, size, inputs.rng)
+        drawn = search.draw(source, size, inputs.rng)
         return np.union1d(first[: capacity - len(drawn)], drawn)
 
     def _exchange(self, proposal: Proposal) -> None:
