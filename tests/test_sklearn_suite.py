@@ -29,20 +29,20 @@ PAGE = Path(__file__).parents[1] / "docs" / "scikit-learn.md"
 # -- what is different by design ---------------------------------------------------------------
 
 PROBABILITY = (
-    "There is no `probability` parameter, which scikit-learn has deprecated too: wrap the "
+    "There is no `probability` parameter, which scikit-learn has deprecated as well: wrap the "
     "classifier in `CalibratedClassifierCV`."
 )
 INFINITE = (
-    "`C` must be finite, because rows that cannot be separated have no finite objective to "
-    "certify then: say `C=1e10`."
+    "`C` must be finite: with infinite `C`, rows that cannot be separated have no finite "
+    "objective to certify. Use a large value such as `C=1e10`."
 )
 NEGATIVE = (
-    "A negative sample weight is refused as the mistake it probably is, whereas LIBSVM leaves the "
-    "row out silently: a weight of zero does that."
+    "A negative sample weight is an error, because it is probably a mistake. LIBSVM silently "
+    "leaves the row out; use a weight of zero for this."
 )
 SOLVED = (
-    "The six rows are solved to the optimum within the `max_iter` that is too small for LIBSVM, so "
-    "that there is nothing to warn of."
+    "The test expects a warning, but the optimum for its six rows is reached within a `max_iter` "
+    "that is too small for LIBSVM."
 )
 
 # A test, or one of its parameter sets, that must fail, and why; docs/scikit-learn.md repeats it.
@@ -55,27 +55,29 @@ DIFFERENCES = {
     "test_sparse.py::test_unsorted_indices": PROBABILITY,
     "test_sparse.py::test_sparse_svc_clone_with_callable_kernel": PROBABILITY,
     "test_svm.py::test_tweak_params": (
-        "The private `_dual_coef_`, whose sign is LIBSVM's, does not exist: `dual_coef_` is the "
-        "one and only set of coefficients."
+        "The private attribute `_dual_coef_`, with the signs of LIBSVM, does not exist: the "
+        "coefficients are stored in `dual_coef_` only."
     ),
     "test_svm.py::test_svc_raises_error_internal_representation": (
-        "The private `_n_support` does not exist, and no number that a user may change decides "
-        "which memory is read."
+        "The private attribute `_n_support` does not exist. Changing an attribute cannot cause "
+        "reads outside an array."
     ),
     "test_svm.py::test_svr_errors": (
-        "A callable kernel that returns a matrix of the wrong shape is refused by `fit` already, "
-        "not only by `predict`."
+        "A callable kernel that returns a matrix of the wrong shape is an error in `fit`, not "
+        "only in `predict`."
     ),
     "test_svm.py::test_custom_kernel_not_array_input": (
-        "A callable kernel is given blocks of rows of a numeric X, never all rows at once, so that "
-        'no square matrix has to fit into memory; for strings use `kernel="precomputed"`.'
+        "A callable kernel is called with blocks of rows of a numeric X, never with all rows at "
+        "once, so that the kernel matrix need not fit into memory. For strings use "
+        '`kernel="precomputed"`.'
     ),
     "test_svm.py::test_bad_input": (
-        "A model trained on dense rows also predicts sparse ones, which scikit-learn refuses."
+        "A model trained on dense rows can also predict sparse rows, which is an error in "
+        "scikit-learn."
     ),
     "test_svm.py::test_svc_nonfinite_params": (
-        "Numbers so large that kernel values overflow are refused before training, by a message "
-        "about X, not about the coefficients that would come of them."
+        "Values so large that kernel values overflow are an error before training. The message is "
+        "about X, not about the resulting coefficients."
     ),
     "test_svm.py::test_libsvm_convergence_warnings": SOLVED,
     "test_sparse.py::test_timeout": SOLVED,

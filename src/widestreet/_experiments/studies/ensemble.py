@@ -18,6 +18,7 @@ from widestreet.datasets import twonorm
 RANKS = (200, 400, 800)
 COVTYPE_ROWS, COVTYPE_RANK, COVTYPE_MEMORY = 100_000, 500, "1.5GB"
 SIZES, FIXED_RANK, FIXED_STEPS = (10_000, 20_000, 40_000, 80_000, 160_000), 200, 30
+PARTS_OF_A_FIT = ("approximation, s", "steps, s", "folds and certificate, s")
 
 
 def loaded(name: str, rows: int) -> Split:
@@ -57,8 +58,7 @@ def adult(threads: int) -> str:
         ours = ws.SVC(C=C, gamma=gamma, n_jobs=threads, random_state=0)
         spent = seconds(ours.fit, split.X, split.y)
         lines.append([f"widestreet SVC, C={C:g}", digits(spent), *"    ", error(ours, split)])
-    head = ["what", "fit, s", "low rank", "steps", "folds, proof", "members", "test error, %"]
-    return markdown(head, lines)
+    return markdown(["model", "fit, s", *PARTS_OF_A_FIT, "members", "test error, %"], lines)
 
 
 def covertype(threads: int) -> str:
@@ -70,7 +70,7 @@ def covertype(threads: int) -> str:
     )
     spent = seconds(model.fit, split.X, split.y)
     most = memory.peak()
-    head = ["rows", "rank", "fit, s", "low rank", "steps", "folds, proof", "members"]
+    head = ["rows", "rank", "fit, s", *PARTS_OF_A_FIT, "members"]
     head += ["held before, MB", "at most, MB", "test error, %"]
     cells = [f"{len(split.y):,}", f"{COVTYPE_RANK}", digits(spent), *parts(model, spent)]
     cells += [f"{model.n_members_[0]}", f"{held:.0f}", f"{most:.0f}", error(model, split)]
@@ -90,8 +90,8 @@ def growing(threads: int) -> str:
         first, last = model.trace_[0].seconds, model.trace_[-1].seconds
         per_row = [1e6 * first / rows, 1e6 * (last - first) / rows / model.n_iter_[0]]
         lines.append([f"{rows:,}", *parts(model, spent), *map(digits, per_row)])
-    head = ["rows", "low rank, s", f"{FIXED_STEPS} steps, s", "proof, s"]
-    return markdown([*head, "low rank, us a row", "step, us a row"], lines)
+    head = ["rows", "approximation, s", f"{FIXED_STEPS} steps, s", "certificate, s"]
+    return markdown([*head, "approximation, us per row", "step, us per row"], lines)
 
 
 PARTS: dict[str, Callable[[int], str]] = {
