@@ -28,7 +28,7 @@ sanitized = $(BIN)/cmake -S . -B $(SANITIZED)/$(1) -G Ninja --log-level=WARNING 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test faults lint format sanitize fuzz race dist clean distclean
+.PHONY: help demo test faults lint house format sanitize fuzz race dist clean distclean
 
 help: ## this list
 	@echo "widestreet"
@@ -62,6 +62,9 @@ lint: $(READY) ## style, types, layers
 	@$(BIN)/lint-imports --no-logo
 	@echo "== clang-format"
 	@$(if $(CORE),$(BIN)/clang-format --dry-run -Werror $(CORE))
+
+house: $(READY) ## tables of the structure: imports, sizes, classes, tests by name
+	@$(BIN)/python tools/house.py
 
 format: $(READY) ## let ruff and clang-format rewrite the sources
 	@$(BIN)/ruff check --quiet --fix . || true

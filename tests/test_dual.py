@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import TOL
+from fitting import in_reference_terms
+from model_duals import EPSILON, NU, C, build, labels
 from problems import random_feasible
 from reference import duals as reference
 from reference import kkt
@@ -18,31 +20,7 @@ from reference.duals import MODELS
 from widestreet._src.problems import dual as duals
 from widestreet._src.problems import formulations
 
-C, EPSILON, NU = 3.0, 0.1, 0.4
-
 every_model = pytest.mark.parametrize("model", MODELS)
-
-
-def build(model: str, y, weight, *, C: float = C, nu: float = NU) -> duals.Dual:
-    """The package's dual for the parameters that reference.duals.build takes."""
-    return {
-        "c_svc": lambda: formulations.c_svc(y, C * weight),
-        "eps_svr": lambda: formulations.eps_svr(y, C * weight, EPSILON),
-        "nu_svc": lambda: formulations.nu_svc(y, nu, weight),
-        "nu_svr": lambda: formulations.nu_svr(y, C, nu, weight),
-        "one_class": lambda: formulations.one_class(len(y), nu, weight),
-    }[model]()
-
-
-def in_reference(dual: duals.Dual) -> reference.BetaDual:
-    """The same arrays under the names of the references."""
-    return reference.BetaDual(dual.target, dual.lower, dual.upper, dual.group, dual.total)
-
-
-def labels(rng, model: str, n: int) -> np.ndarray:
-    if model.endswith("svr"):
-        return rng.normal(size=n)
-    return rng.permutation(np.where(np.arange(n) < n // 2, -1.0, 1.0))
 
 
 @every_model
@@ -113,7 +91,7 @@ def test_the_feasible_point_is_feasible(seed, n, model, part, power):
     assert beta.shape == dual.target.shape
     assert (beta >= dual.lower).all()
     assert (beta <= dual.upper).all()
-    assert kkt.feasibility(in_reference(dual), beta) <= TOL.feasibility
+    assert kkt.feasibility(in_reference_terms(dual), beta) <= TOL.feasibility
 
 
 def test_zero_where_zero_is_feasible(rng):
@@ -154,20 +132,20 @@ def test_the_nearest_point_is_feasible(seed, n, model, size):
     dual = any_dual(rng, model, n)
     beta = size * rng.normal(size=dual.target.shape)
     if rng.random() < 0.5:
-        beta += random_feasible(in_reference(dual), rng)
+        beta += random_feasible(in_reference_terms(dual), rng)
     before = beta.copy()
     found = dual.nearest(beta)
     assert np.array_equal(beta, before)
     assert (found >= dual.lower).all()
     assert (found <= dual.upper).all()
-    assert kkt.feasibility(in_reference(dual), found) <= TOL.feasibility
+    assert kkt.feasibility(in_reference_terms(dual), found) <= TOL.feasibility
 
 
 @nearest_cases
 def test_the_nearest_point_of_a_feasible_one_is_itself(seed, n, model, size):
     rng = np.random.default_rng(seed)
     dual = any_dual(rng, model, n)
-    beta = random_feasible(in_reference(dual), rng)
+    beta = random_feasible(in_reference_terms(dual), rng)
     found = dual.nearest(beta)
     slack = TOL.exact * n * np.abs(dual.upper - dual.lower).max()
     np.testing.assert_allclose(found, beta, rtol=0, atol=slack)
@@ -198,9 +176,9 @@ def test_objective(model, rng):
     K = G @ G.T
     dual = build(model, y, rng.choice([0.5, 1.0, 2.0], n))
     for _ in range(5):
-        beta = random_feasible(in_reference(dual), rng)
+        beta = random_feasible(in_reference_terms(dual), rng)
         found = dual.objective(beta, K @ beta.sum(axis=0))
-        expected = kkt.dual_objective(K, in_reference(dual), beta)
+        expected = kkt.dual_objective(K, in_reference_terms(dual), beta)
         terms = np.abs(dual.target * beta).sum() + abs(float(kkt.quadratic(K, beta)))
         assert found == pytest.approx(expected, abs=TOL.exact * n * terms)
     assert dual.objective(np.zeros_like(dual.target), np.zeros(n)) == 0.0
@@ -294,4 +272,4 @@ def test_the_largest_nu_is_feasible_whatever_its_rounding(weight, seed):
     y[:2] = [-1.0, 1.0]
     nu = 2 * min(weight[y > 0].sum(), weight[y < 0].sum()) / weight.sum()
     dual = formulations.nu_svc(y, nu, weight)
-    assert kkt.feasibility(in_reference(dual), dual.feasible_point()) <= TOL.feasibility
+    assert kkt.feasibility(in_reference_terms(dual), dual.feasible_point()) <= TOL.feasibility

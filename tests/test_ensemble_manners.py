@@ -21,9 +21,10 @@ from sklearn.preprocessing import StandardScaler
 import widestreet as ws
 from conftest import OF_THREE, TOL
 from fitting import cut_short
+from interrupted import GENEROUS, Interrupting
 from machines import GAMMA, data
 from reference import kernels
-from test_manners import GENEROUS, Interrupting
+from watcher import Watcher
 from widestreet._src.training import ensemble as ensemble_training
 
 KINDS = ("svc", "svc" + OF_THREE)
@@ -338,8 +339,6 @@ def test_verbose(kind, capfd, caplog):
 @pytest.mark.parametrize("kind", KINDS)
 def test_callbacks_see_every_step_and_may_stop(kind):
     pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks")
-    from test_machine_callbacks import Watcher
-
     X, y = data(kind)
     seen = Watcher()
     watched, alone = ensemble().set_callbacks(seen).fit(X, y), ensemble().fit(X, y)

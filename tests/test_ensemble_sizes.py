@@ -8,7 +8,7 @@ import pytest
 import widestreet as ws
 from conftest import OF_THREE, TOL
 from machines import data
-from test_multiplicative import LITERAL, noisy
+from noisy_margins import LITERAL, noisy
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.multiplicative import engine as multiplicative
 from widestreet._src.engines.multiplicative.engine import MultiplicativeEngine, solve_together

@@ -23,29 +23,15 @@ from threadpoolctl import threadpool_info
 import widestreet as ws
 from conftest import TOL
 from fitting import beta_of, coefficients, cut_short, decision, fitted
+from interrupted import GENEROUS, Interrupting, long_problem
 from machines import assert_same_function, data, machine
 from problems import kernel_matrix, reference_qp, toy_svc, toy_svr
 from reference import duals, kernels, kkt
 from widestreet._src.engines.working_set.tile import WorkingSet
 from widestreet._src.estimators.batch import BatchFit
 from widestreet._src.training import examiner
-from widestreet.datasets import friedman, twonorm
+from widestreet.datasets import twonorm
 from widestreet.strategies import Auto
-
-GENEROUS = 10.0  # seconds by which a busy machine may be late
-
-
-def long_problem(task: str, n: int = 40_000):
-    """Rows and an estimator that would take minutes."""
-    if task == "svc":
-        X, y = twonorm(n, random_state=0, dtype=np.float32)
-        return X, y, ws.SVC(C=10.0, gamma=0.2, tol=1e-7, random_state=0)
-    if task == "ensemble":
-        X, y = twonorm(n, random_state=0, dtype=np.float32)
-        return X, y, ws.EnsembleSVC(gamma=0.05, random_state=0)
-    X, y = friedman(n, random_state=0, dtype=np.float32)
-    return X, y, ws.SVR(C=100.0, gamma=0.5, tol=1e-7, random_state=0)
-
 
 # -- silence -----------------------------------------------------------------------------------
 
@@ -138,19 +124,6 @@ def test_a_limit_that_is_never_reached_changes_nothing(kind):
 # -- Ctrl-C ------------------------------------------------------------------------------------
 
 
-class Interrupting:
-    """A kernel that is interrupted at one of its calls."""
-
-    def __init__(self, at: int | None) -> None:
-        self.at, self.calls = at, 0
-
-    def __call__(self, A, B):
-        self.calls += 1
-        if self.calls == self.at:
-            raise KeyboardInterrupt
-        return kernels.matrix("rbf", A, B, gamma=0.5)
-
-
 def test_an_interrupt_at_any_call_leaves_a_model(kind):
     X, y = data(kind, 60)
     whole = Interrupting(None)
@@ -222,7 +195,8 @@ def test_a_model_nobody_had_time_to_examine_states_its_own_objective(task, monke
 CHILD = """
     import json, sys, time
     import numpy as np
-    from test_manners import decision, long_problem
+    from fitting import decision
+    from interrupted import long_problem
 
     task, mode = sys.argv[1:]
     X, y, model = long_problem(task, 150_000)

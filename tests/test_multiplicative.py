@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from conftest import TOL
-from problems import toy_svc
+from noisy_margins import LITERAL, noisy
 from reference import kernels
 from reference import multiplicative as printed
 from widestreet._src.engines.budget import Budget, OutOfBudget
@@ -25,7 +25,6 @@ from widestreet._src.engines.multiplicative.engine import (
 
 pytestmark = pytest.mark.numeric
 
-LITERAL = Projection(growth=1.0)
 PACES = {"adaptive": Projection(), "literal": LITERAL, "fixed": FixedRate(2.0)}
 
 
@@ -38,13 +37,6 @@ class Watched:
     def __call__(self, coef: np.ndarray) -> np.ndarray:
         self.met.append(coef.copy())
         return self.K @ coef
-
-
-def noisy(n: int = 60, seed: int = 0, flipped: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
-    """The kernel matrix and the signs of two clouds, some labels of which are wrong."""
-    problem = toy_svc(n, 3, seed=seed)
-    wrong = np.random.default_rng(seed).random(n) < flipped
-    return kernels.matrix("rbf", problem.X, gamma=0.3), np.where(wrong, -1.0, 1.0) * problem.sign
 
 
 def run(K, sign, pace=LITERAL, prior=None, *, product=None, observer=lambda record: None, **limits):

@@ -8,32 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import TOL
-from problems import random_feasible
-from reference import kkt, newton, smo
+from fitting import in_reference_terms
+from reference import kkt, newton
 from reference.duals import MODELS
-from test_dual import in_reference
 from widestreet._src.engines.working_set import newton as engine
-from working import Bench
+from working import Bench, bench_at, nearly_solved
 
 pytestmark = pytest.mark.numeric
 
 every_model = pytest.mark.parametrize("model", MODELS)
-
-
-def bench_at(model: str, n: int, seed: int, beta=None, *, double: bool = True, **options) -> Bench:
-    """All rows in the working set, at a random point or the given one."""
-    bench = Bench(model, n, seed, **options)
-    dual = in_reference(bench.dual)
-    bench.beta = random_feasible(dual, bench.rng) if beta is None else beta(bench.K, dual)
-    if double:
-        bench.work.use_double()
-    bench.admit(np.arange(n))
-    bench.work.score[:n] = bench.work.tile[:n, :n].astype(np.float64) @ bench.beta.sum(axis=0)
-    return bench
-
-
-def nearly_solved(K, dual) -> np.ndarray:
-    return smo.smo(K, dual, tol=1e-2).beta
 
 
 def literal(K, dual, beta) -> tuple[np.ndarray, bool]:
@@ -48,7 +31,7 @@ def literal(K, dual, beta) -> tuple[np.ndarray, bool]:
 
 def free_spread(bench: Bench, beta) -> float:
     """How much F differs among the free variables of a group: zero at their maximiser."""
-    dual = in_reference(bench.dual)
+    dual = in_reference_terms(bench.dual)
     F = np.asarray(kkt.indicator(bench.K, dual, beta), dtype=np.float64)
     free = (dual.lower < beta) & (beta < dual.upper)
     groups = (F[free & (dual.group == g)] for g in range(len(dual.totals)))
@@ -69,7 +52,7 @@ def test_steps_are_those_of_the_reference(model, start):
         if torn(bench):
             continue
         compared += 1
-        expected, whole = literal(bench.K, in_reference(bench.dual), bench.beta)
+        expected, whole = literal(bench.K, in_reference_terms(bench.dual), bench.beta)
         settled = engine.polish(bench.work)
         # Where two variables meet their bounds together, rounding decides whether one stays free.
         assert settled == whole or free_spread(bench, bench.collect()) <= TOL.twin
@@ -95,7 +78,7 @@ def test_no_step_is_taken_without_memory_for_its_matrix(model):
 def test_the_objective_never_falls_and_constraints_hold(seed, model, n, double, d):
     """Nor does anything but the free variables move; whatever the condition of the matrix."""
     bench = bench_at(model, n, seed, double=double, d=d)
-    dual = in_reference(bench.dual)
+    dual = in_reference_terms(bench.dual)
     K = bench.work.tile[bench.work.present, bench.work.present].astype(np.float64)
     value, beta = kkt.dual_objective(K, dual, bench.beta), bench.beta
     for _ in range(4):
@@ -136,7 +119,7 @@ def test_a_whole_step_settles_the_free_variables(model, kernel):
 def test_it_finishes_what_pair_steps_began(model):
     """In turns, a step each way, the violation goes to nothing."""
     bench = bench_at(model, 40, 3, nearly_solved)
-    dual = in_reference(bench.dual)
+    dual = in_reference_terms(bench.dual)
     for _ in range(50):
         if engine.polish(bench.work) and bench.work.solve(TOL.violation, 1, 1024)[1] == 0:
             break
@@ -182,7 +165,7 @@ def test_equal_rows_do_not_stop_it(model):
         work.tile[:, copied + 1] = work.tile[:, copied]
     K = work.tile[work.present, work.present].astype(np.float64)
     work.score[work.present] = K @ bench.beta.sum(axis=0)
-    dual = in_reference(bench.dual)
+    dual = in_reference_terms(bench.dual)
     engine.polish(work)
     before, after = (kkt.dual_objective(K, dual, b) for b in (bench.beta, bench.collect()))
     assert after >= before - TOL.monotone * abs(before)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from conftest import TOL
-from test_newton import bench_at
 from widestreet._src.engines.working_set import newton_schedule as pacing
 from widestreet._src.engines.working_set.newton_schedule import FEW_FREE, Pacing
+from working import bench_at
 
 
 def middle(K, dual):

@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import TOL
+from fitting import in_reference_terms
 from reference import kkt
 from reference.duals import MODELS
-from test_dual import in_reference
-from test_newton import bench_at, nearly_solved
 from widestreet._src.engines.working_set import proximal_newton as proximal
 from widestreet._src.engines.working_set.proximal_newton import leap, taking_part
-from working import Bench
+from working import Bench, bench_at, nearly_solved
 
 pytestmark = pytest.mark.numeric
 
@@ -32,7 +31,7 @@ def violation_of(bench: Bench) -> float:
 
 def check_step(bench: Bench, before: np.ndarray) -> None:
     """Constraints, scores and the objective after a step from `before`."""
-    K, dual, after = tile_of(bench), in_reference(bench.dual), bench.collect()
+    K, dual, after = tile_of(bench), in_reference_terms(bench.dual), bench.collect()
     assert (after >= dual.lower).all()
     assert (after <= dual.upper).all()
     assert kkt.feasibility(dual, after) <= TOL.feasibility
@@ -92,7 +91,7 @@ def test_with_some_pair_steps_it_reaches_the_optimum(model, single, monkeypatch)
         if bench.work.solve(TOL.violation, 20, 1024)[0] <= TOL.violation:
             break
     beta = bench.collect()
-    assert kkt.kkt_violation(bench.K, in_reference(bench.dual), beta) <= 2 * TOL.violation
+    assert kkt.kkt_violation(bench.K, in_reference_terms(bench.dual), beta) <= 2 * TOL.violation
 
 
 @every_model

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import TOL
+from fitting import in_reference_terms
+from model_duals import build, labels
 from problems import random_feasible
 from reference import kernels
 from reference import shard as reference
@@ -25,8 +27,6 @@ from widestreet._src.shards.news import News, Released
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard import Shard
 from widestreet._src.shards.survey import SurveyOrder
-
-from test_dual import build, in_reference, labels  # isort: skip
 
 pytestmark = pytest.mark.numeric
 
@@ -67,7 +67,7 @@ class Lab:
         self.shard = Shard(Gram(kernel, as_rows(X)).select(kept if self.placed else None), dual, 1)
         self.beta = np.where(
             self.rng.random(dual.target.shape) < 0.1,
-            random_feasible(in_reference(dual), self.rng),
+            random_feasible(in_reference_terms(dual), self.rng),
             (dual.lower + dual.upper) * (self.rng.random(dual.target.shape) < 0.3),
         )
         used = X[kept] if self.placed else X
@@ -127,7 +127,9 @@ class Lab:
 
     def excess(self) -> np.ndarray:
         """By how much each row violates, from scratch."""
-        return reference.excess(self.score, self.beta, in_reference(self.dual), self.model.bias)
+        return reference.excess(
+            self.score, self.beta, in_reference_terms(self.dual), self.model.bias
+        )
 
     def violators(self) -> np.ndarray:
         """Rows that violate clearly, and those of which rounding may decide."""
@@ -161,7 +163,7 @@ def test_a_complete_survey_finds_exactly_the_violators(model, kernel, placed):
     assert 0 < len(survey.ids) < lab.rows
     np.testing.assert_allclose(survey.violation, lab.excess()[survey.ids], rtol=0, atol=TOL.twin)
     assert (survey.scanned, survey.skipped) == (lab.rows, 0)
-    dual, beta = in_reference(lab.dual), lab.beta
+    dual, beta = in_reference_terms(lab.dual), lab.beta
     high, low = reference.extremes(lab.score, beta, dual).T
     np.testing.assert_allclose(survey.highest, high, rtol=0, atol=TOL.twin)
     np.testing.assert_allclose(survey.lowest, low, rtol=0, atol=TOL.twin)
@@ -231,7 +233,7 @@ def test_rows_far_from_violating_are_not_evaluated(model, kernel):
     assert second.scanned < first.scanned
     assert np.array_equal(np.sort(second.ids), lab.violators())
     assert second.loss == pytest.approx(
-        reference.loss_sum(lab.score, in_reference(lab.dual), lab.model.bias).sum(),
+        reference.loss_sum(lab.score, in_reference_terms(lab.dual), lab.model.bias).sum(),
         abs=lab.rows * TOLERANCE,  # rows that were skipped count with their last score
     )
 

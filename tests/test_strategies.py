@@ -26,6 +26,7 @@ from problems import Problem, generate, kernel_matrix, reference_qp, toy_model
 from reference import kkt
 from reference.duals import MODELS, in_beta_space
 from reference.qp import solve_qp
+from small_strategies import SMALL, every_small_one
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.rows import as_rows
 from widestreet._src.training.problem import Problem as TrainingProblem
@@ -35,17 +36,9 @@ from widestreet.strategies import ISVM, PRSVM, RSVM, RandSVM
 pytestmark = pytest.mark.numeric
 
 NAMES = {"isvm": ISVM, "randsvm": RandSVM, "rsvm": RSVM, "prsvm": PRSVM}
-SMALL: dict[str, Any] = {  # so small that sampling is all they do
-    "isvm, small": ISVM(sample_size=5, stage_one_size=8),
-    "isvm, blocks": ISVM(block=7),
-    "randsvm, small": RandSVM(sample_size=8),
-    "rsvm, small": RSVM(sample_size=12),
-    "prsvm, small": PRSVM(sites=3, sample_size=12),
-}
 STRATEGIES: dict[str, Any] = {name: name for name in NAMES} | SMALL
 
 every_strategy = pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
-every_small_one = pytest.mark.parametrize("strategy", SMALL.values(), ids=SMALL)
 
 
 def forty() -> list[Problem]:

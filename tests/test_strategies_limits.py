@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from conftest import OF_THREE, TOL
 from fitting import coefficients, decision
+from interrupted import Interrupting
 from machines import assert_same_function, data, machine
 from reference import kernels
-from test_manners import Interrupting
-from test_strategies import every_small_one
+from small_strategies import every_small_one
 
 
 @every_small_one

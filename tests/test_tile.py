@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import TOL
+from fitting import in_reference_terms
 from problems import random_feasible
 from reference import duals as reference_duals
 from reference import kkt, shard
 from reference.duals import MODELS
-from test_dual import in_reference
 from working import Bench
 
 pytestmark = pytest.mark.numeric
@@ -43,7 +43,7 @@ def check(bench: Bench, ids: list[int]) -> None:
 )  # fmt: skip
 def test_rows_come_and_go(seed, model, double, rounds):
     bench = Bench(model, 60, seed)
-    bench.beta = random_feasible(in_reference(bench.dual), bench.rng)
+    bench.beta = random_feasible(in_reference_terms(bench.dual), bench.rng)
     if double:
         bench.work.use_double()
     present: list[int] = []
@@ -90,7 +90,7 @@ def test_solve_reaches_the_tolerance_and_reports_it(model):
     bench.work.use_double()
     bench.admit(np.arange(50))
     violation, steps = bench.work.solve(TOL.smo_tol, 1 << 20, 1024)
-    beta, dual = bench.collect(), in_reference(bench.dual)
+    beta, dual = bench.collect(), in_reference_terms(bench.dual)
     assert steps > 0
     assert violation <= TOL.smo_tol
     assert kkt.kkt_violation(bench.K, dual, beta) <= TOL.violation
@@ -103,12 +103,12 @@ def test_solve_reaches_the_tolerance_and_reports_it(model):
 def test_solve_of_a_part_holds_the_rest(model):
     """Rows outside keep their coefficients, and their share of the scores."""
     bench = Bench(model, 50, 2)
-    bench.beta = random_feasible(in_reference(bench.dual), bench.rng)
+    bench.beta = random_feasible(in_reference_terms(bench.dual), bench.rng)
     bench.work.use_double()
     bench.admit(np.arange(10, 40))
     violation, _ = bench.work.solve(TOL.smo_tol, 1 << 20, 1024)
     assert violation <= TOL.smo_tol
-    beta, dual = bench.collect(), in_reference(bench.dual)
+    beta, dual = bench.collect(), in_reference_terms(bench.dual)
     outside = np.r_[0:10, 40:50]
     assert np.array_equal(beta[:, outside], bench.beta[:, outside])
     assert kkt.feasibility(dual, beta) <= TOL.feasibility
@@ -131,7 +131,7 @@ def test_solve_respects_the_steps():
 @every_model
 def test_what_a_working_set_says_of_itself(model):
     bench = Bench(model, 50, 4)
-    dual = in_reference(bench.dual)
+    dual = in_reference_terms(bench.dual)
     bench.beta = random_feasible(dual, bench.rng)
     bench.admit(bench.rng.permutation(50)[:30])
     work, ids = bench.work, bench.work.ids[:30]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from reference import kernels
-from test_dual import build, labels
+from fitting import in_reference_terms
+from model_duals import build, labels
+from problems import random_feasible
+from reference import kernels, smo
 from widestreet._src.engines.working_set.tile import WorkingSet
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear
@@ -58,3 +60,19 @@ class Bench:
         beta = self.beta.copy()
         beta[:, self.work.ids[self.work.present]] = self.work.beta[:, self.work.present]
         return beta
+
+
+def bench_at(model: str, n: int, seed: int, beta=None, *, double: bool = True, **options) -> Bench:
+    """All rows in the working set, at a random point or the given one."""
+    bench = Bench(model, n, seed, **options)
+    dual = in_reference_terms(bench.dual)
+    bench.beta = random_feasible(dual, bench.rng) if beta is None else beta(bench.K, dual)
+    if double:
+        bench.work.use_double()
+    bench.admit(np.arange(n))
+    bench.work.score[:n] = bench.work.tile[:n, :n].astype(np.float64) @ bench.beta.sum(axis=0)
+    return bench
+
+
+def nearly_solved(K, dual) -> np.ndarray:
+    return smo.smo(K, dual, tol=1e-2).beta
