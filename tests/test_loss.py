@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conftest import TOL
@@ -45,6 +45,7 @@ def literal(v: Variables, b: float, total: float) -> float:
     return b * total + best
 
 
+@example(rows=[(0.0, 0.5, False, 2), (0.0, np.inf, False, 2)], part=0.5, cut=0)
 @given(rows=several, part=st.floats(0.1, 0.9), cut=st.integers(0, 12))
 def test_no_bias_is_better_than_the_minimisers(rows, part, cut):
     v = variables(rows)

@@ -132,7 +132,7 @@ def band(variables: Variables, a: float, z: float, most: int | None) -> Band:
     curve: Floats = np.zeros(0)
     constants, slopes = [], []
     if variables.d is not None:
-        across = inside & (first <= a) & (last >= z) & (variables.d > 0)
+        across = (first < a) & (last > z) & (variables.d > 0)
         inside &= ~across
         curve, rest = 1.0 / variables.d[across], variables.f[across] - a
         constants.append(0.5 * rest * rest * curve)
