@@ -294,7 +294,7 @@ def test_stages_in_pieces(monkeypatch):
     X, y = data("svc" + OF_THREE)
     model = fitted(X, y, keep_stages=True, intercept=True)
     whole = list(model.staged_decision_function(X))
-    monkeypatch.setattr(module, "_TOGETHER", 3 * 3 * len(X))
+    monkeypatch.setattr(module, "_BLOCK_VALUES", 3 * 3 * len(X))
     for one, other in zip(model.staged_decision_function(X), whole, strict=True):
         np.testing.assert_allclose(one, other, rtol=0, atol=TOL.twin)
     model.set_params(intercept=False)  # it is the fitted model that has stages

@@ -196,7 +196,7 @@ def test_counts_are_there_with_insvr_only():
 # -- what it refuses -------------------------------------------------------------------------------
 
 REFUSED = {
-    "forget": (lambda m: m.forget(3), 'forget rows.*method="path"'),
+    "forget": (lambda m: m.forget(3), 'remove rows.*method="path"'),
     "change_weight": (lambda m: m.change_weight(3, 2.0), 'change their weights.*method="path"'),
     "max_rows": (
         lambda m: m.set_params(max_rows=5).partial_fit([[0.0, 0.0]], [1.0]),
@@ -233,7 +233,7 @@ def test_the_cure_goes_on_from_the_model_as_it_is(scaling):
     other = insvr(scaling=scaling, method="path").fit(X[kept], y[kept])
     assert_same(model, other, X, y)
     model.change_weight([1, 2], [0.5, 3.0])
-    with pytest.raises(ValueError, match="whole number"):
+    with pytest.raises(ValueError, match="not an integer"):
         model.set_params(method="insvr").partial_fit(X[:1], y[:1])
     model.set_params(method="path").change_weight([1, 2], 1.0)
     model.set_params(method="insvr").partial_fit(X[:1], y[:1])
@@ -246,7 +246,7 @@ def test_a_failure_leaves_the_machine_as_it_was(monkeypatch):
     before, counts = model.predict(X), model.insvr_counts_
     with monkeypatch.context() as patch:
         patch.setattr("widestreet._src.engines.insvr.stages._STEPS_PER_SAMPLE", 0)
-        with pytest.raises(RuntimeError, match=r'not optimal after 1 steps; method="path" deals'):
+        with pytest.raises(RuntimeError, match=r'not optimal after 1 steps; method="path" can'):
             model.partial_fit(X[20:], y[20:])
     assert model.n_rows_ == 20
     np.testing.assert_array_equal(model.predict(X), before)
@@ -271,7 +271,7 @@ def test_more_samples_than_memory_allows_are_refused(weight):
 def test_an_optimum_that_cannot_be_taken_over_names_the_cure(monkeypatch):
     X, y = rows()
     monkeypatch.setattr("widestreet._src.engines.insvr.insvr._LARGEST_VIOLATION", -1.0)
-    with pytest.raises(RuntimeError, match=r'violates the conditions.*method="path" deals'):
+    with pytest.raises(RuntimeError, match=r'violates the conditions.*method="path" can'):
         insvr().fit(X, y)
 
 

@@ -255,7 +255,7 @@ def test_files_that_are_not_there_or_not_meant(tmp_path):
     one.end_journal()
     assert load(tmp_path / "m", journal=here).n_rows_ == 21
     OnlineSVR().fit(X, y).save(tmp_path / "alone")
-    with pytest.raises(ValueError, match="did not begin"):
+    with pytest.raises(ValueError, match="does not begin"):
         load(tmp_path / "alone", journal=tmp_path / "j")
     whole = (tmp_path / "alone").read_bytes()
     (tmp_path / "alone").write_bytes(whole[: len(whole) // 2])

@@ -1,4 +1,4 @@
-"""Ensembles of partially trained machines: a classifier without C to tune."""
+"""Ensembles of partially trained hard-margin SVMs: a classifier without C."""
 
 from __future__ import annotations
 
@@ -27,108 +27,113 @@ from widestreet._src.training.ensemble_plan import Plan
 from widestreet._src.training.outcome import Trained
 from widestreet._src.training.settings import Resources
 
-_GROWTH = 1.1  # of e after a step that was taken; larger ones waste more steps than they save
-_MANY = 10_000  # rows, with which it matters
-_TOGETHER = 1 << 24  # decision values of stages that are computed at a time
+_EPSILON_GROWTH = 1.1  # factor of epsilon after a successful step; larger ones waste more steps
+_SLOW_ROWS = 10_000  # rows from which on steps without a stored kernel matrix are slow
+_BLOCK_VALUES = 1 << 24  # decision values of stages computed at a time
 
 
 class EnsembleSVC(BatchClassifier):
-    """Ensemble of partially trained hard-margin machines: no C to tune.
+    """Ensemble of partially trained hard-margin SVMs, without C.
 
     Multiplicative updates lead from a Parzen window classifier, in which all rows have equal
-    weights, towards the hard-margin machine with the widest street through the origin (Tsang and
-    Kwok, 2007). The mean of all classifiers on the way, each weighted by the length of the step
-    that left it, is nearly as good as the best soft-margin machine, on noisy data too, and has
-    nothing to tune but the kernel. It is one expansion in kernel values, like any other machine.
+    weights, towards the hard-margin SVM whose boundary passes through the origin (Tsang and Kwok,
+    2007). The model is the mean of all classifiers on the way, each weighted by the length of the
+    step that left it. It is nearly as accurate as the best soft-margin SVM, even on noisy data, and
+    only the kernel has to be tuned. It is one expansion in kernel values, like any SVM.
 
     Parameters
     ----------
     kernel : {"rbf", "linear", "poly", "laplacian", "precomputed"} or callable, default="rbf"
-        It must be positive semidefinite.
+        Kernel function, which must be positive semidefinite.
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : {"paper", "scale", "auto"} or float, default="paper"
-        "paper" is 1 / (mean squared distance of the rows to their mean); the others are those of
-        `SVC`.
+        "paper" is 1 / (mean squared distance of the rows to their mean); "scale" and "auto" are
+        those of `SVC`.
     coef0 : float, default=0.0
         Constant in the polynomial kernel; not negative.
     aggregate : {"ensemble", "last", "parzen"}, default="ensemble"
-        What becomes the model: the mean of the members; the last of them, which is the hard-margin
-        machine as far as it was trained; or the first, the Parzen window classifier.
+        Model to return: the mean of the members; the last classifier, which is the hard-margin SVM
+        as far as it was trained; or the first, the Parzen window classifier.
     epsilon : float, default=0.005
-        Training ends when even steps that lower the margin by this part overshoot.
+        Smallest relative reduction of the margin that a step aims at. Training ends when even such
+        a step overshoots.
     epsilon_start : float, default=0.1
-        The part by which the first steps lower it.
+        Relative reduction of the margin that the first steps aim at.
     learning_rate : {"adaptive", "literal"} or float, default="adaptive"
-        How long steps are. Both words find the length of each step by a line search and halve its
-        ambition if it overshoots: "literal" for good, as in the paper, "adaptive" lets it grow
-        again. A number is the length of all steps; then training ends with the first that does not
-        lower the margin.
+        Length of the steps. "adaptive" and "literal" find the length of each step by a line search
+        and halve the reduction that it aims at if a step overshoots. With "literal", as in the
+        paper, the reduction never grows again; with "adaptive" it does. A number is the length of
+        all steps; then training ends with the first step that does not reduce the margin.
     folds : int, default=5
-        The ensemble has as many members as are best for rows that were left out of training, in
-        this many parts; training takes two to four times as long then. None keeps all members, and
-        `learning_rate="literal", folds=None` is the paper to the letter.
+        Number of cross-validation folds that determine the number of members. Training takes two to
+        four times as long as without folds. None keeps all members; `learning_rate="literal",
+        folds=None` reproduces Algorithm 1 of the paper exactly.
     rank : int or float, default=None
-        None computes with the kernel as it is. A whole number is the rank of an approximation,
-        which makes each step cost rows * rank instead of rows * rows; a number below 1 is the part
-        of the kernel's trace that the approximation may miss. The certificate is of the exact
-        kernel in any case.
+        Rank of an approximation of the kernel matrix; None uses the exact kernel. With an integer a
+        step costs rows * rank operations instead of rows * rows. A number below 1 is the fraction
+        of the trace of the kernel matrix that the approximation may miss. The certificate always
+        uses the exact kernel.
     intercept : bool, default=False
-        Whether the street may lie off the origin: 1 is added to all kernel values. That is little
-        beside those of "linear" and "poly" for rows far from the origin: centre them.
+        If True, 1 is added to all kernel values, so that the decision boundary need not pass
+        through the origin. With "linear" and "poly" this has little effect on rows far from the
+        origin: centre them.
     prune : float, default=1e-3
-        Rows with the smallest coefficients are left out as long as no decision value can change by
-        more than this part of the largest value that any row could have.
+        Bound on the change of decision values by pruning, relative to the largest possible value.
+        Within this bound, the rows with the smallest coefficients are removed from the model.
     class_weight : dict or "balanced", default=None
-        Multiplies the weights of the rows of each class.
+        Factors of the sample weights for the classes.
     keep_stages : bool, default=False
-        Whether to keep the coefficients of every step, for `staged_decision_function`: as many
-        numbers as rows times steps.
+        If True, the coefficients of every step (rows * steps numbers) are kept for
+        `staged_decision_function`.
     verbose : int or bool, default=False
-        1 shows a live line, 2 also a line per step.
+        1 shows a progress line, 2 prints a line per step as well.
     max_iter : int, default=10000
-        Limit on steps for each pair of classes; -1 is no limit.
+        Limit on steps for each pair of classes; -1 means no limit.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        For more than two classes: a decision value for each class, or for each pair of them.
+        For more than two classes: return a decision value for each class ("ovr") or for each pair
+        of classes ("ovo").
     random_state : int, RandomState or None, default=None
-        Draws the rows that an approximation of the kernel is made of.
+        Seed of the selection of rows for the approximation of the kernel matrix.
     max_time : float, default=None
-        Seconds after which training stops with what there is.
+        Time limit in seconds, after which training stops with the model so far.
     max_memory : int, float or str, default=None
         Bytes, or a string such as "2GB", for everything beside the data; a quarter of the
-        machine's memory by default. A kernel matrix that fits into half of it is held.
+        machine's memory by default. A kernel matrix that fits into half of this is kept in memory.
     n_jobs : int, default=None
-        Threads; None uses every processor available to the process.
+        Number of threads; None uses all processors available to the process.
     on_interrupt : {"raise", "keep"}, default="raise"
-        After Ctrl-C the model is complete and usable in both cases; "keep" also swallows the
-        KeyboardInterrupt.
+        Action after Ctrl-C: "raise" raises KeyboardInterrupt, "keep" does not. The estimator holds
+        the best model so far in both cases.
 
     Attributes
     ----------
     classes_ : ndarray
         Labels of the classes that have a row of positive weight.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, class_weight_
-        As for `SVC`; the sizes of the coefficients of two classes add up to one, but for what was
-        pruned.
+        Same as for `SVC`. The absolute values of the coefficients of each pair of classes sum to
+        one before pruning.
     pruning_bound_ : ndarray of shape (n_pairs,)
-        By how much decision values may have been changed by leaving rows out, as a part of the
-        largest value any row could have, |w| times the root of K(x, x).
+        Bound on the change of decision values by pruning, relative to the largest possible value,
+        |w| sqrt(K(x, x)).
     trace_left_ : ndarray of shape (n_pairs,)
-        The part of the kernel's trace that its approximation does not have.
+        Fraction of the trace of the kernel matrix that its approximation misses.
     certificate_ : Certificate
-        How far the model is from the hard-margin machine, with the exact kernel: "approximate" as
-        asked for, "optimal" if it is within `epsilon`. Of several pairs, the worst.
+        Distance of the model from the hard-margin SVM, with the exact kernel. The status is
+        "optimal" if this is within `epsilon`, else "approximate". For more than two classes, the
+        worst of `certificates_`.
     certificates_ : list of Certificate
-        One for each pair of classes.
+        Certificate of each pair of classes.
     trace_ : Trace
-        One record per step, the beginning included; its notes are "rho", which falls to what the
-        hard-margin machine has, "lower_bound" on that, and "eta" and "epsilon" of the step.
+        One record per step and one for the starting point. Its notes are "rho", which decreases
+        towards the value of the hard-margin SVM, "lower_bound" on that value, and "eta" and
+        "epsilon" of the step.
     n_iter_ : ndarray of shape (n_pairs,)
-        Steps taken for each pair, and one if there was none.
+        Number of steps for each pair of classes, at least one.
     n_members_ : ndarray of shape (n_pairs,)
-        How many of them belong to the ensemble.
+        Number of members of the ensemble of each pair of classes.
     n_kernel_values_ : int
-        Kernel values computed, the certificate's included.
+        Number of kernel values computed, including those of the certificate.
     fit_status_, shape_fit_
         As for `SVC`.
 
@@ -228,11 +233,11 @@ class EnsembleSVC(BatchClassifier):
         )
 
     def _formulation(self) -> HardMargin:
-        self._plan()  # refuses bad parameters before it looks at data
+        self._plan()  # bad parameters are refused before the data are validated
         return HardMargin()
 
     def _plan(self) -> Plan:
-        """The parameters that no other machine has, checked."""
+        """Return the validated parameters that only this estimator has."""
         least = validation.require_real("epsilon", self.epsilon, above=0.0)
         start = validation.require_real("epsilon_start", self.epsilon_start, above=0.0)
         if start < least:
@@ -244,7 +249,7 @@ class EnsembleSVC(BatchClassifier):
         if isinstance(self.learning_rate, str):
             choices = ("adaptive", "literal")
             literal = validation.require_choice("learning_rate", self.learning_rate, choices)
-            pace = Projection(start, least, 1.0 if literal == "literal" else _GROWTH)
+            pace = Projection(start, least, 1.0 if literal == "literal" else _EPSILON_GROWTH)
         else:
             pace = FixedRate(
                 validation.require_real("learning_rate", self.learning_rate, above=0.0)
@@ -254,11 +259,11 @@ class EnsembleSVC(BatchClassifier):
             folds = validation.require_integer("folds", self.folds, least=2, none="None")
         rank = self.rank
         if isinstance(rank, Integral):
-            rank = validation.require_integer("rank", rank, least=1, none="a part of the trace")
+            rank = validation.require_integer("rank", rank, least=1, none="a fraction of the trace")
         elif rank is not None:
             if not (isinstance(rank, Real) and 0.0 < rank < 1.0):
                 raise ValueError(
-                    "rank must be None, a whole number or a part of the trace between 0 and 1, "
+                    "rank must be None, an integer or a fraction of the trace between 0 and 1, "
                     f"got {self.rank!r}"
                 )
             rank = float(rank)
@@ -293,7 +298,7 @@ class EnsembleSVC(BatchClassifier):
         kernel, merged = prepared.kernel, prepared.merged
         if not kernel.positive and not isinstance(kernel, Precomputed | Callable):
             raise ValueError(
-                f"kernel={self.kernel!r} need not be positive semidefinite, and then there is no "
+                f"kernel={self.kernel!r} is not positive semidefinite in general, so there is no "
                 "margin to maximise: use 'rbf', 'linear', 'poly' with coef0 >= 0 or 'laplacian'"
             )
         plan, own = self._plan(), code[merged.kept]
@@ -320,13 +325,13 @@ class EnsembleSVC(BatchClassifier):
     def _breaks_ties(self) -> bool:
         return True
 
-    # -- every step --------------------------------------------------------------------------------
+    # -- the model of every step -------------------------------------------------------------------
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Decision values of the model after every step, as if training had ended there.
+        """Yield the decision values of the model after every step, as if training had ended there.
 
-        Needs `keep_stages=True`. The model itself is that of stage `n_members_`. Of several pairs
-        of classes, those that took fewer steps stay at their last one.
+        Needs `keep_stages=True`. The fitted model is that of stage `n_members_`. With more than two
+        classes, a pair that took fewer steps than others stays at its last step.
 
         Parameters
         ----------
@@ -335,15 +340,15 @@ class EnsembleSVC(BatchClassifier):
         Yields
         ------
         ndarray of shape (n_samples,) or (n_samples, n_classes) or (n_samples, n_pairs)
-            As `decision_function`.
+            Values in the form of `decision_function`.
         """
         X = self._query(X)
         kept = self._stages
         if kept is None:
-            raise ValueError("there are no stages to show: fit with keep_stages=True")
+            raise ValueError("the stages were not kept: fit with keep_stages=True")
         gram = self._gram(X, kept.vectors, kept.column)
         layout, count = self._layout, max(len(coef) for coef in kept.coefs)
-        step = max(1, _TOGETHER // max(1, X.shape[0] * len(kept.coefs)))
+        step = max(1, _BLOCK_VALUES // max(1, X.shape[0] * len(kept.coefs)))
         for a in range(0, count, step):
             decision = np.empty((min(step, count - a), X.shape[0], len(kept.coefs)))
             for p, (rows, coefs) in enumerate(zip(kept.rows, kept.coefs, strict=True)):
@@ -360,12 +365,12 @@ class EnsembleSVC(BatchClassifier):
 
 
 def _warn_of_slow_steps(rows: int, plan: Plan) -> None:
-    """Warn if each of a hundred steps or so computes many kernel values anew."""
-    if rows >= _MANY and streams(rows, plan) and plan.aggregate != "parzen":
+    """Warn if every step computes a large kernel matrix again."""
+    if rows >= _SLOW_ROWS and streams(rows, plan) and plan.aggregate != "parzen":
         warnings.warn(
             f"the kernel matrix of {rows:,} rows takes more than half of max_memory="
-            f"{plan.memory:,}, so that every step computes it anew; a low rank (rank=500, say) "
-            "approximates it once and is far faster, or raise max_memory",
+            f"{plan.memory:,}, so every step computes it again; set rank (for example "
+            "rank=500) to approximate it once, which is far faster, or raise max_memory",
             UserWarning,
             stacklevel=level_of_caller(),
         )
@@ -373,19 +378,19 @@ def _warn_of_slow_steps(rows: int, plan: Plan) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Stages:
-    """Coefficients of every step.
+    """Coefficients of the model after every step.
 
     Attributes
     ----------
     vectors : ndarray or CSR
         The distinct rows.
     column : ndarray
-        Where they stood among the training rows.
+        Indices of these rows among the training rows.
     rows : list of ndarray
-        Which of them belong to each pair of classes.
+        Indices into `vectors` of the rows of each pair of classes.
     coefs : list of ndarray of shape (steps, rows)
     raised : bool
-        Whether 1 was added to all kernel values.
+        True if 1 was added to all kernel values.
     """
 
     vectors: Any

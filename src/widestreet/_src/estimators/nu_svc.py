@@ -12,66 +12,69 @@ from widestreet._src.problems import formulations
 class NuSVC(BatchClassifier):
     """Nu-support vector classification, exact and certified.
 
-    As :class:`widestreet.SVC`, but with a parameter that bounds numbers of rows instead of a price:
-    at most a part `nu` of the rows (by weight) lie on the wrong side of the margin, and at least
-    such a part are support vectors. The names are those of :class:`sklearn.svm.NuSVC`.
+    Like :class:`widestreet.SVC`, with the parameter `nu` instead of `C`: at most a fraction `nu` of
+    the rows (by weight) lie on the wrong side of the margin, and at least a fraction `nu` are
+    support vectors. Parameters and attributes have the names of :class:`sklearn.svm.NuSVC`.
 
     Parameters
     ----------
     nu : float, default=0.5
-        Above 0 and at most 1. The smaller class of each pair must make up at least nu / 2 of the
-        two.
+        Upper bound on the fraction of margin errors and lower bound on the fraction of support
+        vectors, by weight; above 0 and at most 1. For every pair of classes, the smaller class must
+        have at least nu / 2 of the rows of the pair.
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"} or callable, \
 default="rbf"
-        A callable takes two blocks of rows and returns the matrix of their kernel values.
+        Kernel function. A callable takes two blocks of rows and returns the matrix of their kernel
+        values.
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        "scale" is 1 / (columns * variance of X), with the variance weighted by `sample_weight`;
-        "auto" is 1 / columns.
+        Coefficient of the kernel. "scale" is 1 / (columns * variance of X), with the variance
+        weighted by `sample_weight`; "auto" is 1 / columns.
     coef0 : float, default=0.0
         Constant in the polynomial and the sigmoid kernel.
     shrinking : bool, default=True
-        Whether rows may be skipped that provably cannot have become violators.
+        If True, rows that are far from violating the optimality conditions are not scanned in every
+        round. The certificate examines them in any case.
     tol : float, default=1e-3
-        Violation of the optimality conditions to reach over all rows.
+        Largest violation of the optimality conditions allowed, over all rows.
     gap_tol : float or None, default=0.01
-        Duality gap to reach, relative to the objective: no model can be better by more than this
-        part. None ends a fit by `tol` alone.
+        Largest duality gap allowed, relative to the objective. None ends a fit by `tol` alone.
     cache_size : float, default=None
-        Megabytes; used as `max_memory` where that is not given.
+        Memory limit in megabytes, used if `max_memory` is None.
     class_weight : dict or "balanced", default=None
-        Multiplies the weights of the rows for each class.
+        Factors of the sample weights for the classes.
     verbose : int or bool, default=False
-        1 shows a progress bar, 2 also a line per round.
+        1 shows a progress bar, 2 prints a line per round as well.
     max_iter : int, default=-1
-        Limit on pair steps for each pair of classes; -1 is no limit.
+        Limit on SMO pair steps for each pair of classes; -1 means no limit.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        For more than two classes: a decision value for each class, or for each pair of them.
+        For more than two classes: return a decision value for each class ("ovr") or for each pair
+        of classes ("ovo").
     break_ties : bool, default=False
-        For more than two classes: whether equal numbers of votes are decided by the sums of the
-        decision values instead of the order of the classes.
+        For more than two classes: break ties between equal numbers of votes by the sums of the
+        decision values. If False, the first of the tied classes wins.
     random_state : int, RandomState or None, default=None
-        Which rows are looked at first. The result is deterministic for a given value and number
-        of threads.
+        Seed of the order in which rows are scanned. The result is deterministic for a given value
+        and number of threads.
     strategy : str or Strategy, default="auto"
-        How rows are picked: "auto", "smo", "isvm", "randsvm", "rsvm", "prsvm", or an object from
-        `widestreet.strategies`.
+        Selection of rows for the working set: "auto", "smo", "isvm", "randsvm", "rsvm", "prsvm", or
+        an object from `widestreet.strategies`.
     max_time : float, default=None
-        Seconds after which training stops with the best model so far.
+        Time limit in seconds, after which training stops with the best model so far.
     max_memory : int, float or str, default=None
-        Bytes, or a string such as "2GB", for everything beside the data; a quarter of the
-        machine's memory by default.
+        Memory limit in bytes, or a string such as "2GB", for everything beside the data. The
+        default is a quarter of the machine's memory.
     n_jobs : int, default=None
-        Threads; None uses every processor available to the process.
+        Number of threads; None uses all processors available to the process.
     device : {"cpu"}, default="cpu"
-        Where kernel values are computed.
+        Device that computes kernel values.
     on_interrupt : {"raise", "keep"}, default="raise"
-        After Ctrl-C the model is complete and usable in both cases; "keep" also swallows the
-        KeyboardInterrupt.
+        Action after Ctrl-C: "raise" raises KeyboardInterrupt, "keep" does not. The estimator holds
+        the best model so far in both cases.
     warm_start : bool, default=False
-        Whether a refit on as many rows begins at the last solution, scaled to the new nu. The
-        result is the same, sooner: for grids over parameters.
+        If True, a refit on the same number of rows starts from the last solution, scaled to the new
+        nu. This makes parameter grids faster and does not change the result.
 
     Attributes
     ----------
@@ -81,27 +84,28 @@ default="rbf"
         Indices of the support vectors, class by class.
     support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
     n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
+        Number of support vectors of each class.
     dual_coef_ : ndarray or sparse matrix of shape (n_classes - 1, n_SV)
-        Coefficients; line l of a support vector belongs to the pair of its class and the l-th of
-        the others.
+        Coefficients of the support vectors. Line l holds, for each support vector, the coefficient
+        for the pair of its own class and the l-th other class.
     intercept_ : ndarray of shape (n_pairs,)
-        For the pairs of classes (0, 1), (0, 2), ..., (1, 2), ...
+        Intercepts for the pairs of classes (0, 1), (0, 2), ..., (1, 2), ...
     coef_ : ndarray or sparse matrix of shape (n_pairs, n_features)
-        For the linear kernel only.
+        Weights of the features, for the linear kernel only.
     class_weight_ : ndarray of shape (n_classes,)
     certificate_ : Certificate
-        What was proved: objectives, gap, violation, status. Of several pairs, the worst.
+        Proved bounds on the objective, the gap and the violation, and the status. For more than two
+        classes, the worst of `certificates_`.
     certificates_ : list of Certificate
-        One for each pair of classes.
+        Certificate of each pair of classes.
     trace_ : Trace
-        One record per round; `to_frame()` makes a data frame of it.
+        One record per round; `to_frame()` returns it as a pandas DataFrame.
     n_iter_ : ndarray of shape (n_pairs,)
-        Pair steps for each pair.
+        Number of SMO pair steps for each pair of classes.
     n_kernel_values_ : int
-        Kernel values computed, the certificate's included.
+        Number of kernel values computed, including those of the certificate.
     fit_status_ : int
-        0 if the certificate says "optimal", or "approximate" as asked for; 1 otherwise.
+        0 if the status is "optimal" or "approximate", 1 otherwise.
     shape_fit_ : tuple of int
         Shape of the training data.
 

@@ -12,60 +12,63 @@ from widestreet._src.problems import formulations
 class NuSVR(BatchRegressor):
     """Nu-support vector regression, exact and certified.
 
-    As :class:`widestreet.SVR`, but the tube finds its own width: at most a part `nu` of the rows
-    (by weight) lie outside it, and at least such a part are support vectors. The names are those
+    Like :class:`widestreet.SVR`, with the parameter `nu` instead of `epsilon`: training determines
+    the width of the tube such that at most a fraction `nu` of the rows (by weight) lie outside the
+    tube and at least a fraction `nu` are support vectors. Parameters and attributes have the names
     of :class:`sklearn.svm.NuSVR`.
 
     Parameters
     ----------
     nu : float, default=0.5
-        Above 0 and at most 1.
+        Upper bound on the fraction of rows outside and lower bound on the fraction of support
+        vectors, by weight; above 0 and at most 1.
     C : float, default=1.0
-        Price of a residual beyond the tube.
+        Penalty of a residual beyond the tube.
     kernel : {"linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"} or callable, \
 default="rbf"
-        A callable takes two blocks of rows and returns the matrix of their kernel values.
+        Kernel function. A callable takes two blocks of rows and returns the matrix of their kernel
+        values.
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        "scale" is 1 / (columns * variance of X), with the variance weighted by `sample_weight`;
-        "auto" is 1 / columns.
+        Coefficient of the kernel. "scale" is 1 / (columns * variance of X), with the variance
+        weighted by `sample_weight`; "auto" is 1 / columns.
     coef0 : float, default=0.0
         Constant in the polynomial and the sigmoid kernel.
     shrinking : bool, default=True
-        Whether rows may be skipped that provably cannot have become violators.
+        If True, rows that are far from violating the optimality conditions are not scanned in every
+        round. The certificate examines them in any case.
     tol : float, default=1e-3
-        Violation of the optimality conditions to reach over all rows, in units of y.
+        Largest violation of the optimality conditions allowed, over all rows, in units of y.
     gap_tol : float or None, default=0.01
-        Duality gap to reach, relative to the objective: no model can be better by more than this
-        part. None ends a fit by `tol` alone.
+        Largest duality gap allowed, relative to the objective. None ends a fit by `tol` alone.
     cache_size : float, default=None
-        Megabytes; used as `max_memory` where that is not given.
+        Memory limit in megabytes, used if `max_memory` is None.
     verbose : int or bool, default=False
-        1 shows a progress bar, 2 also a line per round.
+        1 shows a progress bar, 2 prints a line per round as well.
     max_iter : int, default=-1
-        Limit on pair steps; -1 is no limit.
+        Limit on SMO pair steps; -1 means no limit.
     random_state : int, RandomState or None, default=None
-        Which rows are looked at first. The result is deterministic for a given value and number
-        of threads.
+        Seed of the order in which rows are scanned. The result is deterministic for a given value
+        and number of threads.
     strategy : str or Strategy, default="auto"
-        How rows are picked: "auto", "smo", "isvm", "randsvm", "rsvm", "prsvm", or an object from
-        `widestreet.strategies`.
+        Selection of rows for the working set: "auto", "smo", "isvm", "randsvm", "rsvm", "prsvm", or
+        an object from `widestreet.strategies`.
     max_time : float, default=None
-        Seconds after which training stops with the best model so far.
+        Time limit in seconds, after which training stops with the best model so far.
     max_memory : int, float or str, default=None
-        Bytes, or a string such as "2GB", for everything beside the data; a quarter of the
-        machine's memory by default.
+        Memory limit in bytes, or a string such as "2GB", for everything beside the data. The
+        default is a quarter of the machine's memory.
     n_jobs : int, default=None
-        Threads; None uses every processor available to the process.
+        Number of threads; None uses all processors available to the process.
     device : {"cpu"}, default="cpu"
-        Where kernel values are computed.
+        Device that computes kernel values.
     on_interrupt : {"raise", "keep"}, default="raise"
-        After Ctrl-C the model is complete and usable in both cases; "keep" also swallows the
-        KeyboardInterrupt.
+        Action after Ctrl-C: "raise" raises KeyboardInterrupt, "keep" does not. The estimator holds
+        the best model so far in both cases.
     warm_start : bool, default=False
-        Whether a refit on as many rows begins at the last solution, scaled to the new C. The
-        result is the same, sooner: for grids over parameters.
+        If True, a refit on the same number of rows starts from the last solution, scaled to the new
+        C. This makes parameter grids faster and does not change the result.
 
     Attributes
     ----------
@@ -75,21 +78,21 @@ default="rbf"
     dual_coef_ : ndarray or sparse matrix of shape (1, n_SV)
     intercept_ : ndarray of shape (1,)
     coef_ : ndarray or sparse matrix of shape (1, n_features)
-        For the linear kernel only.
+        Weights of the features, for the linear kernel only.
     epsilon_ : float
-        Half the width of the tube that was found.
+        Half the width of the tube.
     certificate_ : Certificate
-        What was proved: objectives, gap, violation, status.
+        Proved bounds on the objective, the gap and the violation, and the status.
     certificates_ : list of Certificate
-        That one.
+        List that contains `certificate_`.
     trace_ : Trace
-        One record per round; `to_frame()` makes a data frame of it.
+        One record per round; `to_frame()` returns it as a pandas DataFrame.
     n_iter_ : int
-        Pair steps.
+        Number of SMO pair steps.
     n_kernel_values_ : int
-        Kernel values computed, the certificate's included.
+        Number of kernel values computed, including those of the certificate.
     fit_status_ : int
-        0 if the certificate says "optimal", or "approximate" as asked for; 1 otherwise.
+        0 if the status is "optimal" or "approximate", 1 otherwise.
     shape_fit_ : tuple of int
         Shape of the training data.
 

@@ -10,7 +10,7 @@ from widestreet._src.engines.insvr.extended_set import MARGIN_VECTOR, ExtendedSe
 from widestreet._src.engines.insvr.line import Line
 from widestreet._src.engines.insvr.margin_set import MarginSet, Stage
 
-CURE = 'method="path" deals with such data'
+CURE = 'method="path" can train on such data'
 
 _SUM_ROUNDING = 1e-14  # of C nu l: a smaller difference is rounding of the sum of alpha
 _ZERO_STEPS_BEFORE_BLAND = 5  # in a row: more than the ties of most data

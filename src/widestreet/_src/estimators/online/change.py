@@ -33,11 +33,11 @@ class Machine(Protocol):
 def changing(
     machine: Machine, state: OnlineState, journal: Any, kind: str, given: dict[str, Any]
 ) -> Iterator[list[Ints]]:
-    """Change a state within a block; if anything goes wrong, nothing is changed.
+    """Change a state within a block, completely or, if an error occurs, not at all.
 
-    After the block the rows that it appended to the list are removed, the model is published and
-    the change is written to the journal: what may fail comes before the record, which makes the
-    change final.
+    After the block, the rows that it appended to the list are removed, the model is prepared and
+    the change is written to the journal. The journal record makes the change final; everything
+    that may fail comes before it.
 
     Parameters
     ----------
@@ -63,16 +63,16 @@ def changing(
             if journal is not None:
                 assert machine._log is not None
                 machine._log.write(kind, machine, given, kept.rows.arrived)
-            machine.__dict__ = published  # at once: no interrupt comes between
+            machine.__dict__ = published  # one assignment: an interrupt cannot split it
             final = True
     except BaseException as error:
-        if final:  # an interrupt that had to wait
+        if final:  # an interrupt that was delayed
             raise
         with undisturbed():
             state.restore(kept)
         if isinstance(error, InfeasibleError) and callable(machine.kernel):
             raise ValueError(
-                "kernel must be positive semidefinite, and the values of this function are not: "
+                "kernel must be positive semidefinite, but the values of this function are not: "
                 "the homotopy is not defined"
             ) from error
         raise

@@ -15,7 +15,7 @@ from widestreet._src.estimators.online.tasks import ClassTask
 
 
 class OnlineClassifier(OnlineMachine, Classifier):
-    """Base of the online classifiers."""
+    """Base class of the online classifiers."""
 
     break_ties: bool
 
@@ -46,7 +46,7 @@ class OnlineClassifier(OnlineMachine, Classifier):
             )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on rows X with labels y, and forget all others.
+        """Train on rows X with labels y, and remove all rows stored before.
 
         Parameters
         ----------
@@ -78,10 +78,11 @@ class OnlineClassifier(OnlineMachine, Classifier):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
         classes : array-like, default=None
-            All classes that may come, if they are known; others may come nevertheless.
+            Classes that later rows may have, if known. Other classes may still appear.
         journal : str or path-like, default=None
-            A file in which this call is recorded before it returns, so that no crash loses it;
-            `widestreet.online.load` reads it. A call without it closes the journal.
+            File of the journal. The change is recorded in this SQLite database before the call
+            returns, so that it survives a crash; `widestreet.online.load` reads it. A call without
+            `journal` closes the journal.
 
         Returns
         -------
@@ -91,7 +92,7 @@ class OnlineClassifier(OnlineMachine, Classifier):
         return self._partial_fit(X, y, sample_weight, journal, classes)
 
     def decision_function(self, X: Any) -> Floats:
-        """Return decision values as those of `SVC`; zero while there are rows of one class only.
+        """Return decision values like `SVC`; zeros while only one class has rows.
 
         Parameters
         ----------

@@ -1,8 +1,8 @@
-"""The optimum of nu-SVR by the algorithm that was published for it, INSVR.
+"""The optimum of nu-SVR, kept by the published algorithm INSVR as rows are added.
 
-The first rows are solved by the batch engine and the path engine, which hand their optimum over;
-from there on every row that comes is added as the paper adds it. INSVR knows neither weights nor
-rows that go: a row of weight two is two samples, one of weight zero is none.
+The batch engine and a homotopy compute the optimum of the first rows. Every further row is added by
+INSVR. INSVR has no weights and cannot remove rows: a row of weight two is two samples, and a row of
+weight zero is none.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.problems.formulations import NuSVR
 from widestreet._src.training.settings import Settings
 
-_AT_BOUND = 1e-12  # of C: the path engine puts on a bound what belongs there
+_AT_BOUND = 1e-12  # of C: distance from a bound that counts as rounding
 
 
 class InsvrOptimum(Optimum):
-    """The optimum of nu-SVR over rows whose weights are whole numbers, by INSVR.
+    """The optimum of nu-SVR over rows with integer weights, kept by INSVR.
 
     Parameters
     ----------
     store, members, settings
-        As for `Optimum`.
+        Same as for `Optimum`.
     problem : OnlineProblem
-        Its formulation is a `NuSVR`.
+        Problem whose formulation is a `NuSVR`.
     beta : ndarray, optional
-        The optimum, if it is known.
+        Variables at the optimum, if they are known.
 
     Attributes
     ----------
     counts, last : StageCounts
-        What INSVR met since it began, and what in the last change.
+        Counts of INSVR since it began, and in the last change.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class InsvrOptimum(Optimum):
         return self.problem.formulation
 
     def _load(self, start: PathOptimum) -> None:
-        """Begin from an optimum that the path engine has found. Sets: insvr, rows."""
+        """Start from an optimum of the homotopy. Sets: insvr, rows."""
         wanted, upper = self._formulation, start.make_dual().upper[0]
         self._insvr = Insvr(wanted.C, wanted.nu, wanted.scaling)
         self._rows = np.repeat(np.arange(len(self.members)), self._repeats(self.members))
@@ -72,26 +72,26 @@ class InsvrOptimum(Optimum):
         try:
             self._insvr.load(self.store.block(at, at), self.store.target[at], alpha, _AT_BOUND)
         except (ValueError, np.linalg.LinAlgError) as error:
-            raise RuntimeError(f'{error}; method="path" deals with such data') from error
+            raise RuntimeError(f'{error}; method="path" can train on such data') from error
 
     def _check_room(self, members: Ints) -> None:
-        """Refuse more samples than there is memory for their kernel values."""
+        """Raise ValueError if the kernel values of the samples exceed the memory limit."""
         samples, most = float(self.store.weight[members].sum()), self.settings.max_memory
         if samples > sqrt(most / 8):
             raise ValueError(
                 f"sample_weight: the kernel values of {samples:,.0f} samples need more memory than "
-                f'max_memory={most:,}; method="path" knows rows of any weight'
+                f'max_memory={most:,}; method="path" does not repeat rows'
             )
 
     def _repeats(self, members: Ints) -> Ints:
-        """How many samples each row is."""
+        """Return the number of samples of each row."""
         return self.store.weight[members].astype(np.int64)
 
-    # -- what there is -----------------------------------------------------------------------------
+    # -- the present optimum -----------------------------------------------------------------------
 
     @property
     def beta(self) -> Floats:
-        """Variables, by layer and row: what is at a bound is exactly there."""
+        """Variables, by layer and row; variables at a bound equal it exactly."""
         dual, count = self.make_dual(), np.bincount(self._rows, minlength=len(self.members))
         upper, lower = (
             np.bincount(self._rows, part, len(count)) / np.maximum(count, 1)
@@ -114,13 +114,13 @@ class InsvrOptimum(Optimum):
 
     @property
     def steps(self) -> int:
-        """Steps of all three stages."""
+        """Number of steps of all three stages."""
         return self.counts.ia + self.counts.raia + self.counts.sra
 
     # -- changes -----------------------------------------------------------------------------------
 
     def add(self, rows: Ints) -> None:
-        """Take in rows of the store one by one. Sets: insvr, members, rows, counts."""
+        """Add rows of the store one by one. Sets: insvr, members, rows, counts."""
         self._check_room(np.append(self.members, rows))
         self.update()
         for row in rows.tolist():
@@ -130,7 +130,7 @@ class InsvrOptimum(Optimum):
         self.counts += self.last
 
     def _add_sample(self) -> None:
-        """One more sample of the last row. Sets: insvr, rows, last."""
+        """Add one more sample of the last row. Sets: insvr, rows, last."""
         self._rows = np.append(self._rows, len(self.members) - 1)
         at = self.members[self._rows]
         column = self.store.block(at[-1:], at)[0]
@@ -138,22 +138,22 @@ class InsvrOptimum(Optimum):
         self.last += self._insvr.last
 
     def update(self) -> None:
-        """Begin anew if the parameters are other ones. Sets: insvr, last."""
+        """Solve again with the batch engine if the parameters changed. Sets: insvr, last."""
         self.last = StageCounts()
         now = self._insvr
         if self._formulation != NuSVR(now.C, now.nu, now.scaling):
             self._load(PathOptimum(self.store, self.members, self.problem, self.settings))
 
     def drop(self, gone: Ints) -> None:
-        """Remove rows that are no samples, by their place in the store. Sets: members, rows."""
+        """Remove rows of weight zero, given by position in the store. Sets: members, rows."""
         order = order_after_removal(len(self.members), np.flatnonzero(np.isin(self.members, gone)))
         now = np.zeros(len(self.members), dtype=np.int64)
         now[order] = np.arange(len(order))
         self.members, self._rows = self.members[order], now[self._rows]
 
-    # -- questions ---------------------------------------------------------------------------------
+    # -- leave-one-out -----------------------------------------------------------------------------
 
     def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
-        """Each row with its score and the biases at the optimum without it, by the path engine."""
+        """Yield each row with its score and the biases at the optimum without it, by a homotopy."""
         here = PathOptimum(self.store, self.members, self.problem, self.settings, self.beta)
         return here.each_without()

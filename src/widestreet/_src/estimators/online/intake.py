@@ -1,4 +1,4 @@
-"""Checks of what enters an online machine: its rows, and the kernel that they keep."""
+"""Checks of new rows and of the kernel of an online estimator."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.kernels.kernels import Kernel, Linear
 from widestreet._src.threads import resolve_threads
 
-_ENOUGH_ROWS = 10  # from which on the variance of the first rows is a fair gamma
+_ENOUGH_ROWS = 10  # rows from which on their variance and their scales are meaningful
 
 
 def check_rows(model: KernelModel, X: Any, names: Any, store: RowStore | None) -> Any:
-    """Return validated rows in the storage of those that are there.
+    """Return validated rows in the format of the stored rows.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def check_rows(model: KernelModel, X: Any, names: Any, store: RowStore | None) -
     names : ndarray or None
         Names of the columns.
     store : RowStore or None
-        The rows that are there.
+        The stored rows.
     """
     if callable(model.kernel):
         return _stored_alike(X, store)
@@ -41,7 +41,7 @@ def check_rows(model: KernelModel, X: Any, names: Any, store: RowStore | None) -
         validation.check_powers(store.kernel, X)
     X = _stored_alike(X, store)
     before = 0 if store is None else store.arrived
-    if before < _ENOUGH_ROWS <= before + X.shape[0]:  # once, when there are enough rows to tell
+    if before < _ENOUGH_ROWS <= before + X.shape[0]:  # once, when there are enough rows
         stack = sparse.vstack if sparse.issparse(X) else np.vstack
         every = X if store is None else stack([store.X, X])
         warn_of_scales(every, names, stacklevel=level_of_caller())
@@ -49,14 +49,14 @@ def check_rows(model: KernelModel, X: Any, names: Any, store: RowStore | None) -
 
 
 def _stored_alike(X: Any, store: RowStore | None) -> Any:
-    """Return rows as dense or as sparse as those that are there."""
+    """Return rows in the format of the stored rows, dense or sparse."""
     if store is None or sparse.issparse(X) == sparse.issparse(store.X):
         return X
     return X.toarray() if sparse.issparse(X) else sparse.csr_matrix(X)
 
 
 def new_store(model: KernelModel, X: Any, weight: Floats, *, centred: bool) -> RowStore:
-    """Return an empty store; its kernel is that of the first rows, for good.
+    """Return an empty store whose kernel parameters are computed from the first rows.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ def new_store(model: KernelModel, X: Any, weight: Floats, *, centred: bool) -> R
         The first rows.
     weight : ndarray
     centred : bool
-        Whether a linear kernel may see the rows relative to their mean.
+        True if rows may be centred for a linear kernel.
     """
     uses_gamma = validation.uses_gamma(model.kernel)
     gamma = validation.resolve_gamma(model.gamma, X, weight) if uses_gamma else 0.0
     if uses_gamma and model.gamma == "scale" and X.shape[0] < _ENOUGH_ROWS:
         warnings.warn(
             f"gamma='scale' is computed from the first {X.shape[0]} rows and kept: pass a "
-            "number, or more rows at first",
+            "number, or more rows in the first call",
             UserWarning,
             stacklevel=level_of_caller(),
         )
@@ -82,7 +82,7 @@ def new_store(model: KernelModel, X: Any, weight: Floats, *, centred: bool) -> R
     validation.check_powers(kernel, X)
     if not kernel.positive and not callable(model.kernel):
         raise ValueError(
-            f"kernel={model.kernel!r} need not be positive semidefinite, and then the homotopy is "
+            f"kernel={model.kernel!r} is not positive semidefinite in general, so the homotopy is "
             "not defined: use 'rbf', 'linear', 'poly' with coef0 >= 0 or 'laplacian'"
         )
     centre = None
@@ -93,7 +93,7 @@ def new_store(model: KernelModel, X: Any, weight: Floats, *, centred: bool) -> R
 
 
 def check_same_kernel(model: KernelModel, begun: Kernel) -> None:
-    """Refuse another kernel than that of the stored rows."""
+    """Raise ValueError if the kernel is not that of the stored rows."""
     gamma: Any = getattr(begun, "gamma", 0.0) if isinstance(model.gamma, str) else model.gamma
     now = validation.resolve_kernel(
         model.kernel, gamma=gamma, coef0=model.coef0, degree=model.degree
@@ -109,8 +109,8 @@ def check_same_kernel(model: KernelModel, begun: Kernel) -> None:
         back["kernel"] = back.pop("function")
     cure = " and ".join(f"{name} back to {value!r}" for name, value in back.items())
     raise ValueError(
-        f"the kernel of the stored rows is {begun}, and set_params has made it {now}: set {cure}, "
-        "or call fit to train with another kernel"
+        f"the kernel of the stored rows is {begun}, but set_params changed it to {now}: set "
+        f"{cure}, or call fit to train with another kernel"
     )
 
 
@@ -118,7 +118,7 @@ def positions(ids: Any, store: RowStore) -> Ints:
     """Return the positions of rows, in the order in which they are named."""
     given = np.atleast_1d(np.asarray(ids))
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        got = "a mask: numpy.flatnonzero makes numbers of it"
+        got = "a mask: convert it with numpy.flatnonzero"
         got = got if given.dtype.kind == "b" else reprlib.repr(ids)
-        raise ValueError(f"ids must be a whole number or a list of them, got {got}")
+        raise ValueError(f"ids must be an integer or a list of integers, got {got}")
     return store.find(given.astype(np.int64))

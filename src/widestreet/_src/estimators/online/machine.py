@@ -40,14 +40,17 @@ _NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
 
 
 class OnlineMachine(KernelModel):
-    """Base of the online machines: `_state` has what is learned, `_task` which problems it is."""
+    """Base class of the online estimators.
+
+    `_state` holds the rows and the optima, `_task` defines which problems the rows form.
+    """
 
     max_rows: int | None
 
     _state: OnlineState
     _log: Log | None = None
 
-    # -- what the subclasses say -----------------------------------------------------------------
+    # -- defined by the subclasses ---------------------------------------------------------------
 
     @abstractmethod
     def _formulation(self) -> DualFormulation:
@@ -56,18 +59,18 @@ class OnlineMachine(KernelModel):
     @property
     @abstractmethod
     def _task(self) -> Task:
-        """Which problems the rows make."""
+        """Definition of the problems that the rows form."""
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that are not those of the formulation."""
+        """Check the parameters that do not belong to the formulation."""
         if self.max_rows is not None:
             validation.require_integer("max_rows", self.max_rows, least=1)
 
     def _check_weights(self, weight: Floats, before: Floats | None = None) -> None:
-        """Refuse weights of rows that have, or had, others; some methods know only some."""
+        """Check new weights of rows, which had the weights `before`; a method may refuse some."""
 
     def _warn(self, state: OnlineState) -> None:
-        """Warn of what is unusual about the optimum."""
+        """Warn if the optimum is not the one that the parameters ask for."""
 
     def _solve(
         self,
@@ -76,7 +79,7 @@ class OnlineMachine(KernelModel):
         members: Ints,
         beta: Floats | None = None,
     ) -> Optimum:
-        """Return the optimum of a problem, which `beta` is if it is known."""
+        """Return the optimum of a problem; `beta` are its variables, if they are known."""
         return PathOptimum(state.store, members, problem, self._settings(), beta)
 
     def _arrange(self, state: OnlineState, new: Ints) -> None:
@@ -85,7 +88,7 @@ class OnlineMachine(KernelModel):
         state.arrange(wanted, new, lambda *problem: self._solve(state, *problem))
 
     def _settings(self) -> Settings:
-        """Return the settings of the batch engine, which finds the first optimum."""
+        """Return the settings of the batch engine, which computes the first optimum."""
         return Settings(
             strategy=Auto(),
             tol=validation.require_real("tol", self.tol, above=0.0),
@@ -99,10 +102,10 @@ class OnlineMachine(KernelModel):
             rng=validation.resolve_rng(self.random_state),
         )
 
-    # -- rows in and out ---------------------------------------------------------------------------
+    # -- adding and removing rows ------------------------------------------------------------------
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Self:
-        """Train on rows, and forget all others; if that fails, everything is as it was."""
+        """Train on rows and remove all others; if that fails, nothing changes."""
         self._add(None, X, y, sample_weight, **options)
         self._open(None)
         return self
@@ -116,7 +119,7 @@ class OnlineMachine(KernelModel):
         classes: Any = None,
         **options: Any,
     ) -> Self:
-        """Add rows to those that are there."""
+        """Add rows to the stored rows."""
         state = getattr(self, "_state", None)
         self._add(state, X, y, sample_weight, journal, classes, starting=True, **options)
         return self
@@ -135,7 +138,7 @@ class OnlineMachine(KernelModel):
     ) -> None:
         """Add rows to a state, or to a new one. Sets: state and all that is fitted.
 
-        `starting` tells that rows of one class will do; `options` are those of validate_data.
+        If `starting`, rows of one class suffice; `options` are those of `validate_data`.
         """
         self._settings()
         self._check_parameters()
@@ -173,7 +176,7 @@ class OnlineMachine(KernelModel):
                 self._check_complete(state)
 
     def _check_complete(self, state: OnlineState) -> None:
-        """Refuse rows that `fit` cannot do with, though `partial_fit` may begin with them."""
+        """Refuse rows that suffice for `partial_fit` but not for `fit`."""
 
     def forget(self, ids: Any, *, journal: Any = None) -> Self:
         """Remove rows: the model becomes the one that `fit` would find on the others.
@@ -181,9 +184,10 @@ class OnlineMachine(KernelModel):
         Parameters
         ----------
         ids : int or array-like of int
-            Numbers of rows, counted from 0 in order of arrival; `ids_` has those that are there.
+            Ids of rows, which count from 0 in order of arrival; `ids_` holds those of the stored
+            rows.
         journal : str or path-like, default=None
-            As for `partial_fit`.
+            Same as for `partial_fit`.
 
         Returns
         -------
@@ -196,16 +200,16 @@ class OnlineMachine(KernelModel):
         return self
 
     def change_weight(self, ids: Any, sample_weight: Any, *, journal: Any = None) -> Self:
-        """Give rows another weight.
+        """Change the weights of rows.
 
         Parameters
         ----------
         ids : int or array-like of int
-            Numbers of rows, counted from 0 in order of arrival.
+            Ids of rows, which count from 0 in order of arrival.
         sample_weight : float or array-like
-            Their new weights.
+            New weights of these rows.
         journal : str or path-like, default=None
-            As for `partial_fit`.
+            Same as for `partial_fit`.
 
         Returns
         -------
@@ -215,7 +219,7 @@ class OnlineMachine(KernelModel):
         check_is_fitted(self, "_state")
         rows = positions(ids, self._state.store)
         if len(np.unique(rows)) < len(rows):
-            raise ValueError(f"ids: a row can have one weight only, but some come twice: {ids!r}")
+            raise ValueError(f"ids: each row may appear only once, got {ids!r}")
         weight = validation.check_weight(sample_weight, len(rows), may_vanish=True)
         self._reweigh(rows, weight, journal, "weight", leaving=False)
         return self
@@ -238,7 +242,7 @@ class OnlineMachine(KernelModel):
                 gone.append(rows)
 
     def _published(self, state: OnlineState) -> dict[str, Any]:
-        """Return the attributes that this estimator has when a state is its own."""
+        """Return the attributes of this estimator with the model of a state."""
         solutions = {key: optimum.solution for key, optimum in state.optima.items()}
         fitted = self._task.attributes(state, solutions, self._formulation(), self.tol)
         kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
@@ -247,12 +251,12 @@ class OnlineMachine(KernelModel):
     # -- files -------------------------------------------------------------------------------------
 
     def _open(self, journal: Any) -> None:
-        """Go on with a journal, begin one, or end the one that is open. Sets: log."""
+        """Continue a journal, begin one, or close the open one. Sets: log."""
         if journal is None:
             if self._log is not None:
                 warnings.warn(
                     f"this call is not written to the journal {str(self._log.path)!r}, which ends "
-                    "here; pass journal= to every call that is to survive a crash",
+                    "here; pass journal= to every call that must survive a crash",
                     UserWarning,
                     stacklevel=level_of_caller(),
                 )
@@ -261,16 +265,16 @@ class OnlineMachine(KernelModel):
             self._log = Log.begin(Path(journal).resolve(), self)
 
     def end_journal(self) -> None:
-        """Close the journal, if one is open, so that another process can go on with it."""
+        """Close the journal, if one is open, so that another process can open it."""
         if self._log is not None:
             self._log.journal.close()
             self._log = None
 
     def save(self, path: Any) -> None:
-        """Write the machine with its rows to a file, which `widestreet.online.load` reads.
+        """Write the estimator with its rows to a file, which `widestreet.online.load` reads.
 
-        The file is replaced at once or not at all. A journal that is being written goes on; `load`
-        takes both, and replays the records that the file does not contain.
+        The file is replaced atomically. An open journal continues. `load` reads both files and
+        replays the journal records that were made after `save`.
 
         Parameters
         ----------
@@ -280,14 +284,14 @@ class OnlineMachine(KernelModel):
         save(self, path)
 
     def _resume(self, state: OnlineState, optima: list[tuple[Any, Ints, Floats]]) -> None:
-        """Become a machine whose optima are known. Sets: all that is fitted.
+        """Adopt a state whose optima are known. Sets: all that is fitted.
 
         Parameters
         ----------
         state : OnlineState
-            With rows, without optima.
+            State with rows and without optima.
         optima : list of tuple
-            The key of each problem, the positions of its rows, and its variables.
+            Key of each problem, positions of its rows, and its variables.
         """
         wanted = self._task.problems(state, self._formulation())
         with limited_blas(1):
@@ -302,14 +306,14 @@ class OnlineMachine(KernelModel):
     def __copy__(self) -> Self:
         return deepcopy(self)
 
-    # -- what is there -----------------------------------------------------------------------------
+    # -- stored rows and certificates --------------------------------------------------------------
 
     def _check_fitted(self) -> None:
-        """Refuse to predict, or to prove anything, without rows of positive weight."""
+        """Raise NotFittedError if no stored row has a positive weight."""
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(
-                f"this {type(self).__name__} has no rows to learn from: add some with partial_fit, "
-                "or call fit"
+                f"this {type(self).__name__} has no rows of positive weight: add some with "
+                "partial_fit, or call fit"
             )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -317,19 +321,19 @@ class OnlineMachine(KernelModel):
 
     @property
     def ids_(self) -> Ints:
-        """Numbers of the rows that are there, in order of arrival."""
+        """Ids of the stored rows, in order of arrival."""
         check_is_fitted(self, "_state")
         return np.sort(self._state.store.ids)
 
     @property
     def n_rows_(self) -> int:
-        """How many rows there are."""
+        """Number of stored rows."""
         check_is_fitted(self, "_state")
         return self._state.store.n
 
     @property
     def certificates_(self) -> list[Certificate]:
-        """What is proved of each problem; computed when it is asked for."""
+        """Certificate of each problem, computed on first access after a change."""
         self._check_fitted()
         if self._state.proof is None:
             self.verify()
@@ -338,22 +342,22 @@ class OnlineMachine(KernelModel):
 
     @property
     def certificate_(self) -> Certificate:
-        """The one of `certificates_` that proves least; computed when it is asked for."""
+        """Worst of `certificates_`, computed on first access after a change."""
         return worst(self.certificates_)
 
     def verify(self) -> Certificate:
-        """Recompute everything from the rows and the coefficients, and prove how exact they are.
+        """Return a new certificate, computed over all rows from the coefficients.
 
         Returns
         -------
         Certificate
-            Its status is "optimal" if the optimality conditions hold for all rows to `tol` times
-            the largest target (or 1).
+            Certificate with status "optimal" if the violation of the optimality conditions is at
+            most `tol` for all rows, relative to the largest target of regressors.
 
         Raises
         ------
         NotFittedError
-            If there are no rows of positive weight: nothing can be proved of nothing.
+            If no stored row has a positive weight.
         """
         self._check_fitted()
         state, tol = self._present(), self._tolerance()
@@ -363,23 +367,23 @@ class OnlineMachine(KernelModel):
         return worst(state.proof)
 
     def _tolerance(self) -> float:
-        """Return the violation that `verify` allows."""
+        """Return the largest violation that `verify` accepts."""
         tol = validation.require_real("tol", self.tol, above=0.0)
         if self._state.classes is not None:
             return tol
         return tol * max(1.0, float(np.abs(self._state.store.target).max(initial=0.0)))
 
     def leave_one_out(self) -> Floats:
-        """Predict each row by the model of all other rows.
+        """Predict each row with the model trained on all other rows.
 
-        Exact: each row is taken out of a copy of the optimum, which costs a few steps instead of
-        a refit, and nothing at all where the row has no influence.
+        The result is exact. Each row is removed from a copy of the optimum, which takes a few steps
+        instead of a refit, and none if the row has no influence.
 
         Returns
         -------
         ndarray of shape (n_rows_,) or (n_rows_, n_classes) or (n_rows_, n_pairs)
-            Decision values of classifiers and one-class machines, predictions of regressions, in
-            order of arrival.
+            Decision values of classifiers and one-class SVMs, predictions of regressors, in order
+            of arrival.
         """
         state = self._present()
         values = self._scorer(state.store.X)().T + self.intercept_
@@ -393,7 +397,7 @@ class OnlineMachine(KernelModel):
         return values[:, 0]
 
     def _present(self) -> OnlineState:
-        """Return the state with all optima, solved again after a change that failed."""
+        """Return the state with all optima, which are solved again after a failed change."""
         check_is_fitted(self, "_state")
         if not self._state.optima:
             with changing(self, self._state, None, "", {}):

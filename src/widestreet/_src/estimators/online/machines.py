@@ -1,4 +1,4 @@
-"""The online machines by name."""
+"""The online estimators by name."""
 
 from __future__ import annotations
 

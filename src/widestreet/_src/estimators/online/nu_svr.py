@@ -1,4 +1,4 @@
-"""Nu-support vector regression whose rows come and go."""
+"""Online nu-support vector regression."""
 
 from __future__ import annotations
 
@@ -19,56 +19,59 @@ from widestreet._src.estimators.online.regressor import OnlineRegressor
 from widestreet._src.estimators.online.state import OnlineState
 from widestreet._src.problems.formulations import NuSVR, Scaling
 
-_CURE = 'method="path" does that; set_params keeps the rows that are there'
+_CURE = 'set_params(method="path") keeps the stored rows and can do this'
 
 
 class OnlineNuSVR(OnlineRegressor):
-    """Nu-support vector regression, exact after every row that comes or goes.
+    """Nu-support vector regression, exact after every added or removed row.
 
     Parameters
     ----------
     nu : float, default=0.5
-        Bounds the part of the rows outside the tube from above, that of the support vectors from
-        below.
+        Upper bound on the fraction of rows outside the tube and lower bound on the fraction of
+        support vectors, by weight.
     C : float, default=1.0
-        Price of a residual beyond the tube.
+        Penalty of a residual beyond the tube.
     scaling : {"libsvm", "schoelkopf"}, default="libsvm"
-        What C means: the price of a residual, as everywhere else, or that of their mean, C divided
-        by the sum of the weights, as in the papers that introduced the machine. Then every row
-        that comes makes all others cheaper.
+        Meaning of C: penalty per row, as in LIBSVM, or divided by the sum of the weights, as in the
+        papers that introduced nu-SVR. With "schoelkopf" every added row lowers the penalty of all
+        other rows.
     method : {"path", "insvr"}, default="path"
-        How the optimum is kept. "insvr" is the published algorithm (Gu et al., Incremental learning
-        for nu-support vector regression, Neural Networks 67, 2015): the rows of the first call are
-        solved at once, all others are added one by one in its three stages. It ends where "path"
-        does, which is faster and does more: with "insvr" rows can only come, and their weights are
-        whole numbers, a weight of two being two samples. All kernel values are kept.
+        Algorithm that updates the optimum. "path" is a homotopy. "insvr" is the published algorithm
+        (Gu et al., Incremental learning for nu-support vector regression, Neural Networks 67,
+        2015): the batch engine solves the rows of the first call, and all other rows are added one
+        by one in three stages. Both end at the same optimum. "insvr" is slower, keeps all kernel
+        values in memory and can only add rows. Its weights must be integers; a weight of two means
+        two samples.
     kernel : {"rbf", "linear", "poly", "laplacian"} or callable, default="rbf"
-        It must be positive semidefinite.
+        Kernel function, which must be positive semidefinite.
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        "scale" and "auto" are computed from the first rows and kept.
+        Coefficient of the kernel. "scale" and "auto" are computed from the rows of the first call
+        and then kept.
     coef0 : float, default=0.0
         Constant in the polynomial kernel; not negative.
     tol : float, default=1e-8
-        What `verify` calls optimal, in parts of the largest target.
+        Largest violation of the optimality conditions at which `verify` reports "optimal", relative
+        to the largest target.
     max_rows : int, default=None
-        Rows to keep: the oldest are forgotten as new ones come.
+        Largest number of rows stored. When more are added, the oldest are removed.
     random_state : int, RandomState or None, default=None
-        For the batch engine, which finds the first optimum.
+        Seed of the batch engine, which computes the first optimum.
     max_memory : int, float or str, default=None
-        For the batch engine, and for the kernel values that method="insvr" keeps.
+        Memory limit of the batch engine, and of the kernel values that method="insvr" keeps.
     n_jobs : int, default=None
-        Threads; None uses every processor available to the process.
+        Number of threads; None uses all processors available to the process.
 
     Attributes
     ----------
     epsilon_ : float
         Half the width of the tube.
     insvr_counts_, insvr_last_counts_ : StageCounts
-        With method="insvr" only: what it did for all rows that it added, and for those of the last
-        call. Steps of its stages are `ia`, `raia` and `sra`; `conflict_1`, `conflict_2`, `sc_1` and
-        `sc_2` say how many of them met that special case.
+        Counts of INSVR over all rows that it added, and over those of the last call; with
+        method="insvr" only. `ia`, `raia` and `sra` count the steps of its stages, and
+        `conflict_1`, `conflict_2`, `sc_1` and `sc_2` count special cases.
 
     Examples
     --------
@@ -115,24 +118,24 @@ class OnlineNuSVR(OnlineRegressor):
 
     @property
     def insvr_counts_(self) -> StageCounts:
-        """What INSVR did for all rows that were added, with method="insvr".
+        """Counts of INSVR over all rows that it added, with method="insvr".
 
-        The steps of its three stages, `ia`, `raia` and `sra`, and how many of them met a special
-        case: `conflict_1`, `conflict_2`, `sc_1`, `sc_2`; and cases that the paper has not,
-        `held`, `empty` and `exchanges`. Rows of the first call, or of a file, were not added by
-        INSVR.
+        `ia`, `raia` and `sra` count the steps of the three stages; `conflict_1`, `conflict_2`,
+        `sc_1` and `sc_2` count the special cases of the paper; `held`, `empty` and `exchanges`
+        count cases that the paper does not treat. Rows of the first call or of a file are not
+        added by INSVR and are not counted.
         """
         return self._counted()[0]
 
     @property
     def insvr_last_counts_(self) -> StageCounts:
-        """The same for the rows of the last call alone."""
+        """Counts of INSVR over the rows of the last call, with method="insvr"."""
         return self._counted()[1]
 
     def _counted(self) -> tuple[StageCounts, StageCounts]:
         check_is_fitted(self, "_state")
         if self._state.counts is None:
-            raise AttributeError('there are counts of INSVR with method="insvr" only')
+            raise AttributeError('counts of INSVR exist only with method="insvr"')
         total, last = self._state.counts
         return replace(total), replace(last)
 
@@ -153,7 +156,7 @@ class OnlineNuSVR(OnlineRegressor):
             return
         if self.max_rows is not None:
             raise ValueError(
-                f'max_rows={self.max_rows!r}: method="insvr" cannot forget rows; {_CURE}'
+                f'max_rows={self.max_rows!r}: method="insvr" cannot remove rows; {_CURE}'
             )
         if hasattr(self, "_state"):
             self._check_weights(self._state.store.weight)
@@ -163,13 +166,13 @@ class OnlineNuSVR(OnlineRegressor):
             return
         if before is not None and (before != weight).any():
             raise ValueError(
-                f'method="insvr" can neither forget rows nor change their weights; {_CURE}'
+                f'method="insvr" can neither remove rows nor change their weights; {_CURE}'
             )
         broken = weight[weight != weight.round()]
         if len(broken):
             raise ValueError(
-                f'sample_weight={float(broken[0])!r} is no whole number, and method="insvr" knows '
-                f"no other weights; {_CURE}"
+                f'sample_weight={float(broken[0])!r} is not an integer, but method="insvr" needs '
+                f"integers; {_CURE}"
             )
 
     # -- the optimum -------------------------------------------------------------------------------
@@ -185,9 +188,9 @@ class OnlineNuSVR(OnlineRegressor):
         return kind(state.store, members, problem, self._settings(), beta)
 
     def _arrange(self, state: OnlineState, new: Ints) -> None:
-        """Extend the base method: switch optima to `method`, and count what INSVR did.
+        """Extend the base method: switch optima to `method`, and update the counts of INSVR.
 
-        After a failure INSVR begins with the rows that were there before. Sets: state.
+        After a failed change INSVR starts again from the rows stored before. Sets: state.
         """
         published, problem = self.method == "insvr", OnlineProblem(self._formulation())
         for key, optimum in state.optima.items():

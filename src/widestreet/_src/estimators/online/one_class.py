@@ -1,4 +1,4 @@
-"""One-class support vector machine whose rows come and go."""
+"""Online one-class support vector machine."""
 
 from __future__ import annotations
 
@@ -12,30 +12,32 @@ from widestreet._src.problems.formulations import OneClass
 
 
 class OnlineOneClassSVM(OnlineMachine, OutlierDetector):
-    """The region where rows are dense, exact after every row that comes or goes.
+    """One-class SVM for outlier detection, exact after every added or removed row.
 
     Parameters
     ----------
     kernel : {"rbf", "linear", "poly", "laplacian"} or callable, default="rbf"
-        It must be positive semidefinite.
+        Kernel function, which must be positive semidefinite.
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        "scale" and "auto" are computed from the first rows and kept.
+        Coefficient of the kernel. "scale" and "auto" are computed from the rows of the first call
+        and then kept.
     coef0 : float, default=0.0
         Constant in the polynomial kernel; not negative.
     tol : float, default=1e-8
-        What `verify` calls optimal.
+        Largest violation of the optimality conditions at which `verify` reports "optimal".
     nu : float, default=0.5
-        Bounds the part of the outliers from above, that of the support vectors from below.
+        Upper bound on the fraction of outliers and lower bound on the fraction of support vectors,
+        by weight.
     max_rows : int, default=None
-        Rows to keep: the oldest are forgotten as new ones come.
+        Largest number of rows stored. When more are added, the oldest are removed.
     random_state : int, RandomState or None, default=None
-        For the batch engine, which finds the first optimum.
+        Seed of the batch engine, which computes the first optimum.
     max_memory : int, float or str, default=None
-        For the batch engine.
+        Memory limit of the batch engine, in bytes or a string such as "2GB".
     n_jobs : int, default=None
-        Threads; None uses every processor available to the process.
+        Number of threads; None uses all processors available to the process.
 
     Examples
     --------
@@ -78,7 +80,7 @@ class OnlineOneClassSVM(OnlineMachine, OutlierDetector):
         return OneClass(nu=validation.require_real("nu", self.nu, above=0.0, most=1.0))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the region of rows X, and forget all others.
+        """Train on rows X, and remove all rows stored before.
 
         Parameters
         ----------
@@ -106,8 +108,9 @@ class OnlineOneClassSVM(OnlineMachine, OutlierDetector):
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
         journal : str or path-like, default=None
-            A file in which this call is recorded before it returns, so that no crash loses it;
-            `widestreet.online.load` reads it. A call without it closes the journal.
+            File of the journal. The change is recorded in this SQLite database before the call
+            returns, so that it survives a crash; `widestreet.online.load` reads it. A call without
+            `journal` closes the journal.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The optimum of one dual over rows that come and go, however it is found."""
+"""Interface of algorithms that keep the optimum of one dual as its rows change."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ class ProblemSolution:
 
 
 class Optimum(ABC):
-    """The optimum of a dual over some rows of a store.
+    """Base class: the optimum of a dual over some rows of a store.
 
     Parameters
     ----------
     store : RowStore
     members : ndarray
-        Where the rows stand in the store.
+        Positions of the rows in the store.
     problem : OnlineProblem
-        Which dual the rows make.
+        Definition of the dual.
     settings : Settings
-        For the batch engine, which finds the first optimum.
+        Settings of the batch engine, which computes the first optimum.
     """
 
     def __init__(
@@ -56,16 +56,16 @@ class Optimum(ABC):
         self.store, self.members, self.problem, self.settings = store, members, problem, settings
 
     def make_dual(self) -> Dual:
-        """Make the dual of the rows as they are."""
+        """Make the dual for the current rows."""
         return self.problem.dual(self.store.target[self.members], self.store.weight[self.members])
 
     def is_feasible(self) -> bool:
-        """Return whether the rows allow the parameters as they are."""
+        """Return whether the parameters are feasible for the rows."""
         return self.problem.is_feasible(
             self.store.target[self.members], self.store.weight[self.members]
         )
 
-    # -- what the subclasses say -------------------------------------------------------------------
+    # -- defined by the subclasses -----------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -85,28 +85,29 @@ class Optimum(ABC):
     @property
     @abstractmethod
     def steps(self) -> int:
-        """How many it took so far."""
+        """Number of steps taken so far."""
 
     @abstractmethod
     def add(self, rows: Ints) -> None:
-        """Take in rows of the store, and whatever weights and parameters have become."""
+        """Add rows of the store, and move to the optimum for the current weights and parameters."""
 
     @abstractmethod
     def update(self) -> None:
-        """Go where weights and parameters have gone."""
+        """Move to the optimum for the current weights and parameters."""
 
     @abstractmethod
     def drop(self, gone: Ints) -> None:
-        """Remove rows of no weight, by their place in the store."""
+        """Remove rows of weight zero, given by position in the store."""
 
     @abstractmethod
     def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
-        """Each row with its score and the biases at the optimum without it.
+        """Yield each row with its score and the biases at the optimum without it.
 
-        None if nothing is left then. Rows whose absence changes nothing are passed over.
+        The second item is None if no problem remains without the row. Rows whose removal changes
+        nothing are left out.
         """
 
-    # -- what follows ------------------------------------------------------------------------------
+    # -- derived quantities ------------------------------------------------------------------------
 
     @property
     def coef(self) -> Floats:
@@ -116,11 +117,11 @@ class Optimum(ABC):
 
     @property
     def solution(self) -> ProblemSolution:
-        """What the model is made of."""
+        """Coefficients and biases of the model."""
         return ProblemSolution(self.members, self.coef, self.bias)
 
     def certificate(self, tol: float) -> Certificate:
-        """What an independent look at all rows proves."""
+        """Return the certificate, computed over all rows from the coefficients."""
         rows = as_rows(self.store.X, centre=self.store.centre)
         gram = Gram(self.store.kernel, rows, threads=self.store.threads)
         found = examine(gram.select(self.members), self.make_dual(), self.beta, tol=tol)

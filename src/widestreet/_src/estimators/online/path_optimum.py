@@ -1,4 +1,4 @@
-"""The optimum by the path engine, which goes wherever rows, weights and parameters go."""
+"""The optimum of one dual, kept by a homotopy as rows, weights and parameters change."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
 from widestreet._src.training.solver import train
 
-_BATCH_TOL = 1e-5  # violation that the batch engine leaves to the path
-_AGAIN = 64  # columns to keep, beside as many as there are free rows, as they come again
-_MANY = 0.25  # of the rows there are: more newcomers than this are for the batch engine
+_BATCH_TOL = 1e-5  # violation at which the homotopy takes over from the batch engine
+_EXTRA_COLUMNS = 64  # kernel columns cached in addition to one per free variable
+_BATCH_FRACTION = 0.25  # fraction of new rows above which the batch engine is used
 
 
 class PathOptimum(Optimum):
-    """The optimum of a dual over some rows of a store, by the path engine.
+    """The optimum of a dual over some rows of a store, kept by a homotopy.
 
     Parameters
     ----------
     store, members, problem, settings
-        As for `Optimum`.
+        Same as for `Optimum`.
     beta : ndarray, optional
-        The optimum, if it is known.
+        Variables at the optimum, if they are known.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class PathOptimum(Optimum):
         else:
             self.path = ParametricOptimum(self, store.gram.diag(members), self.make_dual(), beta)
 
-    # -- what there is -----------------------------------------------------------------------------
+    # -- the present optimum -----------------------------------------------------------------------
 
     @property
     def beta(self) -> Floats:
@@ -67,19 +67,19 @@ class PathOptimum(Optimum):
 
     @property
     def steps(self) -> int:
-        """How many straight lines were followed."""
+        """Number of straight pieces followed so far."""
         return self.path.counts.steps
 
     def block(self, I: Ints, J: Ints | None) -> Floats:
-        """Kernel values of rows with others, None for all."""
+        """Return K[I, J]; J=None means all rows."""
         return self.store.block(self.members[I], self.members if J is None else self.members[J])
 
     def scan(self, J: Ints, coef: Floats) -> Floats:
-        """Sums of kernel values of all rows with some, times the coefficients of these."""
+        """Return K[:, J] @ coef."""
         return self.store.scan(self.members, self.members[J], coef)
 
     def _solved(self, beta: Floats | None) -> ParametricOptimum:
-        """The optimum by the batch engine, from a point near it, and the path from there."""
+        """Solve with the batch engine, starting at `beta`, and return the parametric optimum."""
         dual = self.make_dual()
         gram = self.store.gram
         problem = Problem(dual)
@@ -94,14 +94,14 @@ class PathOptimum(Optimum):
     # -- changes -----------------------------------------------------------------------------------
 
     def add(self, rows: Ints) -> None:
-        """Take in rows of the store, and whatever weights and parameters have become.
+        """Add rows of the store, and move to the optimum for the current weights and parameters.
 
         Sets: path, members.
         """
         before = len(self.members)
         self.members = np.concatenate([self.members, rows])
         dual = self.make_dual()
-        if len(rows) > max(1.0, _MANY * before):
+        if len(rows) > max(1.0, _BATCH_FRACTION * before):
             beta = np.zeros_like(dual.target)
             beta[:, :before] = self.beta
             self.path = self._solved(beta)
@@ -111,7 +111,7 @@ class PathOptimum(Optimum):
         self._follow(dual)
 
     def update(self) -> None:
-        """Go where weights and parameters have gone. Sets: path."""
+        """Move to the optimum for the current weights and parameters. Sets: path."""
         self._follow(self.make_dual())
 
     def _follow(self, dual: Dual) -> None:
@@ -120,19 +120,22 @@ class PathOptimum(Optimum):
         self.path.follow(end)
 
     def drop(self, gone: Ints) -> None:
-        """Remove rows of no weight, by their place in the store. Sets: path, members."""
+        """Remove rows of weight zero, given by position in the store. Sets: path, members."""
         mine = np.flatnonzero(np.isin(self.members, gone))
         if len(mine):
             self.members = self.members[self.path.drop(mine)]
 
-    # -- questions ---------------------------------------------------------------------------------
+    # -- leave-one-out -----------------------------------------------------------------------------
 
     def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
-        """Each row with its score and the biases at the optimum without it."""
+        """Yield each row with its score and the biases at the optimum without it."""
         target, weight = self.store.target[self.members], self.store.weight[self.members]
         fixed = not self.path.total.any() and all(self.path.free.groups_present(self.path.groups))
-        idle = (self.coef == 0) & fixed  # if not, a row at the edge may hold the bias
-        last, kernel = self._last(target, weight), Remembered(self, _AGAIN + len(self.path.free))
+        idle = (self.coef == 0) & fixed  # otherwise a row on the margin may determine the bias
+        last, kernel = (
+            self._last(target, weight),
+            Remembered(self, _EXTRA_COLUMNS + len(self.path.free)),
+        )
         for at in np.flatnonzero(~idle & (weight > 0)):
             if last[at]:
                 yield int(self.members[at]), None
@@ -145,7 +148,7 @@ class PathOptimum(Optimum):
             yield int(self.members[at]), (float(path.score[at]), path.bias)
 
     def _last(self, target: Floats, weight: Floats) -> Bools:
-        """Rows without which there is no problem: nobody else has a weight, or of that class."""
+        """Return the mask of rows that are the only ones of positive weight, or of their class."""
         last: Bools = np.zeros(len(target), dtype=bool)
         kinds = np.unique(target) if self.path.layers == 1 else target[:1]
         classes = [target == kind for kind in kinds] if len(kinds) == 2 else [True]
@@ -156,12 +159,12 @@ class PathOptimum(Optimum):
 
 
 class Remembered:
-    """Kernel values of a problem; the columns asked for lately are kept."""
+    """Kernel values of a problem with a cache of the most recent columns."""
 
     def __init__(self, exact: PathOptimum, columns: int) -> None:
         self.scan, self._block = exact.scan, exact.block
         self._column = lru_cache(columns)(lambda row: exact.block(np.array([row]), None))
 
     def block(self, I: Ints, J: Ints | None) -> Floats:
-        """Kernel values of rows with others, None for all."""
+        """Return K[I, J]; J=None means all rows."""
         return self._column(int(I[0])) if J is None and len(I) == 1 else self._block(I, J)

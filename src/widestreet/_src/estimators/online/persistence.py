@@ -1,7 +1,7 @@
-"""Online machines in files: all of one in an archive, and what happened since in a journal.
+"""Archives and journals of online estimators.
 
 An archive holds the parameters, the rows and the coefficients. A journal holds one record for every
-call that changed the rows; its first record is a snapshot of where it began, so that a journal can
+call that changed the rows. Its first record is a snapshot of the estimator, so that a journal can
 be read without an archive, and an archive without a journal.
 """
 
@@ -29,7 +29,7 @@ _SCHEMA = 1
 
 
 class Log:
-    """The journal that a machine writes to.
+    """The open journal of an online estimator.
 
     Parameters
     ----------
@@ -42,18 +42,18 @@ class Log:
 
     @classmethod
     def begin(cls, path: Path, machine: OnlineMachine) -> Log:
-        """A new journal that begins with a machine as it is."""
-        header, arrays = snapshot(machine)  # which refuses what cannot be written
+        """Begin a journal with a snapshot of an estimator."""
+        header, arrays = snapshot(machine)  # raises if it cannot be written
         journal = Journal(path, create=True)
         try:
             if journal.sequence > 0:
                 raise FileExistsError(
-                    f"journal={str(path)!r} exists and belongs to another history: go on with it "
-                    "by widestreet.online.load(...), or give another name"
+                    f"journal={str(path)!r} exists and belongs to another history: continue it "
+                    "with widestreet.online.load(...), or give another name"
                 )
             journal.append("begin", header, arrays)
         except BaseException:
-            journal.close()  # another call may try again while this error is still known
+            journal.close()  # a later call can try again
             raise
         return cls(path, journal)
 
@@ -63,14 +63,14 @@ class Log:
     def write(self, kind: str, machine: Any, arrays: dict[str, Any], arrived: int) -> None:
         """Append a record; it is durable when this returns.
 
-        `arrived` is how many rows had ever come before, by which a reader knows where it is.
+        `arrived` is the number of rows ever added before this call; a reader checks it.
         """
         header = {"parameters": parameters_of(machine), "arrived": arrived}
         self.journal.append(kind, header, arrays)
 
 
 def parameters_of(machine: Any) -> dict[str, Any]:
-    """Parameters as JSON knows them."""
+    """Return the parameters of an estimator as JSON values."""
     found = dict(machine.get_params(deep=False))
     for name, value in found.items():
         if name == "class_weight" and value is not None:
@@ -79,7 +79,7 @@ def parameters_of(machine: Any) -> dict[str, Any]:
         value = _plain(value)
         if value is not None and not isinstance(value, bool | int | float | str):
             raise TypeError(
-                f"{name}={value!r} cannot be written to a file: only names and numbers can"
+                f"{name}={value!r} cannot be written to a file: only text and numbers can"
             )
         found[name] = value
     return found
@@ -97,7 +97,7 @@ def _set_parameters(machine: OnlineMachine, parameters: dict[str, Any]) -> None:
 
 
 def snapshot(machine: OnlineMachine) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Everything about a machine, as a header and arrays."""
+    """Return the complete state of an estimator as a header and arrays."""
     header: dict[str, Any] = {
         "schema": _SCHEMA,
         "machine": type(machine).__name__,
@@ -126,7 +126,7 @@ def snapshot(machine: OnlineMachine) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def restore(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
-    """The machine of a snapshot."""
+    """Return the estimator of a snapshot."""
     from widestreet._src.estimators.online import machines
 
     if header.get("schema") != _SCHEMA:
@@ -135,7 +135,7 @@ def restore(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
         )
     name = str(header.get("machine"))
     if name not in machines.NAMES:
-        raise ValueError(f"the file holds a {name!r}, which is no online machine")
+        raise ValueError(f"the file holds a {name!r}, which is not an online estimator")
     machine: OnlineMachine = machines.NAMES[name]()
     _set_parameters(machine, header["parameters"])
     if "X" not in arrays:
@@ -162,31 +162,31 @@ def restore(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
 
 
 def save(machine: OnlineMachine, path: str | PathLike[str]) -> None:
-    """Write a machine to an archive that states how many records of its journal it contains."""
+    """Write an estimator to an archive that states how many journal records it contains."""
     header, arrays = snapshot(machine)
     log = machine._log
     if log is not None:
         if str(Path(path).resolve()) in (str(log.path), f"{log.path}-journal"):
-            raise ValueError(f"{str(path)!r} is the journal: give the machine a file of its own")
+            raise ValueError(f"{str(path)!r} is the journal: save to another file")
         header |= {"base": log.journal.base, "start": log.journal.sequence}
     archive.write(path, header, arrays)
 
 
 def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) -> Any:
-    """Read an online machine from a file.
+    """Read an online estimator from a file.
 
     Parameters
     ----------
     path : str or path-like
-        What `save` wrote, or a journal that was never saved since it began.
+        Archive written by `save`, or a journal.
     journal : str or path-like, optional
-        The journal that was written since `save`. Its records made since then are replayed. Calls
-        with this `journal` continue it.
+        Journal that continues the archive. Its records made after `save` are replayed. Later calls
+        with the same `journal` continue it.
 
     Returns
     -------
     estimator
-        One of the online machines.
+        The estimator, of the class that was saved.
 
     Examples
     --------
@@ -225,27 +225,27 @@ def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) 
         start = int(header["start"])
         return _replayed(machine, Journal(journal, header["base"], start), start)
     log = Journal(journal)
-    first = next(log.records(), None)  # it may have begun where this ends
+    first = next(log.records(), None)  # it may begin where the archive ends
     ids = None if first is None or first.kind != "begin" else first.arrays.get("ids")
     if ids is None or not np.array_equal(np.sort(ids), machine.ids_):
         log.close()
-        raise ValueError(f"journal={str(journal)!r} did not begin with what {str(path)!r} holds")
+        raise ValueError(f"journal={str(journal)!r} does not begin with the state in {str(path)!r}")
     return _replayed(None, log)
 
 
 def _replayed(machine: OnlineMachine | None, journal: Journal, start: int = 0) -> OnlineMachine:
-    """Return a machine after all changes in a journal, from record `start` on."""
+    """Return an estimator after all changes in a journal, from record `start` on."""
     try:
         for record in journal.records(start):
             if record.kind != "begin":
                 if machine is None:
-                    raise ValueError(f"{journal.path!r} does not begin with a machine")
+                    raise ValueError(f"{journal.path!r} does not begin with an estimator")
                 _repeat(machine, record.kind, record.header, record.arrays)
             elif machine is None:
                 machine = restore(record.header, record.arrays)
         if machine is None:
             raise ValueError(
-                f"{journal.path!r} holds no machine: no call that wrote to it has returned"
+                f"{journal.path!r} holds no estimator: no call that wrote to it has returned"
             )
     except BaseException:
         journal.close()
@@ -255,12 +255,12 @@ def _replayed(machine: OnlineMachine | None, journal: Journal, start: int = 0) -
 
 
 def _repeat(machine: Any, kind: str, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Do again what a record says."""
+    """Repeat the change of a record."""
     _set_parameters(machine, header["parameters"])
     arrived = machine._state.store.arrived if hasattr(machine, "_state") else 0
     if arrived != header["arrived"]:
         raise ValueError(
-            f"the journal goes on after {header['arrived']} rows, the machine has seen {arrived}"
+            f"the journal continues after {header['arrived']} rows, but {arrived} were added"
         )
     if kind == "add":
         y = arrays.get("y", "no_validation")
@@ -275,4 +275,4 @@ def _repeat(machine: Any, kind: str, header: dict[str, Any], arrays: dict[str, A
     elif kind == "weight":
         machine.change_weight(arrays["ids"], arrays["weight"])
     else:
-        raise ValueError(f"a journal has a record of the unknown kind {kind!r}")
+        raise ValueError(f"the journal has a record of the unknown kind {kind!r}")

@@ -1,4 +1,4 @@
-"""Which dual the rows of an online machine make."""
+"""The dual problem of the rows of an online estimator."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from widestreet._src.problems.formulations import DualFormulation
 
 @dataclass(frozen=True)
 class OnlineProblem:
-    """A formulation over rows whose targets are values, or the numbers of two classes.
+    """A formulation over rows whose targets are values or the indices of two classes.
 
     Attributes
     ----------
     formulation : DualFormulation
     first : int or None
-        The number of the negative class; None where targets are values.
+        Index of the negative class; None if targets are values.
     factors : tuple of float
         Class weights of the negative and the positive class.
     """
@@ -36,13 +36,13 @@ class OnlineProblem:
         return self.formulation.feasible(sign, box).dual(sign, box)
 
     def feasible(self, target: Floats, weight: Floats) -> DualFormulation:
-        """Return the formulation with the nearest parameters that the rows allow."""
+        """Return the formulation with the nearest feasible parameters."""
         if self.first is None:
             return self.formulation
         return self.formulation.feasible(*self._signs(target, weight))
 
     def is_feasible(self, target: Floats, weight: Floats) -> bool:
-        """Return whether the rows allow the parameters as they are."""
+        """Return whether the parameters are feasible for the rows."""
         return self.feasible(target, weight) == self.formulation
 
     def _signs(self, target: Floats, weight: Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""What online regressions share."""
+"""Methods of all online regressors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from widestreet._src.estimators.regressor import Regressor
 
 
 class OnlineRegressor(OnlineMachine, Regressor):
-    """Base of the online regressions: one problem."""
+    """Base class of the online regressors, which solve one problem."""
 
     _task = SingleTask(has_targets=True)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on rows X with targets y, and forget all others.
+        """Train on rows X with targets y, and remove all rows stored before.
 
         Parameters
         ----------
@@ -41,8 +41,9 @@ class OnlineRegressor(OnlineMachine, Regressor):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
         journal : str or path-like, default=None
-            A file in which this call is recorded before it returns, so that no crash loses it;
-            `widestreet.online.load` reads it. A call without it closes the journal.
+            File of the journal. The change is recorded in this SQLite database before the call
+            returns, so that it survives a crash; `widestreet.online.load` reads it. A call without
+            `journal` closes the journal.
 
         Returns
         -------

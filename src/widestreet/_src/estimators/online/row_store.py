@@ -1,4 +1,4 @@
-"""The rows of an online machine: they come in order and go in any."""
+"""Storage of the rows of an online estimator."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.rows import as_rows
 
-_AHEAD = 1.5  # times what is needed: room that arrays get when they grow
+_CAPACITY_FACTOR = 1.5  # capacity of arrays that grow, relative to the rows that they hold
 
 
 class Kept:
-    """What a store was, so that it can be that again."""
+    """Copy of a store from which it can be restored."""
 
     def __init__(self, store: RowStore) -> None:
         self.n, self.arrived = store.n, store.arrived
@@ -28,7 +28,7 @@ class Kept:
         self.lost: Any = None
 
     def keep(self, store: RowStore, gone: Ints) -> None:
-        """Copy the dense rows that are overwritten when others are dropped."""
+        """Copy the dense rows that will be overwritten when rows are removed."""
         if self.sparse is None:
             end = min(self.n, store.n - len(gone))
             at = np.union1d(gone, np.arange(end, self.n))
@@ -37,18 +37,18 @@ class Kept:
 
 
 class RowStore:
-    """Rows with a number, a target and a weight each.
+    """Rows, each with an id, a target and a weight.
 
-    Where a row stands changes when others go; its number, which counts rows in order of arrival,
-    does not.
+    The position of a row changes when other rows are removed. Its id, which counts rows in order of
+    arrival, does not change.
 
     Parameters
     ----------
     kernel : Kernel
     X : ndarray or CSR of no rows
-        Tells how rows are stored.
+        Sets the format and the dtype of the rows.
     centre : ndarray or None
-        Dense rows are looked at relative to this point.
+        Point that is subtracted from dense rows.
     threads : int
     """
 
@@ -66,44 +66,44 @@ class RowStore:
 
     @property
     def X(self) -> Any:
-        """The rows."""
+        """Stored rows."""
         return self._X[: self.n]
 
     @property
     def target(self) -> Floats:
-        """Of each row."""
+        """Target of each row."""
         return self._target[: self.n]
 
     @property
     def weight(self) -> Floats:
-        """Of each row."""
+        """Weight of each row."""
         return self._weight[: self.n]
 
     @property
     def ids(self) -> Ints:
-        """Number of each row."""
+        """Id of each row."""
         return self._ids[: self.n]
 
     @property
     def gram(self) -> Gram:
-        """Kernel values between the rows there are."""
+        """Gram matrix of the stored rows."""
         if self._gram is None:
             rows = as_rows(self.X, centre=self.centre)
             self._gram = Gram(self.kernel, rows, threads=self.threads)
         return self._gram
 
     def block(self, I: Ints, J: Ints | None) -> Floats:
-        """Kernel values of rows with others, or with all."""
+        """Return K[I, J]; J=None means all rows."""
         self.kernel_values += len(I) * (self.n if J is None else len(J))
         return np.asarray(self.gram.block(I, J), dtype=np.float64)
 
     def scan(self, I: Ints, J: Ints, coef: Floats) -> Floats:
-        """Sums of kernel values of rows with others, times the coefficients of these."""
+        """Return K[I, J] @ coef."""
         self.kernel_values += len(I) * len(J)
         return self.gram.scan(I, J, coef)
 
     def find(self, ids: Ints) -> Ints:
-        """Where rows stand; a ValueError names those that are not there."""
+        """Return the positions of rows; a ValueError names the ids that are not stored."""
         order = np.argsort(self.ids)
         at = np.minimum(np.searchsorted(self.ids[order], ids), self.n - 1)
         found = order[at] if self.n else np.zeros(0, dtype=np.int64)
@@ -111,13 +111,13 @@ class RowStore:
         if len(missing):
             some = ", ".join(map(str, missing[:5].tolist())) + (", ..." if len(missing) > 5 else "")
             raise ValueError(
-                f"ids: there is no row {some}; rows are numbered in order of arrival from 0, and "
-                "ids_ has the numbers of those that are there"
+                f"ids: there is no row {some}; ids count rows from 0 in order of arrival, and ids_ "
+                "holds those of the stored rows"
             )
         return found
 
     def add(self, X: Any, target: Floats, weight: Floats) -> Ints:
-        """Append rows. Returns where they stand."""
+        """Append rows and return their positions."""
         m = X.shape[0]
         wider = np.result_type(self._X.dtype, X.dtype)
         if wider != self._X.dtype:
@@ -135,11 +135,11 @@ class RowStore:
         return new
 
     def _grow(self, m: int) -> None:
-        """Sets: arrays, with room for so many more rows."""
+        """Make room for `m` more rows. Sets: arrays."""
         need = self.n + m
         if need <= len(self._ids):
             return
-        room = int(_AHEAD * need) + 16
+        room = int(_CAPACITY_FACTOR * need) + 16
         names = ["_target", "_weight", "_ids"] + ["_X"] * (not sparse.issparse(self._X))
         for name in names:
             old = getattr(self, name)
@@ -148,11 +148,11 @@ class RowStore:
             setattr(self, name, new)
 
     def kept(self) -> Kept:
-        """What the store is now, for `restore`."""
+        """Return a copy of the store for `restore`."""
         return Kept(self)
 
     def restore(self, kept: Kept) -> None:
-        """Become again what was kept, whatever was added and dropped since. Sets: everything."""
+        """Undo all additions and removals since a copy was made. Sets: everything."""
         if kept.sparse is not None:
             self._X = kept.sparse
         elif kept.lost is not None:
@@ -162,7 +162,7 @@ class RowStore:
         self._ids[: kept.n] = kept.ids
 
     def drop(self, rows: Ints) -> Ints:
-        """Remove rows; the last ones take their places. Returns which row stands where now."""
+        """Remove rows; the last rows take their positions. Return the old position of each row."""
         order = order_after_removal(self.n, rows)
         moved = np.flatnonzero(order != np.arange(len(order)))
         for array in (self._target, self._weight, self._ids):
@@ -175,7 +175,7 @@ class RowStore:
         return order
 
     def cut(self, n: int, arrived: int) -> None:
-        """Keep the first n rows, and nothing of the others."""
+        """Keep the first n rows and overwrite the others with zeros."""
         for array in (self._target, self._weight, self._ids):
             array[n:] = 0
         if sparse.issparse(self._X):

@@ -1,4 +1,4 @@
-"""The rows of an online machine and the optimum of every problem that they make."""
+"""The rows of an online estimator and the optima of their problems."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.row_store import Kept, RowStore
 
-Key: TypeAlias = Any  # a pair of classes, or None where there is one problem
+Key: TypeAlias = Any  # a pair of classes; None if there is only one problem
 Solve: TypeAlias = Callable[[OnlineProblem, Ints], Optimum]
 
 
 @dataclass
 class OnlineState:
-    """Everything that an online machine learns.
+    """Learned state of an online estimator.
 
     Attributes
     ----------
     store : RowStore
     seen : dict
-        n_features_in_ and perhaps feature_names_in_.
+        `n_features_in_` and, if the columns have names, `feature_names_in_`.
     classes : ndarray or None
-        Labels of the classes; targets in the store are their numbers.
+        Labels of the classes; targets in the store are indices into them.
     optima : dict
-        The optimum of each problem; empty after a failed change, until they are solved again.
+        Optimum of each problem; empty after a failed change, until they are solved again.
     proof : list of Certificate or None
-        One for each problem, if they were computed since the last change.
+        Certificate of each problem, if computed since the last change.
     counts : object
-        What INSVR counted.
+        Counts of INSVR, in total and of the last call.
     """
 
     store: RowStore
@@ -52,11 +52,11 @@ class OnlineState:
         Parameters
         ----------
         wanted : mapping
-            The problems that the rows make, each with the positions of its rows.
+            Problems that the rows form, each with the positions of its rows.
         new : ndarray
-            Positions of the rows that were added since the last call.
+            Positions of the rows added since the last call.
         solve : callable
-            Finds the optimum of a problem that is new.
+            Function that computes the optimum of a new problem.
 
         Sets: optima, proof.
         """
@@ -77,7 +77,7 @@ class OnlineState:
         self.proof = None
 
     def rename_classes(self, classes: Any) -> None:
-        """Number the targets and problems by a larger set of classes. Sets: classes, optima."""
+        """Renumber targets and problems for a larger set of classes. Sets: classes, optima."""
         if self.classes is not None and len(self.classes) < len(classes):
             new = np.searchsorted(classes, self.classes)
             self.store.target[:] = new[self.store.target.astype(np.int64)]
@@ -87,7 +87,7 @@ class OnlineState:
         self.classes = classes
 
     def drop(self, gone: Ints) -> None:
-        """Remove rows of no weight, by position. Sets: store, optima."""
+        """Remove rows of weight zero, given by position. Sets: store, optima."""
         for optimum in self.optima.values():
             optimum.drop(gone)
         order = self.store.drop(gone)
@@ -101,7 +101,7 @@ class OnlineState:
         return KeptState(self.store.kept(), self.classes, self.counts)
 
     def restore(self, kept: KeptState) -> None:
-        """Undo what was changed since; the problems are solved again when they are needed."""
+        """Restore an earlier state; the problems are solved again when they are needed."""
         self.store.restore(kept.rows)
         self.classes, self.counts = kept.classes, kept.counts
         self.optima, self.proof = {}, None
@@ -109,7 +109,7 @@ class OnlineState:
 
 @dataclass
 class KeptState:
-    """What a state was before a change."""
+    """Copy of a state before a change."""
 
     rows: Kept
     classes: Any

@@ -1,4 +1,4 @@
-"""C-support vector classification whose rows come and go."""
+"""Online C-support vector classification."""
 
 from __future__ import annotations
 
@@ -10,33 +10,38 @@ from widestreet._src.problems.formulations import CSVC
 
 
 class OnlineSVC(OnlineClassifier):
-    """C-support vector classification, exact after every row that comes or goes.
+    """C-support vector classification, exact after every added or removed row.
 
     Parameters
     ----------
     C : float, default=1.0
-        Price of a violation. After `set_params` the next call goes to the optimum of the new one.
+        Penalty of margin violations. After `set_params(C=...)` the next call moves to the optimum
+        for the new value.
     kernel : {"rbf", "linear", "poly", "laplacian"} or callable, default="rbf"
-        It must be positive semidefinite.
+        Kernel function, which must be positive semidefinite.
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        "scale" and "auto" are computed from the first rows and kept.
+        Coefficient of the kernel. "scale" and "auto" are computed from the rows of the first call
+        and then kept.
     coef0 : float, default=0.0
         Constant in the polynomial kernel; not negative.
     tol : float, default=1e-8
-        What `verify` calls optimal.
+        Largest violation of the optimality conditions at which `verify` reports "optimal".
     class_weight : dict, default=None
+        Factors of the sample weights for the classes.
     max_rows : int, default=None
-        Rows to keep: the oldest are forgotten as new ones come.
+        Largest number of rows stored. When more are added, the oldest are removed.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Same as for `SVC`.
     break_ties : bool, default=False
+        Same as for `SVC`.
     random_state : int, RandomState or None, default=None
-        For the batch engine, which finds the first optimum.
+        Seed of the batch engine, which computes the first optimum.
     max_memory : int, float or str, default=None
-        For the batch engine.
+        Memory limit of the batch engine, in bytes or a string such as "2GB".
     n_jobs : int, default=None
-        Threads; None uses every processor available to the process.
+        Number of threads; None uses all processors available to the process.
 
     Examples
     --------

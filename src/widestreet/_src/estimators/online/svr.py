@@ -1,4 +1,4 @@
-"""Epsilon-support vector regression whose rows come and go."""
+"""Online epsilon-support vector regression."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ from widestreet._src.problems.formulations import EpsilonSVR
 
 
 class OnlineSVR(OnlineRegressor):
-    """Epsilon-support vector regression, exact after every row that comes or goes.
+    """Epsilon-support vector regression, exact after every added or removed row.
 
     Parameters
     ----------
     kernel : {"rbf", "linear", "poly", "laplacian"} or callable, default="rbf"
-        It must be positive semidefinite.
+        Kernel function, which must be positive semidefinite.
     degree : int, default=3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default="scale"
-        "scale" and "auto" are computed from the first rows and kept.
+        Coefficient of the kernel. "scale" and "auto" are computed from the rows of the first call
+        and then kept.
     coef0 : float, default=0.0
         Constant in the polynomial kernel; not negative.
     tol : float, default=1e-8
-        What `verify` calls optimal, in parts of the largest target.
+        Largest violation of the optimality conditions at which `verify` reports "optimal", relative
+        to the largest target.
     C : float, default=1.0
-        Price of a residual beyond epsilon.
+        Penalty of a residual beyond epsilon.
     epsilon : float, default=0.1
-        Half the width of the tube within which residuals cost nothing.
+        Half the width of the tube within which residuals have no loss.
     max_rows : int, default=None
-        Rows to keep: the oldest are forgotten as new ones come.
+        Largest number of rows stored. When more are added, the oldest are removed.
     random_state : int, RandomState or None, default=None
-        For the batch engine, which finds the first optimum.
+        Seed of the batch engine, which computes the first optimum.
     max_memory : int, float or str, default=None
-        For the batch engine.
+        Memory limit of the batch engine, in bytes or a string such as "2GB".
     n_jobs : int, default=None
-        Threads; None uses every processor available to the process.
+        Number of threads; None uses all processors available to the process.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What rows of an online machine make: one problem, or one for each pair of classes."""
+"""The problems of an online estimator: one, or one for each pair of classes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from widestreet._src.problems.pairs import PairLayout
 
 
 class Task(Protocol):
-    """The problems of an online machine, and the model that their optima make."""
+    """The problems of an online estimator and the model of their optima."""
 
     def targets(
         self, y: Any, rows: int, classes: Any, state: OnlineState | None
     ) -> tuple[Floats, Any]:
-        """Return targets as numbers, and the classes they are numbers of, if there are any."""
+        """Return targets as numbers, and the classes that these numbers index, if any."""
         ...
 
     def problems(
         self, state: OnlineState, formulation: DualFormulation
     ) -> Mapping[Key, tuple[OnlineProblem, Ints]]:
-        """Return the problems that the rows make, each with the positions of its rows."""
+        """Return the problems of the rows, each with the positions of its rows."""
         ...
 
     def attributes(
@@ -39,21 +39,21 @@ class Task(Protocol):
         formulation: DualFormulation,
         tol: float,
     ) -> dict[str, Any]:
-        """Return the fitted attributes of the model that solutions of the problems make."""
+        """Return the fitted attributes of the model from the solutions of its problems."""
         ...
 
     def left_out(
         self, state: OnlineState, formulation: DualFormulation, tol: float, values: Floats
     ) -> Floats:
-        """Return decision values of the models without each row, of shape (n, pairs).
+        """Return the decision value of each row by the model without it, of shape (n, pairs).
 
-        `values` are those of the model with all rows; they are overwritten.
+        `values` are the decision values of the model with all rows; they are overwritten.
         """
         ...
 
 
 def _shared(state: OnlineState) -> dict[str, Any]:
-    """Return the arguments of `fitted_attributes` that all online machines have."""
+    """Return the arguments of `fitted_attributes` that all online estimators share."""
     store = state.store
     return {
         "kernel": store.kernel,
@@ -69,7 +69,7 @@ def _shared(state: OnlineState) -> dict[str, Any]:
 
 
 class SingleTask:
-    """One problem over all rows: regressions and one-class SVMs.
+    """One problem over all rows: regressors and one-class SVMs.
 
     Parameters
     ----------
@@ -82,13 +82,13 @@ class SingleTask:
     def targets(
         self, y: Any, rows: int, classes: Any, state: OnlineState | None
     ) -> tuple[Floats, Any]:
-        """Return targets as numbers; zeros where there are none."""
+        """Return targets as numbers; zeros if there are no targets."""
         return (columns.numbers("y", y) if self._has_targets else np.zeros(rows)), None
 
     def problems(
         self, state: OnlineState, formulation: DualFormulation
     ) -> Mapping[Key, tuple[OnlineProblem, Ints]]:
-        """Return the problem, unless no row has a weight."""
+        """Return the problem, or none if all weights are zero."""
         store = state.store
         return (
             {None: (OnlineProblem(formulation), np.arange(store.n))} if store.weight.any() else {}
@@ -101,7 +101,7 @@ class SingleTask:
         formulation: DualFormulation,
         tol: float,
     ) -> dict[str, Any]:
-        """Return the fitted attributes; zero is the model of no rows."""
+        """Return the fitted attributes; without rows the model is zero."""
         coef, bias = np.zeros((1, state.store.n)), np.zeros(formulation.groups)
         for solution in solutions.values():
             coef[0, solution.members], bias = solution.coef, solution.bias
@@ -141,8 +141,8 @@ class ClassTask:
         if len({label.dtype.kind in "OUS" for label in labels}) > 1:
             new, old = labels[0].tolist()[0], labels[-1].tolist()[0]
             raise ValueError(
-                f"y: labels such as {new!r} do not go with those that came before, such as "
-                f"{old!r}; use one kind"
+                f"y: labels such as {new!r} cannot be mixed with earlier labels such as {old!r}; "
+                "use one kind"
             )
         every = np.unique(np.concatenate(labels))
         code: Floats = np.searchsorted(every, y).astype(np.float64)
@@ -175,7 +175,7 @@ class ClassTask:
         formulation: DualFormulation,
         tol: float,
     ) -> dict[str, Any]:
-        """Return the fitted attributes; of a pair with one class only, that class wins."""
+        """Return the fitted attributes; in a pair with rows of one class, that class wins."""
         store, layout = state.store, PairLayout(len(state.classes))
         code = store.target.astype(np.int64)
         total = np.bincount(code, store.weight, layout.classes)
@@ -203,7 +203,7 @@ class ClassTask:
     def left_out(
         self, state: OnlineState, formulation: DualFormulation, tol: float, values: Floats
     ) -> Floats:
-        """Return decision values of all pairs; the class of a row that was its last loses."""
+        """Return decision values of all pairs; a class without its only row loses."""
         layout = PairLayout(len(state.classes))
         code, flip = state.store.target.astype(np.int64), -layout.sign_of_first
         for (i, j), optimum in state.optima.items():
