@@ -10,10 +10,10 @@
 (150, 'optimal')
 """
 
+from widestreet._src.estimators.online.loading import load
 from widestreet._src.estimators.online.nu_svc import OnlineNuSVC
 from widestreet._src.estimators.online.nu_svr import OnlineNuSVR
 from widestreet._src.estimators.online.one_class import OnlineOneClassSVM
-from widestreet._src.estimators.online.persistence import load
 from widestreet._src.estimators.online.svc import OnlineSVC
 from widestreet._src.estimators.online.svr import OnlineSVR
 from widestreet._src.public import set_home

@@ -72,7 +72,7 @@ class ModelFamily:
 
     def build(self, value: float, beta: Floats) -> Any:
         """Return a fitted estimator, from variables; the biases are those of a fit."""
-        store, tol = self.store, self.machine._tolerance()
+        store, tol = self.store, self.state.tolerance(self.machine.tol)
         members, formulation = self._optimum.members, self._problem(value).formulation
         gram = Gram(store.kernel, as_rows(store.X, centre=store.centre), threads=store.threads)
         found = examine(gram.select(members), self.dual(value), beta, tol=tol)

@@ -10,7 +10,6 @@ from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.online.machine import OnlineMachine
-from widestreet._src.estimators.online.state import OnlineState
 from widestreet._src.estimators.online.tasks import ClassTask
 
 
@@ -38,13 +37,6 @@ class OnlineClassifier(OnlineMachine, Classifier):
     def _breaks_ties(self) -> bool:
         return validation.breaks_ties(self.break_ties, self.decision_function_shape)
 
-    def _check_complete(self, state: OnlineState) -> None:
-        if not state.optima:
-            raise ValueError(
-                "y: Invalid input - all samples with positive weights belong to the same class: "
-                "got 1 class, but fit needs rows of at least two; partial_fit can begin with one"
-            )
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on rows X with labels y, and remove all rows stored before.
 
@@ -59,7 +51,7 @@ class OnlineClassifier(OnlineMachine, Classifier):
         estimator
             The estimator itself.
         """
-        return self._fit(X, y, sample_weight)
+        return self._add(X, y, sample_weight, fresh=True)
 
     def partial_fit(
         self,
@@ -89,7 +81,7 @@ class OnlineClassifier(OnlineMachine, Classifier):
         estimator
             The estimator itself.
         """
-        return self._partial_fit(X, y, sample_weight, journal, classes)
+        return self._add(X, y, sample_weight, journal, classes)
 
     def decision_function(self, X: Any) -> Floats:
         """Return decision values like `SVC`; zeros while only one class has rows.

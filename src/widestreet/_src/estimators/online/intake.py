@@ -11,6 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.engines.budget import parse_memory
+from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.columns import warn_of_scales
 from widestreet._src.estimators.model import KernelModel
@@ -18,6 +20,7 @@ from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.kernels.kernels import Kernel, Linear
 from widestreet._src.threads import resolve_threads
+from widestreet._src.training.settings import Settings
 
 _ENOUGH_ROWS = 10  # rows from which on their variance and their scales are meaningful
 
@@ -122,3 +125,19 @@ def positions(ids: Any, store: RowStore) -> Ints:
         got = got if given.dtype.kind == "b" else reprlib.repr(ids)
         raise ValueError(f"ids must be an integer or a list of integers, got {got}")
     return store.find(given.astype(np.int64))
+
+
+def batch_settings(model: KernelModel) -> Settings:
+    """Return the settings of the batch engine, which finds the first optimum."""
+    return Settings(
+        strategy=Auto(),
+        tol=validation.require_real("tol", model.tol, above=0.0),
+        gap_tol=None,
+        max_steps=-1,
+        max_time=None,
+        max_memory=parse_memory(model.max_memory),
+        threads=resolve_threads(model.n_jobs),
+        verbose=0,
+        skip=True,
+        rng=validation.resolve_rng(model.random_state),
+    )

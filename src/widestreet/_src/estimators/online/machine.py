@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from copy import deepcopy
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -14,12 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, worst
-from widestreet._src.engines.budget import parse_memory
-from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.online.change import changing
 from widestreet._src.estimators.online.intake import (
+    batch_settings,
     check_rows,
     check_same_kernel,
     new_store,
@@ -27,14 +24,13 @@ from widestreet._src.estimators.online.intake import (
 )
 from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.path_optimum import PathOptimum
-from widestreet._src.estimators.online.persistence import Log, save
+from widestreet._src.estimators.online.persistence import Log, open_journal, save
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.state import OnlineState
 from widestreet._src.estimators.online.tasks import Task
 from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.problems.formulations import DualFormulation
-from widestreet._src.threads import limited_blas, resolve_threads
-from widestreet._src.training.settings import Settings
+from widestreet._src.threads import limited_blas
 
 _NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
 
@@ -80,68 +76,33 @@ class OnlineMachine(KernelModel):
         beta: Floats | None = None,
     ) -> Optimum:
         """Return the optimum of a problem; `beta` are its variables, if they are known."""
-        return PathOptimum(state.store, members, problem, self._settings(), beta)
+        return PathOptimum(state.store, members, problem, batch_settings(self), beta)
 
     def _arrange(self, state: OnlineState, new: Ints) -> None:
         """Bring every problem to its optimum. Sets: state."""
         wanted = self._task.problems(state, self._formulation())
         state.arrange(wanted, new, lambda *problem: self._solve(state, *problem))
 
-    def _settings(self) -> Settings:
-        """Return the settings of the batch engine, which computes the first optimum."""
-        return Settings(
-            strategy=Auto(),
-            tol=validation.require_real("tol", self.tol, above=0.0),
-            gap_tol=None,
-            max_steps=-1,
-            max_time=None,
-            max_memory=parse_memory(self.max_memory),
-            threads=resolve_threads(self.n_jobs),
-            verbose=0,
-            skip=True,
-            rng=validation.resolve_rng(self.random_state),
-        )
-
     # -- adding and removing rows ------------------------------------------------------------------
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> Self:
-        """Train on rows and remove all others; if that fails, nothing changes."""
-        self._add(None, X, y, sample_weight, **options)
-        self._open(None)
-        return self
-
-    def _partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        journal: Any = None,
-        classes: Any = None,
-        **options: Any,
-    ) -> Self:
-        """Add rows to the stored rows."""
-        state = getattr(self, "_state", None)
-        self._add(state, X, y, sample_weight, journal, classes, starting=True, **options)
-        return self
 
     def _add(
         self,
-        state: OnlineState | None,
         X: Any,
         y: Any,
         sample_weight: Any,
         journal: Any = None,
         classes: Any = None,
         *,
-        starting: bool = False,
+        fresh: bool = False,
         **options: Any,
-    ) -> None:
-        """Add rows to a state, or to a new one. Sets: state and all that is fitted.
+    ) -> Self:
+        """Add rows, or train on them alone if `fresh`. Sets: everything that is fitted.
 
-        If `starting`, rows of one class suffice; `options` are those of `validate_data`.
+        If anything fails, nothing is changed. `options` are those of `validate_data`.
         """
-        self._settings()
+        batch_settings(self)
         self._check_parameters()
+        state = None if fresh else getattr(self, "_state", None)
         formulation, first = self._formulation(), state is None
         if self.kernel == "precomputed":
             raise ValueError(
@@ -163,7 +124,7 @@ class OnlineMachine(KernelModel):
             centred = formulation.coefficients_sum_to_zero
             state = OnlineState(new_store(self, X, weight, centred=centred), seen, every)
         if journal is not None or not first:
-            self._open(journal)
+            open_journal(self, journal, level_of_caller())
         with changing(self, state, journal, "add", given) as gone:
             state.rename_classes(every)
             new = state.store.add(X, target, weight)
@@ -172,11 +133,11 @@ class OnlineMachine(KernelModel):
                 gone.append(oldest[: max(0, state.store.n - self.max_rows)])
                 state.store.weight[gone[0]] = 0.0
             self._arrange(state, new)
-            if first and not starting:
-                self._check_complete(state)
-
-    def _check_complete(self, state: OnlineState) -> None:
-        """Refuse rows that suffice for `partial_fit` but not for `fit`."""
+            if fresh:
+                self._task.check_complete(state)
+        if fresh:
+            open_journal(self, None, level_of_caller())
+        return self
 
     def forget(self, ids: Any, *, journal: Any = None) -> Self:
         """Remove rows: the model becomes the one that `fit` would find on the others.
@@ -228,12 +189,12 @@ class OnlineMachine(KernelModel):
         self, rows: Ints, weight: Floats, journal: Any, kind: str, *, leaving: bool
     ) -> None:
         """Change the weights of rows, and remove those that leave. Sets: all that is fitted."""
-        self._settings()
+        batch_settings(self)
         self._check_parameters()
         state = self._state
         check_same_kernel(self, state.store.kernel)
         self._check_weights(weight, state.store.weight[rows])
-        self._open(journal)
+        open_journal(self, journal, level_of_caller())
         given = {"ids": state.store.ids[rows]} | ({} if leaving else {"weight": weight})
         with changing(self, state, journal, kind, given) as gone:
             state.store.weight[rows] = weight
@@ -249,20 +210,6 @@ class OnlineMachine(KernelModel):
         return kept | fitted | state.seen | {"_state": state}
 
     # -- files -------------------------------------------------------------------------------------
-
-    def _open(self, journal: Any) -> None:
-        """Continue a journal, begin one, or close the open one. Sets: log."""
-        if journal is None:
-            if self._log is not None:
-                warnings.warn(
-                    f"this call is not written to the journal {str(self._log.path)!r}, which ends "
-                    "here; pass journal= to every call that must survive a crash",
-                    UserWarning,
-                    stacklevel=level_of_caller(),
-                )
-            self.end_journal()
-        elif self._log is None or self._log.path != Path(journal).resolve():
-            self._log = Log.begin(Path(journal).resolve(), self)
 
     def end_journal(self) -> None:
         """Close the journal, if one is open, so that another process can open it."""
@@ -282,22 +229,6 @@ class OnlineMachine(KernelModel):
         """
         self._present()
         save(self, path)
-
-    def _resume(self, state: OnlineState, optima: list[tuple[Any, Ints, Floats]]) -> None:
-        """Adopt a state whose optima are known. Sets: all that is fitted.
-
-        Parameters
-        ----------
-        state : OnlineState
-            State with rows and without optima.
-        optima : list of tuple
-            Key of each problem, positions of its rows, and its variables.
-        """
-        wanted = self._task.problems(state, self._formulation())
-        with limited_blas(1):
-            for key, members, beta in optima:
-                state.optima[key] = self._solve(state, wanted[key][0], members, beta)
-        self.__dict__ = self._published(state)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -360,18 +291,12 @@ class OnlineMachine(KernelModel):
             If no stored row has a positive weight.
         """
         self._check_fitted()
-        state, tol = self._present(), self._tolerance()
+        state = self._present()
+        tol = state.tolerance(self.tol)
         state.proof = [optimum.certificate(tol) for optimum in state.optima.values()]
         if not state.proof:  # rows of one class: zero is the optimum
             state.proof = [Certificate.trivial(state.store.n, tol)]
         return worst(state.proof)
-
-    def _tolerance(self) -> float:
-        """Return the largest violation that `verify` accepts."""
-        tol = validation.require_real("tol", self.tol, above=0.0)
-        if self._state.classes is not None:
-            return tol
-        return tol * max(1.0, float(np.abs(self._state.store.target).max(initial=0.0)))
 
     def leave_one_out(self) -> Floats:
         """Predict each row with the model trained on all other rows.

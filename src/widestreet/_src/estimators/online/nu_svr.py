@@ -12,6 +12,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.insvr.stages import StageCounts
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.online.insvr_optimum import InsvrOptimum
+from widestreet._src.estimators.online.intake import batch_settings
 from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.path_optimum import PathOptimum
 from widestreet._src.estimators.online.problem import OnlineProblem
@@ -185,7 +186,7 @@ class OnlineNuSVR(OnlineRegressor):
         beta: Floats | None = None,
     ) -> Optimum:
         kind = InsvrOptimum if self.method == "insvr" else PathOptimum
-        return kind(state.store, members, problem, self._settings(), beta)
+        return kind(state.store, members, problem, batch_settings(self), beta)
 
     def _arrange(self, state: OnlineState, new: Ints) -> None:
         """Extend the base method: switch optima to `method`, and update the counts of INSVR.

@@ -94,7 +94,7 @@ class OnlineOneClassSVM(OnlineMachine, OutlierDetector):
         estimator
             The estimator itself.
         """
-        return self._fit(X, "no_validation", sample_weight)
+        return self._add(X, "no_validation", sample_weight, fresh=True)
 
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, journal: Any = None
@@ -117,4 +117,4 @@ class OnlineOneClassSVM(OnlineMachine, OutlierDetector):
         estimator
             The estimator itself.
         """
-        return self._partial_fit(X, "no_validation", sample_weight, journal)
+        return self._add(X, "no_validation", sample_weight, journal)

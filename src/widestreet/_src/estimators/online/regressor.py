@@ -28,7 +28,7 @@ class OnlineRegressor(OnlineMachine, Regressor):
         estimator
             The estimator itself.
         """
-        return self._fit(X, y, sample_weight, y_numeric=True)
+        return self._add(X, y, sample_weight, fresh=True, y_numeric=True)
 
     def partial_fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, journal: Any = None
@@ -50,4 +50,4 @@ class OnlineRegressor(OnlineMachine, Regressor):
         estimator
             The estimator itself.
         """
-        return self._partial_fit(X, y, sample_weight, journal, y_numeric=True)
+        return self._add(X, y, sample_weight, journal, y_numeric=True)

@@ -96,6 +96,12 @@ class OnlineState:
         for optimum in self.optima.values():
             optimum.members = now[optimum.members]
 
+    def tolerance(self, tol: float) -> float:
+        """Return the violation that a proof allows: `tol` times the largest target, or 1."""
+        if self.classes is not None:
+            return tol
+        return tol * max(1.0, float(np.abs(self.store.target).max(initial=0.0)))
+
     def kept(self) -> KeptState:
         """Return what `restore` needs to undo the changes that follow."""
         return KeptState(self.store.kept(), self.classes, self.counts)

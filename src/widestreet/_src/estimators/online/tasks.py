@@ -26,6 +26,10 @@ class Task(Protocol):
         """Return targets as numbers, and the classes that these numbers index, if any."""
         ...
 
+    def check_complete(self, state: OnlineState) -> None:
+        """Refuse rows that suffice for `partial_fit` but not for `fit`."""
+        ...
+
     def problems(
         self, state: OnlineState, formulation: DualFormulation
     ) -> Mapping[Key, tuple[OnlineProblem, Ints]]:
@@ -84,6 +88,9 @@ class SingleTask:
     ) -> tuple[Floats, Any]:
         """Return targets as numbers; zeros if there are no targets."""
         return (columns.numbers("y", y) if self._has_targets else np.zeros(rows)), None
+
+    def check_complete(self, state: OnlineState) -> None:
+        """Accept any rows."""
 
     def problems(
         self, state: OnlineState, formulation: DualFormulation
@@ -151,6 +158,14 @@ class ClassTask:
     def _factor(self, state: OnlineState) -> Floats:
         """Return the weight of each class."""
         return np.array([float(self._class_weight.get(one, 1.0)) for one in state.classes.tolist()])
+
+    def check_complete(self, state: OnlineState) -> None:
+        """Refuse rows of one class."""
+        if not state.optima:
+            raise ValueError(
+                "y: Invalid input - all samples with positive weights belong to the same class: "
+                "got 1 class, but fit needs rows of at least two; partial_fit can begin with one"
+            )
 
     def problems(
         self, state: OnlineState, formulation: DualFormulation
