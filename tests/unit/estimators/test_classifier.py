@@ -19,7 +19,7 @@ def test_predicting_in_pieces_is_predicting_at_once(break_ties, monkeypatch):
     X, y = clouds()
     model = machine(break_ties=break_ties).fit(X, y)
     whole = model.predict(X)
-    monkeypatch.setattr(classifier, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(classifier, "_SMALLEST_BLOCK", 7)
     monkeypatch.setattr(classifier, "_BLOCK_VALUES", 60)
     assert np.array_equal(model.predict(X), whole)
     values = ovo(model, X)

@@ -231,8 +231,8 @@ def test_labels(make):
         (LABELS * 1j, "y contains complex numbers: .*pass real numbers"),
         (np.where(LABELS, np.nan, 0.0), "y contains NaN: drop those rows"),
         (np.where(LABELS, np.inf, 0.0), "y contains infinity: .*drop those rows"),
-        (np.array([{}, "a"] * (N // 2)), "y: Unknown label type.*all text or all whole numbers"),
-        (NUMBERS, "y: Unknown label type: continuous.*all text or all whole numbers"),
+        (np.array([{}, "a"] * (N // 2)), "y: Unknown label type.*all text or all integers"),
+        (NUMBERS, "y: Unknown label type: continuous.*all text or all integers"),
     ):
         with pytest.raises(ValueError, match=said):
             make().fit(X, labels)
@@ -289,8 +289,8 @@ SCALES = {
     "one of two": ([1e5, 1], "column 0 varies"),
     "one wide, one narrow": ([1, 1e6, 1, 1e-6, 1], "column 1 varies"),
     "half of them": ([1, 1e5, 1, 1e5], "columns 1, 3 vary at least"),
-    "all but one": ([1e4, 1e4, 1], "hardly sees column 2, because column"),
-    "in steps": ([1, 1e2, 1e4], "hardly sees column 0, because column 2 varies"),
+    "all but one": ([1e4, 1e4, 1], "hardly affected by column 2, because column"),
+    "in steps": ([1, 1e2, 1e4], "hardly affected by column 0, because column 2 varies"),
     "many": ([1] * 9 + [1e5] * 8, "columns 9, 10, 11, 12, 13 and 3 more vary at least"),
 }
 

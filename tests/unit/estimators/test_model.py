@@ -18,7 +18,7 @@ pytestmark = pytest.mark.numeric
 def test_rows_that_overflow_are_not_predicted():
     X, y = noisy(60)
     model = ws.SVC(kernel="poly").fit(X, y)
-    with pytest.raises(ValueError, match="X contains rows so large"):
+    with pytest.raises(ValueError, match="X contains values so large"):
         model.predict(X * 1e200)
 
 

@@ -72,7 +72,7 @@ def test_decision_values_in_pieces(name, monkeypatch):
     found = path(name, X, y)
     values = values_along(found)[::3]
     whole = found.decision_function(X, values)
-    monkeypatch.setattr(regularization, "_VALUES", 5 * N)
+    monkeypatch.setattr(regularization, "_BLOCK_VALUES", 5 * N)
     np.testing.assert_allclose(found.decision_function(X, values), whole, rtol=TOL.twin)
 
 
@@ -168,7 +168,7 @@ def test_names_of_features_are_minded_and_not_missed():
 @pytest.mark.parametrize(
     ("values", "match"),
     [([], "values"), ([[1.0]], "values"), (["one"], "values"), ([None], "values"),
-     ([np.nan], "values"), ([1e9], "outside of the path"), ([1.0, -1.0], "outside of the path")],
+     ([np.nan], "values"), ([1e9], "outside the path"), ([1.0, -1.0], "outside the path")],
 )  # fmt: skip
 def test_only_lists_of_values_on_the_path(values, match):
     X, y = rows("C of SVC")

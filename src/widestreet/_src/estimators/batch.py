@@ -1,4 +1,4 @@
-"""Training on all rows at once: from parameters and data to a certified model."""
+"""Training of estimators on all rows at once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Prepared:
 
 
 class BatchFit(CallbackSupport, KernelModel):
-    """Base of the estimators that train on all rows at once."""
+    """Base class of the estimators that train on all rows at once."""
 
     gap_tol: float | None
     shrinking: bool
@@ -69,10 +69,10 @@ class BatchFit(CallbackSupport, KernelModel):
 
     @abstractmethod
     def _formulation(self) -> Formulation:
-        """Return which SVM this is, with its parameters checked."""
+        """Return the formulation of this SVM with validated parameters."""
 
     def _settings(self) -> Resources:
-        """Return the parameters of training, checked."""
+        """Return the validated parameters of training."""
         validation.require_choice("device", self.device, ("cpu",))
         validation.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
         validation.require_flag("warm_start", self.warm_start)
@@ -116,15 +116,15 @@ class BatchFit(CallbackSupport, KernelModel):
         ----------
         X : ndarray or CSR
         seen : dict
-            What `_validated` says of it.
+            Attributes returned by `_validated`.
         label : ndarray
-            Rows are merged if this is equal, too.
+            Labels or targets; only rows with equal ones are merged.
         weight : ndarray
             Sample weights, for gamma="scale".
         box : ndarray
             Width of the box of each row.
         centred : bool
-            Whether a linear kernel may see the rows relative to their mean.
+            True if rows may be centred for a linear kernel.
         threads : int
         """
         if self.kernel == "precomputed":
@@ -146,18 +146,18 @@ class BatchFit(CallbackSupport, KernelModel):
         return Prepared(kernel, vectors, merged, box, seen)
 
     def _resolved_gamma(self, X: Any, weight: Floats) -> float:
-        """Return the number behind gamma."""
+        """Return the value of gamma."""
         return validation.resolve_gamma(self.gamma, X, weight)
 
     def _warm(self, lines: int, rows: int, scale: float) -> Floats | None:
-        """Return coefficients of the last fit to begin with; None if there are none that fit.
+        """Return the coefficients of the last fit as a starting point, or None.
 
         Parameters
         ----------
         lines, rows : int
-            Shape of the coefficients wanted.
+            Required shape of the coefficients.
         scale : float
-            What coefficients are proportional to.
+            Parameter that the coefficients are proportional to.
         """
         if not self.warm_start or not hasattr(self, "support_"):
             return None
@@ -177,7 +177,7 @@ class BatchFit(CallbackSupport, KernelModel):
         settings: Resources,
         formulation: Formulation,
     ) -> None:
-        """Train the one problem of a regression or a one-class SVM.
+        """Train the single problem of a regressor or a one-class SVM.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class BatchFit(CallbackSupport, KernelModel):
         X : ndarray or CSR
             Validated rows.
         seen : dict
-            What `_validated` says of them.
+            Attributes returned by `_validated`.
         target : ndarray
         settings : Settings
         formulation : DualFormulation
@@ -219,7 +219,7 @@ class BatchFit(CallbackSupport, KernelModel):
             trained = train(
                 prepared.kernel, prepared.rows, problem, settings, observe, merged.selection
             )
-        with undisturbed(swallow=self.on_interrupt == "keep"):  # there is a model: it is not lost
+        with undisturbed(swallow=self.on_interrupt == "keep"):  # the model must not be lost
             spread = merged.spread(
                 trained.solution.beta, prepared.box, proportional=formulation.proportional
             )
@@ -237,17 +237,19 @@ class BatchFit(CallbackSupport, KernelModel):
         self._finish(report)
 
     def _adopt(self, prepared: Prepared, fitted: dict[str, Any]) -> None:
-        """Make fitted attributes those of this estimator, all at once.
+        """Set the fitted attributes in one assignment.
 
-        Nothing is set before training has succeeded: a failed refit leaves the old model.
+        No attribute is set before training has succeeded: a failed refit leaves the old model.
 
-        Sets: all that ends in an underscore.
+        Sets: all fitted attributes.
         """
         kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
-        self.__dict__ = kept | fitted | prepared.seen  # at once: no interrupt comes between
+        self.__dict__ = (
+            kept | fitted | prepared.seen
+        )  # one assignment: an interrupt cannot split it
 
     def _finish(self, report: RoundReporter) -> None:
-        """Report the end, warn if the model is not optimal, and raise a KeyboardInterrupt."""
+        """Report the end, warn if the model is not optimal, and re-raise an interrupt."""
         report.finish()
         message = advice(self.certificates_)
         if message is not None:
@@ -260,9 +262,9 @@ class BatchFit(CallbackSupport, KernelModel):
 def shared_attributes(
     prepared: Prepared, trained: list[Trained], n_rows: list[int]
 ) -> dict[str, Any]:
-    """Return the arguments of `fitted_attributes` that all batch estimators have.
+    """Return the arguments of `fitted_attributes` that all batch estimators share.
 
-    `n_rows` are the rows of each problem before equal ones were merged.
+    `n_rows` is the number of rows of each problem before equal rows were merged.
     """
     rows = prepared.rows
     return {

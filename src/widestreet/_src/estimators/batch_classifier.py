@@ -24,7 +24,7 @@ from widestreet._src.training.settings import Resources, Settings
 
 
 class BatchClassifier(BatchFit, Classifier):
-    """Base of the classifiers that train on all rows at once."""
+    """Base class of the classifiers that train on all rows at once."""
 
     break_ties: bool
 
@@ -83,12 +83,12 @@ class BatchClassifier(BatchFit, Classifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Or the square kernel matrix, for kernel="precomputed".
+            Training rows, or the square kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
             Labels of two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of two is the same as a repeated row, a weight of zero the same as a missing
-            one.
+            Weights of the rows. A weight of two has the effect of a repeated row, a weight of zero
+            that of a missing row.
 
         Returns
         -------
@@ -119,7 +119,7 @@ class BatchClassifier(BatchFit, Classifier):
         with Observers(settings.verbose, settings.final_violation, report, names) as observers:
             lines, trained, more = self._train(prepared, code, formulation, settings, observers)
         readings = [formulation.read(one.bias, settings.final_violation) for one in trained]
-        with undisturbed(swallow=self.on_interrupt == "keep"):  # there is a model: it is not lost
+        with undisturbed(swallow=self.on_interrupt == "keep"):  # the model must not be lost
             layout = PairLayout(len(classes))
             there = np.bincount(code, prepared.box > 0, minlength=len(classes)).astype(np.int64)
             n_rows = (there[layout.first] + there[layout.second]).tolist()
@@ -162,8 +162,8 @@ def _encode(y: Any, weight: Floats) -> tuple[Any, Ints]:
     if len(present) < 2:
         raise ValueError(
             "y: Invalid input - all samples with positive weights belong to the same class: got "
-            f"1 class, {classes[present][0]}, but a classifier needs rows of at least two"
+            f"1 class, {classes[present][0]}, but a classifier needs at least two classes"
         )
-    number = np.zeros(len(classes), dtype=np.int64)  # rows of absent classes count for nothing
+    number = np.zeros(len(classes), dtype=np.int64)  # rows of absent classes have weight zero
     number[present] = np.arange(len(present))
     return classes[present], number[code]

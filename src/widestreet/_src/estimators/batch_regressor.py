@@ -1,4 +1,4 @@
-"""Training of regressions on all rows at once."""
+"""Training of regressors on all rows at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from widestreet._src.estimators.regressor import Regressor
 
 
 class BatchRegressor(BatchFit, Regressor):
-    """Base of the regressions that train on all rows at once."""
+    """Base class of the regressors that train on all rows at once."""
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -20,11 +20,11 @@ class BatchRegressor(BatchFit, Regressor):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Or the square kernel matrix, for kernel="precomputed".
+            Training rows, or the square kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies C row by row: a weight of two is the same as a repeated row, a weight of
-            zero the same as a missing one.
+            Factors of C for the rows. A weight of two has the effect of a repeated row, a weight of
+            zero that of a missing row.
 
         Returns
         -------

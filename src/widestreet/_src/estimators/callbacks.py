@@ -1,8 +1,8 @@
-"""The callbacks of scikit-learn 1.9 and later (`sklearn.callback`), where there are any.
+"""Support of the callbacks of scikit-learn 1.9 and later (`sklearn.callback`).
 
-A fit is a tree of tasks. Each round of training is a leaf of it; several problems are a level of
-their own between the fit and the rounds. Older releases of scikit-learn know no callbacks: there
-the mixin is empty, the decorator returns what it is given and the reporter does nothing.
+A fit is a tree of tasks. Each round of training is a leaf. If there are several problems, they are
+a level between the fit and the rounds. Older releases of scikit-learn have no callbacks: there the
+mixin is empty, the decorator returns its argument and the reporter does nothing.
 """
 
 from __future__ import annotations
@@ -25,29 +25,31 @@ _Fit = TypeVar("_Fit", bound=Callable[..., Any])
 
 
 class CallbackSupport(_Mixin):
-    """Mixin that gives an estimator `set_callbacks`, where scikit-learn has it."""
+    """Mixin that gives an estimator `set_callbacks`, if scikit-learn supports it."""
 
 
 def with_callbacks(fit: _Fit) -> _Fit:
-    """Decorate a method that makes a `RoundReporter`: callbacks are torn down however it ends."""
+    """Decorate a method that makes a `RoundReporter`, so that callbacks are always torn down."""
     managed: _Fit = fit if _managed is None else _managed(fit)
     return managed
 
 
 class RoundReporter:
-    """Tells the callbacks of an estimator, if it has any, how its fit is getting on.
+    """Report the rounds of a fit to the callbacks of an estimator, if it has any.
 
-    A task begins before the work and ends after it, so that callbacks may time it. What is done
-    after the last round, such as its check, is therefore a task, too: it ends without data.
+    A task begins before the work and ends after it, so that callbacks can measure its time. The
+    work after the last round, such as the certificate, is therefore also a task; it ends without
+    data.
 
     Parameters
     ----------
     estimator : object
-        The one being fitted.
+        Estimator that is being fitted.
     X, y, sample_weight : object
-        What it is fitted to, for the callbacks that ask for it.
+        Training data, for callbacks that use them.
     problems : int, default=1
-        How many are solved, one after the other. The rounds of a single one belong to the fit.
+        Number of problems, solved one after the other. Rounds of a single problem belong directly
+        to the fit.
     """
 
     def __init__(
@@ -69,12 +71,12 @@ class RoundReporter:
 
     @property
     def active(self) -> bool:
-        """Whether there are callbacks to be told."""
+        """True if the estimator has callbacks."""
         return self._fit is not None
 
     @contextmanager
     def problem(self, name: str = "problem") -> Iterator[None]:
-        """Within the block, one problem is solved; `name` is that of its task, if it has one."""
+        """Report the task of one problem, which is solved within the block."""
         if self._fit is None:
             yield
             return
@@ -89,13 +91,13 @@ class RoundReporter:
             self._stop_all |= self._problem.call_on_fit_task_end(**self._part)
 
     def __call__(self, record: TraceRecord) -> bool:
-        """Report a round of the present problem; callbacks find the record in their metadata.
+        """Report a round of the current problem; callbacks find the record in their metadata.
 
         Returns
         -------
         bool
-            Whether a callback wants this problem to end here. When one wanted an earlier problem
-            to be the last, the others get one round each: without them there would be no model.
+            True if a callback asks to stop this problem. After a request to stop all problems, each
+            remaining problem gets one round, because a model needs all of them.
         """
         if self._fit is None or self._stop:
             return self._stop
@@ -106,7 +108,7 @@ class RoundReporter:
         return self._stop
 
     def finish(self) -> None:
-        """Report the end of the fit. The estimator must be ready to predict."""
+        """Report the end of the fit. The estimator must be fitted."""
         if self._fit is not None:
             self._fit.call_on_fit_task_end(**self._whole, reconstruction_attributes={})
 

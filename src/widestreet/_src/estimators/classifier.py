@@ -1,4 +1,4 @@
-"""The predict side of classifiers: pairs of classes in, votes out."""
+"""Prediction of classifiers: decision values of pairs of classes, and their votes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.stacklevel import level_of_caller
 
 _BLOCK_VALUES = 1 << 24  # numbers in the decision values of a block of rows, and in its scores
-_BLOCK_ROWS = 32  # rows of the smallest block
+_SMALLEST_BLOCK = 32  # rows of the smallest block
 _NAMED_PAIRS = 5  # pairs of classes that a warning names
 
 
 class Classifier(ClassifierMixin, KernelModel):
-    """Base of the classifiers: decision values of pairs of classes, and their votes."""
+    """Base class of the classifiers: decision values of pairs of classes, and their votes."""
 
     class_weight: Any
     decision_function_shape: str
@@ -30,7 +30,7 @@ class Classifier(ClassifierMixin, KernelModel):
     _rho: Floats
 
     def __new__(cls, *given: Any, **options: Any) -> Self:
-        """Refuse `probability`, which scikit-learn's classifiers have, with what to do instead."""
+        """Refuse the parameter `probability` of scikit-learn, and name the replacement."""
         if "probability" in options and not _accepts(cls, "probability"):
             raise TypeError(_no_probabilities(cls.__name__))
         return super().__new__(cls, *given, **options)
@@ -70,7 +70,7 @@ class Classifier(ClassifierMixin, KernelModel):
             )
 
     def decision_function(self, X: Any) -> Floats:
-        """Return how far each row is on which side of the decision boundary.
+        """Return the decision value of each row.
 
         Parameters
         ----------
@@ -79,11 +79,11 @@ class Classifier(ClassifierMixin, KernelModel):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes) or (n_samples, n_pairs)
-            Two classes: positive for the second one; for machines with a soft margin, the signed
-            distance to the decision boundary in units of the margin. More classes, with
+            Two classes: one value, positive for the second class. For soft-margin SVMs it is the
+            signed distance to the decision boundary in units of the margin. More classes and
             decision_function_shape="ovr": a value per class, the largest for the class with the
             most votes. With "ovo": a value for each pair of classes (0, 1), (0, 2), ..., positive
-            for the first.
+            for the first class.
         """
         X = self._query(X)
         layout = self._layout
@@ -120,7 +120,7 @@ class Classifier(ClassifierMixin, KernelModel):
 
     @property
     def predict_proba(self) -> Any:
-        """There is none: an AttributeError that says what to do instead."""
+        """Raise AttributeError with a message that names the replacement."""
         raise AttributeError(_no_probabilities(type(self).__name__))
 
     predict_log_proba = predict_proba
@@ -128,7 +128,7 @@ class Classifier(ClassifierMixin, KernelModel):
     def _decisions(self, X: Any) -> Iterator[tuple[slice, Floats]]:
         """Yield blocks of validated rows with their decision values, of shape (rows, pairs)."""
         score, n = self._scorer(X), X.shape[0]
-        step = max(_BLOCK_ROWS, _BLOCK_VALUES // (8 * len(self.intercept_)))
+        step = max(_SMALLEST_BLOCK, _BLOCK_VALUES // (8 * len(self.intercept_)))
         for a in range(0, n, step):
             b = min(a + step, n)
             rows = None if b - a == n else np.arange(a, b)
@@ -136,7 +136,7 @@ class Classifier(ClassifierMixin, KernelModel):
 
 
 def _no_probabilities(name: str) -> str:
-    """Say what to do instead of asking for probabilities."""
+    """Return a message that names the replacement for `probability` and `predict_proba`."""
     return (
         f"{name} has no parameter probability and no predict_proba. Leave the parameter out; for "
         "probabilities wrap the classifier:\n"
@@ -146,6 +146,6 @@ def _no_probabilities(name: str) -> str:
 
 
 def _accepts(cls: type, name: str) -> bool:
-    """Tell whether the constructor of a class takes a parameter."""
+    """Return whether the constructor of a class accepts a parameter."""
     known = signature(cls).parameters
     return name in known or any(p.kind is Parameter.VAR_KEYWORD for p in known.values())

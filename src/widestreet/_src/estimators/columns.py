@@ -1,8 +1,8 @@
-"""Name the columns that a machine cannot use, and say what to do about them.
+"""Error messages and warnings that name the columns of X and the remedy.
 
 scikit-learn's validation reports the first value that it could not convert, but not its column.
-`explained` searches the columns, but only after the validation has failed: valid data costs a look
-at the dtypes.
+`explained` searches the columns, but only after the validation has failed: for valid data only the
+dtypes are checked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from widestreet._src.arrays import Floats
 
 _SCALE_RATIO = 1e3  # a column this many times narrower than another has no influence on the kernel
 _SAMPLE_ROWS = 4096  # rows whose columns are compared for that
-_NAMED = 5  # columns named in a message
+_NAMED_COLUMNS = 5  # columns that a message names
 _DATES = (timedelta, np.datetime64, np.timedelta64)  # others have strftime
 
 _CURES = {
@@ -31,10 +31,10 @@ _CURES = {
     "dates or times": "turn them into numbers, for example into days: "
     "(x - x.min()) / numpy.timedelta64(1, 'D')",
     "complex numbers": "Complex data not supported, so pass the real and the imaginary parts as "
-    "columns of their own",
+    "separate columns",
     "numbers too large for float64": "scale them, or drop those rows",
     "infinity": "replace it by a finite number, or drop those rows",
-    "NaN": "fill the gaps, for example with sklearn.impute.SimpleImputer, or drop those rows",
+    "NaN": "impute the values, for example with sklearn.impute.SimpleImputer, or drop those rows",
 }
 _CURES_OF_VECTORS = _CURES | {
     "text": "pass numbers",
@@ -46,14 +46,14 @@ _FAULTS_OF_LABELS = ("complex numbers", "infinity", "NaN")  # text and dates can
 
 @contextmanager
 def explained(X: Any, y: Any = None, *, numeric: bool = False) -> Iterator[None]:
-    """Replace errors of the validation in this block by ones that name the columns and the cure.
+    """Replace validation errors in this block by errors that name the columns and the remedy.
 
     Parameters
     ----------
     X, y : object
-        Rows and targets as they were given.
+        Rows and targets as the user passed them.
     numeric : bool, default=False
-        Whether y must be numbers; labels need not.
+        True if y must be numeric; labels need not be.
     """
     if _has_dates(X) or (numeric and _has_dates(y)):
         raise ValueError(_complaint(X, y, numeric) or "X contains dates or times: pass numbers")
@@ -71,7 +71,7 @@ def explained(X: Any, y: Any = None, *, numeric: bool = False) -> Iterator[None]
 
 
 def _with_parameter(said: str) -> str:
-    """Put the parameter and, where it is missing, the cure into a message of scikit-learn."""
+    """Add the parameter and, if it is missing, the remedy to a message of scikit-learn."""
     if "inconsistent numbers of samples" in said:
         return f"X and y: {said}; pass one label or target for each row"
     if "inhomogeneous" in said:
@@ -83,14 +83,14 @@ def _with_parameter(said: str) -> str:
 
 
 def numbers(name: str, values: Any) -> Floats:
-    """Return values as finite float64, or raise an error that says what else they are.
+    """Return values as finite float64, or raise an error that describes the invalid ones.
 
     scikit-learn's validation is not enough for y: None passes it and then becomes NaN.
 
     Parameters
     ----------
     name : str
-        Of the parameter.
+        Name of the parameter.
     values : array-like
     """
     try:
@@ -107,7 +107,7 @@ def numbers(name: str, values: Any) -> Floats:
 
 
 def warn_of_scales(X: Any, names: Any, stacklevel: int) -> None:
-    """Warn if some columns vary so much, or so little, that the kernel does not see all of them.
+    """Warn if the scales of columns differ so much that some have no effect on the kernel.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def warn_of_scales(X: Any, names: Any, stacklevel: int) -> None:
     names : sequence of str or None
         Names of the columns; their numbers by default.
     stacklevel : int
-        Of the warning, seen from the caller.
+        Stack level of the warning, relative to the caller.
     """
     spread = _spread(X)
     if np.max(spread, initial=0.0) <= _SCALE_RATIO * np.min(spread, initial=0.0):
@@ -131,14 +131,14 @@ def warn_of_scales(X: Any, names: Any, stacklevel: int) -> None:
         verb = "varies" if len(wide) == 1 else "vary at least"
         message = (
             f"{_listed(labels[j] for j in wide)} {verb} {spread[wide].min() / median:.2g} times as "
-            "much as the median column, so that the kernel hardly sees the others"
+            "much as the median column, so that the other columns hardly affect the kernel"
         )
     else:
         widest = int(np.argmax(spread))
         narrow = np.flatnonzero((spread > 0) & (_SCALE_RATIO * spread < spread[widest]))
         verb = "varies" if len(narrow) == 1 else "varies at least"
         message = (
-            f"the kernel hardly sees {_listed(labels[j] for j in narrow)}, because "
+            f"the kernel is hardly affected by {_listed(labels[j] for j in narrow)}, because "
             f"{_listed([labels[widest]])} {verb} {spread[widest] / spread[narrow].max():.2g} times "
             "as much"
         )
@@ -151,7 +151,7 @@ def warn_of_scales(X: Any, names: Any, stacklevel: int) -> None:
 
 
 def _spread(X: Any) -> Floats:
-    """How wide each column is: its range, or for sparse data the size of what is stored."""
+    """Return the scale of each column: its range, or the root mean square of sparse values."""
     if sparse.issparse(X):
         square = np.bincount(X.indices, np.square(X.data, dtype=np.float64), X.shape[1])
         count = np.bincount(X.indices, minlength=X.shape[1])
@@ -160,11 +160,11 @@ def _spread(X: Any) -> Floats:
     return np.asarray(np.ptp(sample, axis=0), dtype=np.float64)
 
 
-# -- the search ----------------------------------------------------------------------------------
+# -- search for invalid values ---------------------------------------------------------------------
 
 
 def _has_dates(values: Any) -> bool:
-    """Whether a dtype is one of dates or times, which NumPy would convert silently."""
+    """Return whether values have a dtype of dates or times, which NumPy converts silently."""
     while isinstance(values, list | tuple) and values:
         values = values[0]
     frame = hasattr(values, "columns") and hasattr(values, "dtypes")
@@ -179,7 +179,7 @@ def _is_date(dtype: Any) -> bool:
 
 
 def _complaint(X: Any, y: Any, numeric: bool) -> str | None:
-    """What is wrong with the values of X or, if nothing is, of y."""
+    """Return a message about invalid values of X, or else of y; None if there are none."""
     cures = _CURES_OF_VECTORS
     if not numeric:
         cures = {what: cures[what] for what in _FAULTS_OF_LABELS}
@@ -187,17 +187,17 @@ def _complaint(X: Any, y: Any, numeric: bool) -> str | None:
 
 
 def _refusal(name: str, values: Any, cures: dict[str, str], others: bool = True) -> str | None:
-    """Which values are no finite numbers, and what to do; None if all are or none can be told.
+    """Return a message about values that are not finite numbers; None if none are found.
 
     Parameters
     ----------
     name : str
-        Of the parameter.
+        Name of the parameter.
     values : object
     cures : dict
-        What to do about each kind of value.
+        Remedy for each kind of value.
     others : bool, default=True
-        Whether to report values of other kinds, too.
+        If True, values of other kinds are reported as well.
     """
     found: dict[str, list[Any]] = {}
     examples: dict[str, str] = {}
@@ -215,7 +215,7 @@ def _refusal(name: str, values: Any, cures: dict[str, str], others: bool = True)
 
 
 def _columns(values: Any) -> Iterator[tuple[Any, Any]]:
-    """The columns of a table with their names or numbers, or a vector with None."""
+    """Yield the columns of a table with their names or indices, or a vector with None."""
     if sparse.issparse(values):
         if values.ndim == 2:
             yield from _sparse_columns(values.tocoo())
@@ -237,7 +237,7 @@ def _columns(values: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _sparse_columns(X: Any) -> Iterator[tuple[int, Any]]:
-    """The columns of a COO matrix that hold values which are no finite numbers."""
+    """Yield the columns of a COO matrix that contain values that are not finite."""
     bad = np.flatnonzero(~np.isfinite(X.data) | np.iscomplexobj(X.data))
     bad = bad[np.argsort(X.col[bad], kind="stable")]
     columns, start = np.unique(X.col[bad], return_index=True)
@@ -245,7 +245,7 @@ def _sparse_columns(X: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _fault(column: Any) -> tuple[str, str]:
-    """What a column holds beside finite numbers, with an example; nothing if there is nothing."""
+    """Return the kind of invalid values of a column and an example; empty if all are valid."""
     array = np.asarray(column)
     if array.dtype.kind in "Mm":
         return "dates or times", ""
@@ -262,7 +262,7 @@ def _fault(column: Any) -> tuple[str, str]:
 
 
 def _first_fault(values: list[Any]) -> tuple[str, str]:
-    """What the first of some objects is that is no number."""
+    """Return the kind of the first object that is not a number, and an example."""
     missing = False
     for value in values:
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
@@ -284,7 +284,7 @@ def _first_fault(values: list[Any]) -> tuple[str, str]:
 
 
 def _listed(labels: Iterable[Any]) -> str:
-    """Some columns by name or number."""
+    """Return the names or indices of columns as text."""
     every = list(labels)
-    more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
-    return f"column{'s' * (len(every) > 1)} {', '.join(map(repr, every[:_NAMED]))}{more}"
+    more = f" and {len(every) - _NAMED_COLUMNS} more" if len(every) > _NAMED_COLUMNS else ""
+    return f"column{'s' * (len(every) > 1)} {', '.join(map(repr, every[:_NAMED_COLUMNS]))}{more}"

@@ -1,4 +1,4 @@
-"""The fitted attributes that every kernel model has, made in one place."""
+"""Construction of the fitted attributes of all estimators."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ def fitted_attributes(
     X : ndarray or CSR
         All training rows; the kernel matrix for kernel="precomputed".
     centre : ndarray or None
-        The kernel sees rows relative to this point.
+        Point that is subtracted from the rows.
     coef : ndarray of shape (lines, n)
         Lines of `dual_coef_` over all rows.
     support : ndarray
-        Which rows are support vectors, class by class.
+        Indices of the support vectors, class by class.
     index : ndarray or None
-        What users call each row; None for its position.
+        Index of each row for users; None for its position.
     intercept : ndarray
-        For rows relative to `centre`.
+        Intercepts for rows relative to `centre`.
     n_support : ndarray
-        Support vectors of each class.
+        Number of support vectors of each class.
     scale : float
-        What coefficients are proportional to.
+        Parameter that the coefficients are proportional to, for warm starts.
     records : iterable of TraceRecord
     kernel_values : int
     steps : int or ndarray
     certificates : sequence of Certificate or None
-        One for each problem; None where they are computed when they are asked for.
+        Certificate of each problem; None if they are computed on first access.
     """
     vectors = np.empty((0, 0)) if isinstance(kernel, Precomputed) else X[support]
     lines: Any = np.ascontiguousarray(coef[:, support])
@@ -108,13 +108,13 @@ def classifier_attributes(
     X : ndarray or CSR
         All training rows.
     code : ndarray
-        The class of each row.
+        Class index of each row.
     lines : ndarray of shape (lines, n)
         Lines of `dual_coef_`, before they are divided by the margin.
     readings : sequence of Reading
-        The biases of each pair.
+        Intercept and margin of each pair.
     index : ndarray or None
-        What users call each row; None for its position.
+        Index of each row for users; None for its position.
     classes, class_weight : ndarray
     **shared
         Further arguments of `fitted_attributes`.
@@ -150,7 +150,7 @@ def single_attributes(
     coef : ndarray of shape (1, n)
     reading : Reading
     index : ndarray or None
-        What users call each row; None for its position.
+        Index of each row for users; None for its position.
     **shared
         Further arguments of `fitted_attributes`.
     """

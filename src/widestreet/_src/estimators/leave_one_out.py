@@ -27,14 +27,15 @@ _ONLINE: dict[type, Any] = {
 
 
 def leave_one_out(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Floats:
-    """Predict each row by an estimator that is trained on all other rows.
+    """Predict each row with an estimator trained on all other rows.
 
-    Exact, and at the cost of a few steps for each row that has influence, instead of a refit.
+    The predictions are exact. Each row that affects the model takes a few steps of a homotopy
+    instead of a refit.
 
     Parameters
     ----------
-    estimator : SVC, NuSVC, SVR, NuSVR, OneClassSVM or an online machine
-        Its parameters count; it is not changed.
+    estimator : SVC, NuSVC, SVR, NuSVR, OneClassSVM or an online estimator
+        Estimator whose parameters are used; it is not changed and need not be fitted.
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,), default=None
     sample_weight : array-like of shape (n_samples,), default=None
@@ -42,7 +43,7 @@ def leave_one_out(estimator: Any, X: Any, y: Any = None, sample_weight: Any = No
     Returns
     -------
     ndarray of shape (n_samples,) or (n_samples, n_classes) or (n_samples, n_pairs)
-        Decision values of classifiers and one-class machines, predictions of regressions.
+        Decision values of classifiers and one-class SVMs, predictions of regressors.
 
     Examples
     --------
@@ -60,13 +61,15 @@ def leave_one_out(estimator: Any, X: Any, y: Any = None, sample_weight: Any = No
 
 
 def _online_machine(estimator: Any) -> Any:
-    """An online machine with the parameters of an estimator."""
+    """Return an online estimator with the parameters of an estimator."""
     kind = type(estimator)
     if isinstance(estimator, OnlineMachine):
         return kind(**estimator.get_params() | {"max_rows": None})
     if kind not in _ONLINE:
         names = ", ".join(known.__name__ for known in _ONLINE)
-        raise TypeError(f"estimator must be one of {names} or an online one, got {estimator!r}")
+        raise TypeError(
+            f"estimator must be one of {names} or an online estimator, got {estimator!r}"
+        )
     known = set(_ONLINE[kind]._get_param_names()) - {"tol"}
     mine = {name: value for name, value in estimator.get_params().items() if name in known}
     return _ONLINE[kind](**mine)

@@ -1,4 +1,4 @@
-"""A fitted kernel model: the scores of new rows. How it was trained does not matter here."""
+"""Validation of data and scores of new rows, for all estimators."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _DTYPES = [np.float64, np.float32]
 
 
 class KernelModel(BaseEstimator):
-    """Base of all estimators: checks data, and computes scores of rows from a fitted model."""
+    """Base class of all estimators: validates data and computes scores with a fitted model."""
 
-    # Parameters, set by the subclasses' __init__ as scikit-learn wants it.
+    # Parameters, set by __init__ of the subclasses as scikit-learn requires.
     kernel: Any
     degree: int
     gamma: float | str
@@ -38,7 +38,7 @@ class KernelModel(BaseEstimator):
     random_state: Any
     max_memory: int | float | str | None
 
-    # What `fitted_attributes` sets.
+    # Set by `fitted_attributes`.
     support_: Ints
     support_vectors_: Any
     n_support_: Ints
@@ -55,10 +55,10 @@ class KernelModel(BaseEstimator):
     _scale: float
 
     def __new__(cls, *given: Any, **options: Any) -> Self:
-        """Refuse parameters without a name with the way to write them."""
+        """Refuse positional parameters with a message that shows the keyword."""
         if given:
             name, first = cls.__name__, next(iter(signature(cls).parameters.values()))
-            if first.kind is Parameter.KEYWORD_ONLY:  # a subclass may take others
+            if first.kind is Parameter.KEYWORD_ONLY:  # a subclass may accept them
                 said = f"{name}({first.name}={reprlib.repr(given[0])})"
                 raise TypeError(f"{name} takes its parameters by name: write {said}")
         made: Self = super().__new__(cls)
@@ -75,10 +75,10 @@ class KernelModel(BaseEstimator):
     def _validated(
         self, X: Any, y: Any = "no_validation", **options: Any
     ) -> tuple[Any, dict[str, Any]]:
-        """Return X, or X and y, as arrays, without a copy where none is needed.
+        """Return X, or X and y, as arrays, without a copy unless it is necessary.
 
-        The second value has n_features_in_ and perhaps feature_names_in_: nothing is set on the
-        estimator before its training has succeeded.
+        The second value holds `n_features_in_` and, if the columns have names, `feature_names_in_`:
+        no attribute of the estimator is set before training has succeeded.
         """
         validation.require_kernel(self.kernel)
         if self.kernel == "precomputed" and sparse.issparse(X):
@@ -90,7 +90,7 @@ class KernelModel(BaseEstimator):
         return arrays, {name: vars(scratch)[name] for name in names if name in vars(scratch)}
 
     def _as_arrays(self, seen: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-        """Validate X, or X and y, by the attributes of `seen`. Sets: those attributes."""
+        """Validate X, or X and y, against the attributes of `seen`. Sets: these attributes."""
         if sparse.issparse(X):
             X = validation.check_sparse(X)
         with explained(X, y, numeric="y_numeric" in options):
@@ -108,15 +108,15 @@ class KernelModel(BaseEstimator):
 
     @property
     def _layout(self) -> PairLayout:
-        """The pairs of classes; one class for models without classes."""
+        """Layout of the pairs of classes; one class for models without classes."""
         return PairLayout(len(self.n_support_))
 
     def _check_fitted(self) -> None:
-        """Refuse to predict without a model."""
+        """Raise NotFittedError if there is no model."""
         check_is_fitted(self)
 
     def _query(self, X: Any) -> Any:
-        """Return rows to predict, validated."""
+        """Return validated rows for prediction."""
         self._check_fitted()
         return self._as_arrays(self, X, reset=False)
 
@@ -128,21 +128,21 @@ class KernelModel(BaseEstimator):
         X : ndarray or CSR
         vectors : ndarray or CSR
         column : ndarray
-            Where the vectors stood among the training rows, for a precomputed kernel.
+            Indices of the vectors among the training rows, for a precomputed kernel.
         """
         if isinstance(self._kernel, Precomputed):
             left: Rows = KernelRows(X, np.arange(X.shape[0]))
             right: Rows = KernelRows(X, column.astype(np.int64))
         else:
-            # Sparse rows have no centre: then neither do the vectors.
+            # Sparse rows are not centred, so the vectors must not be centred either.
             centre = None if sparse.issparse(X) else self._centre
-            linear = isinstance(self._kernel, Linear)  # its intercept is that of rows as they are
+            linear = isinstance(self._kernel, Linear)  # its intercept is for uncentred rows
             left = as_rows(X, centre=None if linear else centre)
             right = as_rows(vectors, centre=centre)
         return Gram(self._kernel, left, right, threads=resolve_threads(self.n_jobs))
 
     def _scorer(self, X: Any) -> Scorer:
-        """Return what computes the scores of validated rows."""
+        """Return a function that computes the scores of validated rows."""
         gram = self._gram(X, self.support_vectors_, self.support_)
         return Scorer(gram, dense_coef(self.dual_coef_), self.n_support_)
 
@@ -166,10 +166,10 @@ class Scorer:
     Parameters
     ----------
     gram : Gram
-        Between the rows and the support vectors.
+        Kernel values between the rows and the support vectors.
     coef : ndarray of shape (lines, n_SV)
     n_support : ndarray
-        Support vectors of each class.
+        Number of support vectors of each class.
     """
 
     def __init__(self, gram: Gram, coef: Floats, n_support: Ints) -> None:
@@ -188,7 +188,7 @@ class Scorer:
         )
         if not np.isfinite(parts).all():
             raise ValueError(
-                "X contains rows so large that kernel values overflow: scale the features as for "
+                "X contains values so large that kernel values overflow: scale the features as for "
                 "training"
             )
         return parts[0] if self._layout.classes <= 2 else self._layout.sums(parts)

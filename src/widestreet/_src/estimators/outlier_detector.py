@@ -1,4 +1,4 @@
-"""The predict side of one-class SVMs."""
+"""Prediction of one-class SVMs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _BOUNDARY_ROUNDING = 1e-12  # of the offset: decision values up to this are roun
 
 
 class OutlierDetector(OutlierMixin, KernelModel):
-    """Base of the one-class SVMs: a region that contains most rows."""
+    """Base class of the one-class SVMs: a region that contains most rows."""
 
     nu: float
     offset_: Floats
 
     def decision_function(self, X: Any) -> Floats:
-        """How far each row is inside the region; negative outside.
+        """Return the decision value of each row, positive inside the region and negative outside.
 
-        Values that differ from zero by rounding only are zero: support vectors on the edge are
-        inside.
+        Values that differ from zero only by rounding are set to zero, so that support vectors on
+        the boundary count as inliers.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The predict side of regressions."""
+"""Prediction of regressors."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from widestreet._src.estimators.model import KernelModel
 
 
 class Regressor(RegressorMixin, KernelModel):
-    """Base of the regressions."""
+    """Base class of the regressors."""
 
     C: float
 
     def predict(self, X: Any) -> Floats:
-        """Return the value of each row.
+        """Return the predicted target of each row.
 
         Parameters
         ----------

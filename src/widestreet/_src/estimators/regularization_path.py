@@ -1,4 +1,4 @@
-"""The exact solutions for all values of a parameter between two."""
+"""Exact solutions for every value of a parameter in an interval."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
 from widestreet._src.threads import limited_blas
 
-_LEG_RATIO = 10.0  # of the values of C at the two ends of a leg, at the most
+_LEG_RATIO = 10.0  # largest ratio of the values of C at the two ends of a leg
 
 
 def regularization_path(
@@ -51,7 +51,7 @@ def regularization_path(
     sample_weight: Any = None,
     n_jobs: int | None = None,
 ) -> RegularizationPath:
-    """Solve a machine for all values of C, epsilon or nu between two, exactly.
+    """Compute the exact solution for every C, epsilon or nu in an interval.
 
     Parameters
     ----------
@@ -59,19 +59,20 @@ def regularization_path(
     y : array-like of shape (n_samples,)
         Labels of two classes, or targets.
     kernel, degree, gamma, coef0
-        As for `SVC`; the kernel must be positive semidefinite.
+        Same as for `SVC`. The kernel must be positive semidefinite.
     C_min, C_max : float
-        The ends of a path over C.
+        Ends of a path over C.
     epsilon_min, epsilon_max : float
-        The ends of a path over epsilon, of `SVR`.
+        Ends of a path over epsilon, for `SVR`.
     nu_min, nu_max : float
-        The ends of a path over nu, of `NuSVC` or `NuSVR`.
+        Ends of a path over nu, for `NuSVC` or `NuSVR`.
     C : float, default=1.0
-        For paths over epsilon, and over nu of `NuSVR`.
+        Value of C in paths over epsilon, and in paths over nu for `NuSVR`.
     epsilon : float, default=0.1
-        For paths over C of `SVR`.
+        Value of epsilon in paths over C for `SVR`.
     task : {"classification", "regression"}, optional
-        By default classification, but for paths over epsilon.
+        Kind of the problem. The default is "regression" for paths over epsilon and
+        "classification" otherwise.
     sample_weight : array-like of shape (n_samples,), default=None
     n_jobs : int, default=None
 
@@ -91,7 +92,7 @@ def regularization_path(
     ranges = {"C": (C_min, C_max), "epsilon": (epsilon_min, epsilon_max), "nu": (nu_min, nu_max)}
     asked = {name: ends for name, ends in ranges.items() if any(end is not None for end in ends)}
     if len(asked) != 1:
-        raise ValueError("give the two ends of one parameter: C_min and C_max, say")
+        raise ValueError("give the two ends of one parameter, for example C_min and C_max")
     [(parameter, ends)] = asked.items()
     if any(end is None for end in ends):
         raise ValueError(f"{parameter}_min and {parameter}_max must both be given")
@@ -108,7 +109,7 @@ def regularization_path(
     if parameter == "epsilon" and task == "classification":
         raise ValueError("epsilon_min and epsilon_max belong to task='regression'")
     if task == "classification" and type_of_target(y, input_name="y").startswith("continuous"):
-        raise ValueError("y has continuous targets and no classes: pass task='regression'")
+        raise ValueError("y has continuous targets, not classes: pass task='regression'")
     shared = {"kernel": kernel, "degree": degree, "gamma": gamma, "coef0": coef0, "n_jobs": n_jobs}
     machine, plain = _machines(parameter, task, low, C, epsilon, shared)
     return _follow(machine, plain, parameter, (X, y, sample_weight), low, high)
@@ -117,7 +118,7 @@ def regularization_path(
 def _machines(
     parameter: str, task: str, low: float, C: float, epsilon: float, shared: dict[str, Any]
 ) -> tuple[OnlineMachine, type[KernelModel]]:
-    """Return the online machine at the beginning of a path, and the class of its estimators."""
+    """Return the online estimator at the start of a path, and the class of the models."""
     if task == "classification":
         if parameter == "nu":
             return OnlineNuSVC(nu=low, **shared), NuSVC
@@ -137,12 +138,12 @@ def _follow(
     low: float,
     high: float,
 ) -> RegularizationPath:
-    """Train at one end of a path and follow the optimum to the other."""
+    """Train at one end of a path and follow the optimum to the other end."""
     state: OnlineState = machine.fit(*data)._state
     if len(state.optima) != 1 or (state.classes is not None and len(state.classes) != 2):
         raise ValueError(
-            f"y must have two classes, got {len(state.classes)}: a path belongs to one problem; "
-            "take the rows of two classes, or set one against the rest"
+            f"y must have two classes, got {len(state.classes)}: a path has one problem; use the "
+            "rows of two classes, or one class against the rest"
         )
     [(key, optimum)] = state.optima.items()
     assert isinstance(optimum, PathOptimum)
@@ -164,7 +165,7 @@ def _follow(
 
 
 def _stops(parameter: str, low: float, high: float) -> list[float]:
-    """Return where legs end: C moves by decades, so that no leg is too short to see."""
+    """Return the ends of the legs: at most a factor of `_LEG_RATIO` in C each."""
     if parameter != "C":
         return [high]
     count = int(np.ceil(np.log(high / low) / np.log(_LEG_RATIO)))

@@ -1,4 +1,4 @@
-"""All solutions along a parameter, and the choice among them."""
+"""The solutions along a parameter, and the choice of a value."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import as_rows
 from widestreet._src.status import Status
 
-_ENOUGH = 200  # breakpoints that are looked at to choose one
-_VALUES = 1 << 22  # kernel values that are held at a time
+_CANDIDATES = 200  # breakpoints among which a value is chosen
+_BLOCK_VALUES = 1 << 22  # kernel values computed at a time
 
 
 class ModelFamily:
-    """The models of one problem for all values of a parameter.
+    """The models of one problem for every value of a parameter.
 
     Parameters
     ----------
     machine : OnlineMachine
-        Fitted at one value.
+        Estimator fitted at one value.
     plain : type
-        The class of the estimators to build.
+        Class of the models to build.
     parameter : str
     key : object
-        Which problem of the machine it is.
+        Key of the problem in the state of the machine.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ModelFamily:
         return None if feasible == problem.formulation else getattr(feasible, "nu", None)
 
     def build(self, value: float, beta: Floats) -> Any:
-        """Return a fitted estimator, from variables; the biases are those of a fit."""
+        """Return the fitted estimator for a value of the parameter and its variables."""
         store, tol = self.store, self.state.tolerance(self.machine.tol)
         members, formulation = self._optimum.members, self._problem(value).formulation
         gram = Gram(store.kernel, as_rows(store.X, centre=store.centre), threads=store.threads)
@@ -91,7 +91,7 @@ class ModelFamily:
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """A part of a path between two values of the parameter."""
+    """Section of a path between two values of the parameter."""
 
     start: float
     stop: float
@@ -100,18 +100,18 @@ class Leg:
 
 
 class RegularizationPath:
-    """The solutions for all values of a parameter between two.
+    """The exact solutions for every value of a parameter in an interval.
 
-    Coefficients are straight lines between breakpoints, so that the solution for any value is at
-    hand without another fit.
+    Coefficients are linear between breakpoints, so that the solution for any value is available
+    without another fit.
 
     Attributes
     ----------
     parameter : str
         "C", "epsilon" or "nu".
     breakpoints : ndarray
-        Values at which a row enters or leaves the edge of the street, ascending, the two ends
-        included.
+        Values at which a row reaches or leaves the edge of the margin, ascending, including both
+        ends of the interval.
     """
 
     def __init__(
@@ -139,12 +139,12 @@ class RegularizationPath:
         )
 
     def _at(self, value: float) -> Floats:
-        """Variables, by layer and row."""
+        """Return the variables at a value, by layer and row."""
         value = validation.require_real(self.parameter, value)
         first, last = self._legs[0].start, self._legs[-1].stop
         if not min(first, last) <= value <= max(first, last):
             raise ValueError(
-                f"{self.parameter}={value!r} is outside of the path, which goes from "
+                f"{self.parameter}={value!r} is outside the path, which goes from "
                 f"{min(first, last):g} to {max(first, last):g}"
             )
         for leg in self._legs:
@@ -162,12 +162,12 @@ class RegularizationPath:
         return np.ascontiguousarray(beta.reshape(-1, dual.layers).T)
 
     def coef_at(self, value: float) -> Floats:
-        """Return the coefficient of each row: those of `dual_coef_`, zeros included.
+        """Return the coefficient of each row, as in `dual_coef_` but including zeros.
 
         Parameters
         ----------
         value : float
-            Of the parameter.
+            Value of the parameter.
 
         Returns
         -------
@@ -177,12 +177,12 @@ class RegularizationPath:
         return line
 
     def model_at(self, value: float) -> Any:
-        """Return the fitted estimator, with its certificate.
+        """Return the fitted estimator for a value, with its certificate.
 
         Parameters
         ----------
         value : float
-            Of the parameter.
+            Value of the parameter.
 
         Returns
         -------
@@ -190,26 +190,26 @@ class RegularizationPath:
         """
         return self._family.build(value, self._at(value))
 
-    # -- which value to choose -----------------------------------------------------------------
+    # -- choice of a value ---------------------------------------------------------------------
 
     def _some(self, values: Any) -> Floats:
-        """The values asked for, or breakpoints from end to end."""
+        """Return the given values, or breakpoints over the whole interval."""
         if values is not None:
             given = np.atleast_1d(np.asarray(values))
             if given.ndim > 1 or not given.size:
                 raise ValueError(f"values must be a list of numbers, got shape {given.shape}")
             return np.array([validation.require_real("values", one) for one in given.tolist()])
-        some = self.breakpoints[:: max(1, len(self.breakpoints) // _ENOUGH)]
+        some = self.breakpoints[:: max(1, len(self.breakpoints) // _CANDIDATES)]
         return np.unique([*some, self.breakpoints[-1]])
 
     def decision_function(self, X: Any, values: Any = None) -> Floats:
-        """Decision values, or predictions of regressions, of the models of many values at once.
+        """Return decision values, or predictions of regressors, for many values of the parameter.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         values : array-like, default=None
-            Of the parameter; by default some hundred breakpoints from end to end.
+            Values of the parameter; by default about 200 breakpoints over the whole interval.
 
         Returns
         -------
@@ -222,19 +222,19 @@ class RegularizationPath:
         return [self.model_at(float(value)) for value in self._some(values)]
 
     def _coef(self, models: list[Any]) -> Floats:
-        """Coefficients of all rows, a line for each model."""
+        """Return the coefficients of all rows, one line per model."""
         coef = np.zeros((len(models), self._family.store.n))
         for line, model in zip(coef, models, strict=True):
             line[model.support_] = dense_coef(model.dual_coef_)[0]
         return coef
 
     def _decide(self, models: list[Any], coef: Floats, X: Any) -> Floats:
-        """Decision values of validated rows, a line for each model."""
+        """Return the decision values of validated rows, one line per model."""
         store = self._family.store
         used = np.flatnonzero(coef.any(axis=0))
         gram = models[0]._gram(X, store.X[used], used)
         found = np.empty((len(models), X.shape[0]))
-        step = max(1, _VALUES // max(1, len(used)))
+        step = max(1, _BLOCK_VALUES // max(1, len(used)))
         for a in range(0, X.shape[0], step):
             part = np.arange(a, min(a + step, X.shape[0]))
             found[:, part] = coef[:, used] @ gram.block(part, None).T
@@ -242,14 +242,14 @@ class RegularizationPath:
         return found
 
     def scores(self, X: Any, y: Any, values: Any = None) -> Floats:
-        """How good the models of many values are on rows: accuracy, or R^2 of regressions.
+        """Return the accuracy, or R^2 of regressors, for many values of the parameter.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         values : array-like, default=None
-            As for `decision_function`.
+            Same as for `decision_function`.
 
         Returns
         -------
@@ -264,7 +264,7 @@ class RegularizationPath:
         return np.asarray(np.mean(classes[(found >= 0).astype(int)] == y, axis=1))
 
     def best(self, X: Any, y: Any) -> float:
-        """Return the value whose model is best on rows, which should not be those trained on.
+        """Return the value whose model has the best score on rows, which should be held-out rows.
 
         Parameters
         ----------
@@ -274,24 +274,24 @@ class RegularizationPath:
         Returns
         -------
         float
-            The smallest of the best among some hundred breakpoints.
+            The best of about 200 breakpoints; of equal ones the smallest.
         """
         return float(self._some(None)[np.argmax(self.scores(X, y))])
 
     def leave_one_out_bounds(self, values: Any = None) -> Floats:
-        """A bound on the part of the rows that models without them get wrong, for classifiers.
+        """Return bounds on the leave-one-out error rate of classifiers.
 
-        A row x is certain to be classified by the machine that was not trained on it as it should
-        be, if that is so with a margin of more than its own part, |coefficient| K(x, x) (Jaakkola
-        and Haussler, 1999; Evgeniou, Pontil and Elisseeff, 2004). That is proved for machines
-        without a bias whose C stays, not for nu. These have one, and where C is so small that
-        hardly a row is at the edge of the street, leaving one out moves the bias: the true part may
-        be far larger there. `leave_one_out` has the truth, for more work.
+        The leave-one-out model classifies a row x correctly if the margin of x exceeds the
+        contribution of x itself, |coefficient| K(x, x) (Jaakkola and Haussler, 1999; Evgeniou,
+        Pontil and Elisseeff, 2004). The bound counts the other rows. It is proved for SVMs without
+        a bias and with fixed C, not for nu. With a bias it is an estimate: if C is so small that
+        hardly any row is on the edge of the margin, removing a row moves the bias, and the true
+        error rate may be far larger. `leave_one_out` computes the true rate at a higher cost.
 
         Parameters
         ----------
         values : array-like, default=None
-            As for `decision_function`.
+            Same as for `decision_function`.
 
         Returns
         -------
@@ -304,17 +304,17 @@ class RegularizationPath:
         models = self._models(values)
         coef = self._coef(models)
         margin = sign * self._decide(models, coef, store.X)
-        own = coef * Gram(store.kernel, as_rows(store.X)).diag()  # of rows as they are
+        own = coef * Gram(store.kernel, as_rows(store.X)).diag()  # of uncentred rows
         doubtful = margin <= np.abs(own)
         return np.asarray(doubtful @ store.weight / store.weight.sum())
 
     def best_by_bound(self) -> float:
-        """Return the value with the smallest of the `leave_one_out_bounds`.
+        """Return the value with the smallest of `leave_one_out_bounds`.
 
         Returns
         -------
         float
-            The smallest of the best among some hundred breakpoints.
+            The best of about 200 breakpoints; of equal ones the smallest.
         """
         return float(self._some(None)[np.argmin(self.leave_one_out_bounds())])
 
@@ -324,7 +324,7 @@ class RegularizationPath:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; by default a new figure of pyplot, which `pyplot.show()` shows.
+            Axes to draw on; by default those of a new pyplot figure.
 
         Returns
         -------
@@ -343,5 +343,7 @@ class RegularizationPath:
             ax.set_xscale("log")
         ax.set_xlabel(self.parameter)
         ax.set_ylabel("coefficient")
-        ax.set_title(f"{int(moving.sum())} of {coef.shape[1]} rows, {len(self.breakpoints)} breaks")
+        ax.set_title(
+            f"{int(moving.sum())} of {coef.shape[1]} rows, {len(self.breakpoints)} breakpoints"
+        )
         return ax

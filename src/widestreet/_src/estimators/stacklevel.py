@@ -1,15 +1,19 @@
-"""The stacklevel of warnings that point at the user's own line."""
+"""Stack level of warnings that point at the code of the user."""
 
 from __future__ import annotations
 
 import sys
 
-_INNER = ("widestreet.", "sklearn.callback", "contextlib")  # the last two wrap our own frames
+_INTERNAL_MODULES = (
+    "widestreet.",
+    "sklearn.callback",
+    "contextlib",
+)  # the last two wrap internal frames
 
 
 def level_of_caller() -> int:
-    """Return the stacklevel of a warning of the calling function that points at the user."""
+    """Return the stack level with which a warning of the calling function points at user code."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(_INNER):
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith(_INTERNAL_MODULES):
         frame, level = frame.f_back, level + 1
     return level

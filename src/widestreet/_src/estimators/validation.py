@@ -1,4 +1,4 @@
-"""Parameters and data from users, turned into what the layers below understand.
+"""Validation of the parameters and data that users pass.
 
 Every error names the parameter and says what to do.
 """
@@ -38,9 +38,9 @@ STRATEGIES: Mapping[str, type] = {
 }
 
 _BLOCK_ROWS = 1 << 14
-_LARGEST = 1e18  # its square is well within float32
+_LARGEST_VALUE = 1e18  # of X; its square is well within float32
 _LARGEST_POWER = 60  # decimal exponent of kernel values beyond which scores are rounding errors
-_SMALLEST = 1e-140  # its square is well within float64
+_SMALLEST_VALUE = 1e-140  # of the largest entry of X; its square is well within float64
 
 
 def require_real(
@@ -51,7 +51,7 @@ def require_real(
     least: float | None = None,
     most: float | None = None,
 ) -> float:
-    """A finite number within bounds."""
+    """Return a finite number within bounds, or raise ValueError."""
     ok = isinstance(value, Real) and not isinstance(value, bool | np.bool_) and _finite(value)
     if ok and above is not None:
         ok = value > above
@@ -68,7 +68,7 @@ def require_real(
 
 
 def _finite(value: Any) -> bool:
-    """Whether a number is finite as a float64."""
+    """Return whether a number is finite as a float64."""
     try:
         return isfinite(value)
     except OverflowError:
@@ -78,7 +78,7 @@ def _finite(value: Any) -> bool:
 def require_integer(
     name: str, value: Any, *, least: int, most: int | None = None, none: str = ""
 ) -> int:
-    """A whole number within bounds; `none` is what else there is to choose."""
+    """Return an integer within bounds; `none` names another valid value in the message."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         bound = f" and at most {most}" if most is not None else ""
@@ -88,28 +88,28 @@ def require_integer(
 
 
 def require_limit(name: str, value: Any) -> int:
-    """A number of steps of at least one, or -1 for no limit."""
+    """Return a number of steps of at least one, or -1 for no limit."""
     if isinstance(value, Integral) and value == -1:
         return -1
     return min(require_integer(name, value, least=1, none="-1 (no limit)"), 2**62)
 
 
 def require_flag(name: str, value: Any) -> bool:
-    """True or False."""
+    """Return a boolean, or raise ValueError."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
 def require_level(name: str, value: Any) -> int:
-    """True, False, or how much of something, from zero up."""
+    """Return a boolean or an integer of at least zero as an integer."""
     if isinstance(value, bool | np.bool_):
         return int(value)
     return require_integer(name, value, least=0)
 
 
 def resolve_rng(random_state: Any) -> np.random.Generator:
-    """A generator from scikit-learn's `random_state`: a whole number is its seed."""
+    """Return a generator for scikit-learn's `random_state`; an integer is its seed."""
     whole = isinstance(random_state, Integral) and not isinstance(random_state, bool | np.bool_)
     if whole and 0 <= random_state < 2**32:
         return np.random.default_rng(int(random_state))
@@ -117,21 +117,21 @@ def resolve_rng(random_state: Any) -> np.random.Generator:
         state = check_random_state(random_state)
     except (TypeError, ValueError):
         raise ValueError(
-            "random_state must be None, a whole number from 0 to 2^32 - 1 or a "
+            "random_state must be None, an integer from 0 to 2^32 - 1 or a "
             f"numpy.random.RandomState, got {random_state!r}"
         ) from None
     return np.random.default_rng(state.randint(np.iinfo(np.int32).max))
 
 
 def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """One of some strings."""
+    """Return one of the given strings, or raise ValueError."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return str(value)
 
 
 def resolve_strategy(strategy: Any) -> Strategy:
-    """A strategy from its name or from an object of its kind."""
+    """Return the strategy of a name, or the given strategy object."""
     if isinstance(strategy, str):
         if strategy not in STRATEGIES:
             names = ", ".join(map(repr, STRATEGIES))
@@ -146,7 +146,7 @@ def resolve_strategy(strategy: Any) -> Strategy:
 
 
 def require_kernel(kernel: Any) -> None:
-    """A name or a function; which names there are is checked when it is resolved."""
+    """Raise ValueError if a kernel is neither a string nor a callable."""
     if not (isinstance(kernel, str) or callable(kernel)):
         raise ValueError(
             f"kernel must be one of {', '.join(map(repr, KERNELS))} or a callable, got {kernel!r}"
@@ -160,7 +160,7 @@ def uses_gamma(kernel: Any) -> bool:
 
 
 def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> kernels.Kernel:
-    """A kernel from scikit-learn's parameters, gamma being a number already."""
+    """Return the kernel for scikit-learn's parameters; gamma is already a number."""
     require_kernel(kernel)
     if callable(kernel):
         return kernels.Callable(kernel)
@@ -177,10 +177,10 @@ def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> ker
 
 
 def resolve_gamma(gamma: Any, X: Any, weight: Floats, *, more: tuple[str, ...] = ()) -> float:
-    """The number behind gamma="scale" (1 / (columns * variance)), "auto" or a number.
+    """Return the value of gamma: "scale" is 1 / (columns * variance), "auto" is 1 / columns.
 
-    The variance is weighted, so that weights stay equal to repeated rows. An error also names
-    `more` that the caller takes.
+    The variance is weighted, so that a weight of two has the effect of a repeated row. `more` are
+    further names that the error message lists.
     """
     if isinstance(gamma, str):
         if gamma not in ("scale", "auto"):
@@ -194,7 +194,7 @@ def resolve_gamma(gamma: Any, X: Any, weight: Floats, *, more: tuple[str, ...] =
 
 
 def weighted_variance(X: Any, weight: Floats) -> float:
-    """Variance of all entries of X, rows counting by weight."""
+    """Return the variance of all entries of X, weighted by rows."""
     total = float(weight.sum()) * int(X.shape[1])
     if sparse.issparse(X):
         X = _summed(X)
@@ -211,7 +211,7 @@ def weighted_variance(X: Any, weight: Floats) -> float:
 
 
 def mean_square_distance(X: Any, weight: Floats) -> float:
-    """Mean squared distance of the rows to their mean, rows counting by weight."""
+    """Return the weighted mean squared distance of the rows to their mean."""
     share = weight / weight.sum()
     if sparse.issparse(X):
         X = _summed(X)
@@ -233,7 +233,7 @@ def mean_square_distance(X: Any, weight: Floats) -> float:
 
 
 def _summed(X: Any) -> Any:
-    """Sparse rows in which no entry is the sum of several; the same ones if they are so already."""
+    """Return sparse rows with duplicate entries summed; X itself if it has none."""
     if X.has_canonical_format:
         return X
     X = X.copy()
@@ -242,7 +242,7 @@ def _summed(X: Any) -> Any:
 
 
 def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> Floats:
-    """Weights as float64, one per row; ones if there are none. Not all zero, unless they may be."""
+    """Return weights as float64, one per row; ones for None. `may_vanish` allows all zeros."""
     if sample_weight is None:
         return np.ones(rows)
     if isinstance(sample_weight, Real):
@@ -254,27 +254,27 @@ def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> 
         )
     with np.errstate(over="ignore"):
         total = weight.sum()
-    if total > _LARGEST:
+    if total > _LARGEST_VALUE:
         raise ValueError(
-            f"sample_weight adds up to {total:.3g}, too much for the digits of float64; divide the "
-            "weights by their largest"
+            f"sample_weight sums to {total:.3g}, which is too large for float64 arithmetic; divide "
+            "the weights by their maximum"
         )
     if not may_vanish and not (weight > 0).any():
         raise ValueError(
-            "sample_weight: Invalid input - all samples have zero or negative weights, so that "
-            "nothing is left to train on"
+            "sample_weight: Invalid input - all samples have zero or negative weights, so there "
+            "are no rows to train on"
         )
     if (weight < 0).any():
         raise ValueError("sample_weight must not be negative: use 0 to leave a row out")
     if ((weight > 0) & (weight < np.finfo(np.float64).tiny)).any():
         raise ValueError(
-            "sample_weight has values below 1e-307, which have no digits: use 0 or more"
+            "sample_weight has values below 1e-307, which lose precision: use 0 or larger values"
         )
     return weight
 
 
 def check_kernel_matrix(K: Any) -> None:
-    """A precomputed kernel must be square and symmetric."""
+    """Raise ValueError if a precomputed kernel matrix is not square and symmetric."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"X must be a square matrix of kernel values when kernel='precomputed', got "
@@ -291,19 +291,19 @@ def check_kernel_matrix(K: Any) -> None:
 
 
 def check_labels(y: Any) -> None:
-    """Labels are of one kind and not continuous."""
+    """Raise ValueError if labels are continuous or of mixed types."""
     try:
         check_classification_targets(y)
     except ValueError as error:
-        raise ValueError(f"y: {error} Labels must be all text or all whole numbers.") from None
+        raise ValueError(f"y: {error} Labels must be all text or all integers.") from None
 
 
 def check_class_weight(class_weight: Any) -> None:
-    """Class weights are "balanced", none, or a dict of positive numbers."""
+    """Raise ValueError unless class weights are None, "balanced" or a dict of positive numbers."""
     balanced = isinstance(class_weight, str) and class_weight == "balanced"
     if not (class_weight is None or balanced or isinstance(class_weight, Mapping)):
         raise ValueError(
-            "class_weight must be None, 'balanced' or a dict of a weight for each class, got "
+            "class_weight must be None, 'balanced' or a dict of class weights, got "
             f"{class_weight!r}"
         )
     if isinstance(class_weight, Mapping):
@@ -312,16 +312,16 @@ def check_class_weight(class_weight: Any) -> None:
 
 
 def breaks_ties(break_ties: bool, shape: str) -> bool:
-    """Return whether ties are broken; decision_function_shape="ovo" has no values to do it by."""
+    """Return whether ties are broken, which needs decision_function_shape="ovr"."""
     if break_ties and shape == "ovo":
         raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
     return break_ties
 
 
 def check_sparse(X: Any) -> Any:
-    """Check the arrays of a sparse matrix, which SciPy trusts when it converts them.
+    """Check the arrays of a sparse matrix, which SciPy converts without checks.
 
-    Returns the matrix, or a copy without the entries that are stored behind its last row.
+    Returns the matrix, or a copy without entries stored after its last row.
     """
     if 256 * X.shape[1] > 4 * parse_memory(None):
         raise ValueError(
@@ -344,7 +344,7 @@ def check_sparse(X: Any) -> Any:
     else:
         return X
     if not fits:
-        raise ValueError("X is sparse, and its arrays (indptr, indices, data) do not fit together")
+        raise ValueError("X is sparse, and its arrays (indptr, indices, data) are inconsistent")
     if not inside:
         raise ValueError("X is sparse, and one of its indices is not an integer within its shape")
     if X.format != "coo" and len(X.data) > X.indptr[-1]:
@@ -354,14 +354,14 @@ def check_sparse(X: Any) -> Any:
 
 
 def _within(index: Any, size: int) -> bool:
-    """Whether indices are integers from 0 to size - 1."""
+    """Return whether indices are integers from 0 to size - 1."""
     if not len(index):
         return True
     return bool(index.dtype.kind in "iu" and index.min() >= 0 and index.max() < size)
 
 
 def check_powers(kernel: kernels.Kernel, X: Any) -> None:
-    """Refuse a polynomial kernel whose values are so large that scores are rounding errors.
+    """Raise ValueError if values of a polynomial kernel are too large to compute scores.
 
     Parameters
     ----------
@@ -382,16 +382,16 @@ def check_powers(kernel: kernels.Kernel, X: Any) -> None:
 
 
 def check_magnitude(X: Any) -> None:
-    """Numbers must leave room for their squares and products."""
+    """Raise ValueError if squares of the entries of X would overflow or underflow."""
     values = X.data if sparse.issparse(X) else X
     largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
-    if largest > _LARGEST:
+    if largest > _LARGEST_VALUE:
         raise ValueError(
             f"X contains values as large as {largest:.3g}, whose kernel values cannot be computed; "
             "scale the features, for example with sklearn.preprocessing.StandardScaler"
         )
-    if 0 < largest < _SMALLEST:
+    if 0 < largest < _SMALLEST_VALUE:
         raise ValueError(
-            f"X contains no value larger than {largest:.3g}, and squares of such values vanish; "
+            f"X contains no value larger than {largest:.3g}, and squares of such values underflow; "
             "scale the features, for example with sklearn.preprocessing.StandardScaler"
         )
