@@ -19,7 +19,8 @@ OTHERS   := from widestreet import _core; \
            print(*{*_core.instruction_sets()} - {_core.instruction_set()})
 
 SANITIZED := build/sanitized
-CHECKED   := $(wildcard tests/test_core*.py) tests/test_small.py tests/test_multiset.py
+CHECKED   := tests/unit/core tests/unit/engines/working_set/test_small.py \
+             tests/unit/engines/sampling/test_multiset.py
 ,         := ,
 # Configures a build: its folder, the sanitizers, further settings.
 sanitized = $(BIN)/cmake -S . -B $(SANITIZED)/$(1) -G Ninja --log-level=WARNING \
@@ -41,12 +42,12 @@ demo: $(READY) ## train exactly on a million rows, print the certificate, draw t
 # depend on the arithmetic on every other one that the machine has.
 test: lint $(SANITIZED)/short/passed ## lint, then all tests
 	@isa=$$($(BIN)/python -c '$(PRESENT)') && echo "== pytest ($$isa)"
-	@$(PYTEST) -m alone $$(grep -l 'mark\.alone' tests/test_*.py)
+	@$(PYTEST) -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' tests)
 	@$(PYTEST) -m "not alone" $(PARALLEL)
 	@for isa in $$($(BIN)/python -c '$(OTHERS)'); do \
 	    echo "== pytest ($$isa)"; \
 	    WIDESTREET_ISA=$$isa $(PYTEST) -m numeric $(PARALLEL) \
-	        $$(grep -l 'mark\.numeric' tests/test_*.py) || exit; \
+	        $$(grep -rl --include='test_*.py' 'mark\.numeric' tests) || exit; \
 	done
 
 faults: $(READY) ## interrupts, kills, failing allocations and disks by the thousand: an hour

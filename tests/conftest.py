@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
-from ports import divide_fits
-from problems import Problem, generate
+from support.ports import divide_fits
+from support.problems import Problem, generate
 from widestreet._src.engines.working_set import small as whole
 
 threadpool_limits(1, "blas")  # tests run side by side, and threads of OpenBLAS wait by spinning

@@ -1,9 +1,0 @@
-"""scikit-learn-intelex in the race."""
-
-from __future__ import annotations
-
-from experiments import check_solver
-
-
-def test_its_solutions_are_certified():
-    check_solver("scikit-learn-intelex")

@@ -1,0 +1,85 @@
+"""What a part answers: figures of its own rows, in messages that do not grow with them."""
+
+from __future__ import annotations
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+
+from conftest import TOL
+from reference.duals import MODELS
+from support.rows_in_parts import POINTS, point, problem, split
+from widestreet._src.certificate import Part, scores
+from widestreet._src.certificate.screening import Limits
+
+pytestmark = pytest.mark.numeric
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("kind", POINTS)
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_extremes_are_those_of_the_definition(model, kind, diagonal, rng):
+    gram, dual = problem(model, rng, diagonal=diagonal)
+    beta = point(dual, kind, rng)
+    u = scores(gram, beta)
+    F = kinks = dual.target - u
+    owner = rng.integers(3, size=dual.rows)
+    for k, part in enumerate(split(gram, dual, beta, owner, u)):
+        found = part.extremes()
+        mine = owner == k
+        assert (found.rows, found.pending, found.known) == (mine.sum(), 0, True)
+        assert sum(found.norm) == pytest.approx((beta.sum(axis=0) * u)[mine].sum(), rel=TOL.twin)
+        linear = (dual.target * beta)[:, mine]
+        assert sum(found.linear) == pytest.approx(linear.sum(), rel=TOL.twin, abs=TOL.twin)
+        for g in range(dual.groups):
+            here = (dual.group == g) & mine
+            grow, shrink = F[here & (beta < dual.upper)], F[here & (beta > dual.lower)]
+            assert found.high[g] == max(grow, default=-np.inf)
+            assert found.low[g] == min(shrink, default=np.inf)
+            assert sum(found.beta[g]) == pytest.approx(beta[here].sum(), abs=TOL.twin)
+            if not diagonal:
+                assert found.least[g] == min(kinks[here], default=np.inf)
+                assert found.most[g] == max(kinks[here], default=-np.inf)
+                width = (dual.upper - dual.lower)[here].sum()
+                assert sum(found.width[g]) == pytest.approx(width, rel=TOL.twin)
+
+
+QUESTIONS = {
+    "band": partial(Part.band, group=0, a=-1.0, z=1.0, most=None),
+    "slopes": partial(Part.slopes, group=0, pivots=np.zeros(2)),
+    "screen": partial(Part.screen, limits=Limits(np.zeros(1), np.zeros(1))),
+    "reach": partial(Part.reach, high=np.zeros(1), low=np.zeros(1)),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_part_that_was_made_again_answers_for_its_extremes_first(name, rng):
+    gram, dual = problem("c_svc", rng)
+    part = Part.whole(gram, dual, point(dual, "feasible", rng))
+    with pytest.raises(RuntimeError, match="extremes first"):
+        QUESTIONS[name](part)
+    part.extremes()
+    QUESTIONS[name](part)
+
+
+def test_answers_do_not_grow_with_the_rows(rng):
+    """But for the variables that have a kink in the band."""
+    sizes = []
+    for n in (40, 4000):
+        gram, dual = problem("c_svc", rng, n=n)
+        part = Part.whole(gram, dual, point(dual, "feasible", rng))
+        answers = part.extremes(), part.band(0, 10.0, 11.0, None)
+        sizes.append([len(pickle.dumps(answer)) for answer in answers])
+    assert np.abs(np.subtract(*sizes)).max() < 100
+    assert max(sizes[1]) < 2000
+
+
+def test_slopes_are_sums_of_the_best_coefficients(rng):
+    gram, dual = problem("eps_svr", rng)
+    beta = point(dual, "feasible", rng)
+    part = Part.whole(gram, dual, beta, score=scores(gram, beta))
+    F, pivots = dual.target - scores(gram, beta), np.linspace(-2, 2, 7)
+    wanted = [np.where(b < F, dual.upper, dual.lower).sum() for b in pivots]
+    np.testing.assert_allclose(part.slopes(0, pivots), wanted, rtol=TOL.twin, atol=TOL.twin)

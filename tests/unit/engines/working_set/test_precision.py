@@ -1,0 +1,51 @@
+"""When kernel values become float64: where float32 scores hide the violations at stake."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from support.engine_states import engine_with
+from widestreet._src.engines.working_set import precision
+from widestreet._src.kernels.kernels import Callable
+from widestreet._src.problems.goal import Goal
+
+pytestmark = pytest.mark.numeric
+
+
+def test_scores_may_be_off_by_a_tenth_of_what_is_at_stake():
+    goal = Goal(1e-3)
+    assert not precision.too_coarse(0.99e-4, goal)
+    assert precision.too_coarse(1.01e-4, goal)
+    assert not precision.too_coarse(1.01e-4, goal, violation=1.0)
+    assert precision.too_coarse(1.01e-3, goal, violation=1.0)
+
+
+def test_small_problems_and_kernels_of_any_size_begin_in_float64():
+    assert precision.starts_in_float64(engine_with(10, 2000).inputs.shards)
+    assert not precision.starts_in_float64(engine_with(10, 2100).inputs.shards)
+    kernel = Callable(lambda A, B: A @ B.T)
+    assert precision.starts_in_float64(engine_with(10, 2100, kernel=kernel).inputs.shards)
+
+
+def test_wrong_scores_raise_the_precision_and_are_put_right():
+    engine = engine_with(300)
+    inputs, state = engine.inputs, engine.state
+    precision.check_float32(inputs, state, 1.0)
+    assert not state.work.double
+    assert state.newcomers == 0
+    state.work.score[:300] += 1.0
+    precision.check_float32(inputs, state, 1.0)
+    assert state.work.double
+    assert inputs.shards.double
+    assert np.array_equal(state.work.score[:300], np.zeros(300))  # of the zero expansion
+
+
+def test_a_few_newcomers_are_not_worth_a_look():
+    engine = engine_with(300)
+    engine.state.newcomers = 2
+    engine.state.work.score[:300] += 1.0
+    assert precision.few_came(engine.state)
+    precision.check_float32(engine.inputs, engine.state, 1.0)
+    assert not engine.state.work.double
+    assert engine.state.newcomers == 2

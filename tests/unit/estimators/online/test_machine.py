@@ -1,0 +1,334 @@
+"""Online machines: rows that come and go leave the model of those that are there."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from conftest import OF_THREE, TOL
+from support.fitting import decision
+from support.machines import CLASSIFIERS, CONVEX, data
+from support.machines import machine as batch
+from support.online_machines import N, add, assert_same, begun, fit, machine, mixed
+from widestreet.online import OnlineSVC
+
+
+@pytest.fixture
+def rows(kind):
+    return mixed(kind)
+
+
+@pytest.fixture
+def model(kind):
+    return begun(kind)
+
+
+# -- the same rows, the same model -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", CONVEX)
+def test_row_by_row_is_a_batch_fit(kind, kernel, rows):
+    X, y = rows
+    model = machine(kind, **CONVEX[kernel])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "nu=.* is infeasible", UserWarning)  # on the way
+        for i in range(N):
+            add(model, kind, X[i : i + 1], y[i : i + 1])
+    assert model.ids_.tolist() == list(range(N))
+    assert_same(model, fit(batch(kind, **CONVEX[kernel]), kind, X, y), X)
+
+
+def test_many_rows_at_once_are_rows_one_by_one(kind, model, rows):
+    X, y = rows
+    other = copy.deepcopy(model)
+    for i in range(30, N):
+        add(other, kind, X[i : i + 1], y[i : i + 1])
+    assert_same(add(model, kind, X[30:], y[30:]), other, X)
+
+
+def test_the_order_of_arrival_does_not_matter(kind, model, rows):
+    X, y = rows
+    other = machine(kind)
+    for part in np.array_split(np.arange(30)[::-1], 4):
+        add(other, kind, X[part], y[part])
+    assert_same(other, model, X)
+
+
+def test_rows_that_come_and_go_again_leave_no_trace(kind, model, rows):
+    X, y = rows
+    before = decision(model, X)
+    for i in range(30, N):
+        add(model, kind, X[i : i + 1], y[i : i + 1]).forget(i)
+        np.testing.assert_allclose(decision(model, X), before, rtol=0, atol=TOL.detour)
+    add(model, kind, X[30:], y[30:]).forget(range(N, N + 6))
+    np.testing.assert_allclose(decision(model, X), before, rtol=0, atol=TOL.detour)
+    assert model.ids_.tolist() == list(range(30))
+
+
+def test_forgetting_is_never_having_seen(kind, model, rows):
+    X, y = rows
+    kept = np.setdiff1d(np.arange(30), [0, 7, 8, 29])
+    model.forget([8, 0, 29, 7, 0])
+    assert_same(model, fit(machine(kind), kind, X[kept], y[kept]), X)
+    assert model.ids_.tolist() == kept.tolist()
+    assert model.n_rows_ == 26
+
+
+def test_a_weight_of_two_is_a_repeated_row(kind, model, rows):
+    X, y = rows
+    weight = 1.0 + (np.arange(30) % 3 == 0)
+    twice = np.repeat(np.arange(30), weight.astype(int))
+    other = add(machine(kind), kind, X[twice], y[twice])
+    assert_same(add(machine(kind), kind, X[:30], y[:30], weight), other, X)
+    assert_same(model.change_weight(np.arange(0, 30, 3), 2.0), other, X)
+
+
+def test_a_weight_of_zero_is_a_missing_row(kind, model, rows):
+    X, y = rows
+    without = fit(machine(kind), kind, X[3:30], y[3:30])
+    given = add(machine(kind), kind, X[:30], y[:30], np.arange(30) >= 3)
+    assert_same(given, without, X)
+    assert_same(model.change_weight([0, 1, 2], 0.0), without, X)
+    assert model.n_rows_ == 30
+    add(model, kind, X[30:31], y[30:31], [0.0])
+    assert_same(model, without, X)
+    model.change_weight(30, 1.0)
+    assert_same(model, fit(machine(kind), kind, X[3:31], y[3:31]), X)
+
+
+def test_weights_belong_to_the_ids_as_they_are_named(kind, model, rows):
+    X, y = rows
+    weight = np.ones(30)
+    weight[[20, 3, 11]] = [0.5, 2.0, 4.0]
+    model.change_weight([20, 3, 11], [0.5, 2.0, 4.0])
+    assert_same(model, add(machine(kind), kind, X[:30], y[:30], weight), X)
+
+
+def assert_unfitted(model, X):
+    """Nothing is predicted and nothing proved of no rows, and the error says what to do."""
+    questions = (lambda: model.predict(X), lambda: decision(model, X), model.verify)
+    for question in (*questions, lambda: model.certificate_):
+        with pytest.raises(NotFittedError, match=r"no rows.*partial_fit"):
+            question()
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+
+
+def test_forgetting_all_and_beginning_again(kind, model, rows):
+    X, y = rows
+    model.forget(model.ids_)
+    assert model.n_rows_ == 0
+    assert len(model.support_) == 0
+    assert_unfitted(model, X)
+    add(model, kind, X, y)
+    assert model.ids_.tolist() == list(range(30, 30 + N))
+    assert_same(model, fit(machine(kind), kind, X, y), X)
+
+
+def test_a_window_forgets_the_oldest(kind, rows):
+    X, y = rows
+    model, other = machine(kind, max_rows=20), machine(kind)
+    for part in (slice(0, 15), slice(15, 22), slice(22, 23), slice(23, N)):
+        add(model, kind, X[part], y[part])
+        add(other, kind, X[part], y[part])
+        other.forget(other.ids_[:-20])
+        np.testing.assert_array_equal(model.ids_, other.ids_)
+        assert_same(model, other, X)
+    model.set_params(max_rows=9)
+    add(model, kind, X[:12], y[:12])  # more than there is room for
+    assert model.ids_.tolist() == list(range(N + 3, N + 12))
+    assert_same(model, fit(machine(kind), kind, X[3:12], y[3:12]), X)
+
+
+def test_fit_forgets_everything(kind, model, rows):
+    X, y = rows
+    fit(model, kind, X[5:25], y[5:25])
+    assert model.ids_.tolist() == list(range(20))
+    assert_same(model, fit(machine(kind), kind, X[5:25], y[5:25]), X)
+
+
+PARAMETERS = {
+    "svc": {"C": 300.0},
+    "nu_svc": {"nu": 0.55},
+    "svr": {"C": 0.02, "epsilon": 0.4},
+    "nu_svr": {"C": 2000.0, "nu": 0.8},
+    "one_class": {"nu": 0.9},
+}
+
+
+@pytest.mark.parametrize("call", ["forget", "change_weight"])
+def test_parameters_change_with_the_next_call(kind, model, rows, call):
+    X, y = rows
+    new = PARAMETERS[kind.removesuffix(OF_THREE)]
+    nothing = ([],) if call == "forget" else ([], [])
+    getattr(model.set_params(**new), call)(*nothing)
+    assert_same(model, fit(batch(kind, **new), kind, X[:30], y[:30]), X)
+
+
+@pytest.mark.parametrize("kind", [k for k in CLASSIFIERS if k.startswith("svc")])
+def test_class_weights_change_with_the_next_call(kind, model, rows):
+    X, y = rows
+    new = {int(y[0]): 5.0}
+    model.set_params(class_weight=new)
+    add(model, kind, X[30:], y[30:])
+    assert_same(model, fit(batch(kind, class_weight=new), kind, X, y), X)
+    np.testing.assert_array_equal(model.class_weight_, [new.get(c, 1.0) for c in model.classes_])
+
+
+def test_c_may_mean_the_price_of_the_mean(rng):
+    X, y = data("nu_svr", N)
+    model = machine("nu_svr", scaling="schoelkopf", C=50.0).fit(X[:20], y[:20])
+    for i in range(20, N):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert_same(model, batch("nu_svr", C=50.0 / N).fit(X, y), X)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_kernel_values_of_another_size_may_come(kind, kernel, rows):
+    """First rows at the origin and next to it, then others: nothing is taken for a copy."""
+    X, y = rows
+    X = np.vstack([0.0 * X[:2], 1e-8 * X[2:12], X[12:]])
+    options = CONVEX[kernel] | ({"coef0": 0.0} if kernel == "poly" else {})
+    model = machine(kind, **options)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "nu=.* is infeasible|the margin is zero", UserWarning)
+        for i in range(N):
+            add(model, kind, X[i : i + 1], y[i : i + 1])
+            assert model.verify().status == "optimal"
+        warnings.filterwarnings("ignore", "the kernel will hardly see", UserWarning)
+        assert_same(model, fit(batch(kind, **options), kind, X, y), X)
+
+
+# -- classes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("announced", [False, True])
+@pytest.mark.parametrize("kind", ["svc", "nu_svc"])
+def test_classes_may_come_late_and_vanish(kind, announced):
+    X, y = data(kind + OF_THREE, N)
+    y = np.array(["mid", "late", "zoo"])[y]
+    order = np.argsort(y, kind="stable")[::-1]  # zoo, mid, late
+    X, y = X[order], y[order]
+    model = machine(kind, decision_function_shape="ovo")
+    model.partial_fit(X[:6], y[:6])
+    assert (model.classes_.tolist(), model.n_rows_) == (["zoo"], 6)
+    model.partial_fit(X[6:20], y[6:20])
+    classes = ["late", "mid", "other", "zoo"] if announced else None
+    model.partial_fit(X[20:], y[20:], classes=classes)
+    assert model.classes_.tolist() == sorted({*y, *(classes or [])})
+    three = fit(batch(kind, decision_function_shape="ovo"), kind, X, y)
+    there = [0, 2, 4] if announced else [0, 1, 2]  # pairs without "other"
+    np.testing.assert_allclose(
+        model.decision_function(X)[:, there], three.decision_function(X), rtol=0, atol=TOL.decision
+    )
+    np.testing.assert_array_equal(model.predict(X), three.predict(X))
+    model.forget(model.ids_[y == "mid"])
+    two = fit(batch(kind), kind, X[y != "mid"], y[y != "mid"])
+    np.testing.assert_array_equal(model.predict(X), two.predict(X))
+    model.forget(model.ids_[np.array([label for label in y if label != "mid"]) == "zoo"])
+    assert (model.predict(X) == "late").all()
+    assert model.verify().status == "optimal"
+
+
+def test_one_class_is_enough_for_partial_fit_but_not_for_fit():
+    X, _ = data("svc", 10)
+    assert (OnlineSVC().partial_fit(X, np.ones(10)).n_rows_) == 10
+    with pytest.raises(ValueError, match="1 class"):
+        OnlineSVC().fit(X, np.ones(10))
+    model = OnlineSVC().partial_fit(X, np.ones(10), classes=[0, 1])
+    assert (model.predict(X) == 1).all()
+
+
+def test_nu_that_the_classes_do_not_allow_is_lowered_with_a_warning():
+    X, y = data("nu_svc", N)
+    few = np.r_[np.flatnonzero(y < 0)[:3], np.flatnonzero(y > 0)]
+    model = machine("nu_svc", nu=0.6)
+    with pytest.warns(UserWarning, match="nu=0.6 is infeasible") as caught:
+        model.fit(X[few], y[few])
+    assert {one.filename for one in caught} == {__file__}
+    assert_same(model, batch("nu_svc", nu=2 * 3 / len(few)).fit(X[few], y[few]), X)
+    with pytest.warns(UserWarning, match="infeasible") as caught:
+        model.partial_fit(X[few[:1]], y[few[:1]])
+    assert {one.filename for one in caught} == {__file__}
+    with pytest.warns(UserWarning, match="infeasible") as caught:
+        model.forget(0)
+    assert {one.filename for one in caught} == {__file__}
+    rest = np.setdiff1d(np.arange(N), few)
+    model.partial_fit(X[rest], y[rest])
+    every = np.r_[few[1:], few[0], rest]
+    assert_same(model, batch("nu_svc", nu=0.6).fit(X[every], y[every]), X)
+
+
+def test_a_street_of_no_width_is_warned_of_once_a_call():
+    """The same rows in both classes, until they go and others that can be told apart are left."""
+    X, _ = data("nu_svc", 10)
+    y = np.repeat([-1, 1], 10)
+    model = machine("nu_svc", kernel="linear", nu=0.5)
+    calls = (
+        lambda: model.fit(np.vstack([X, X]), y),
+        lambda: model.partial_fit(np.vstack([X[:2], X[:2]]), [-1, -1, 1, 1]),
+        lambda: model.forget([0, 10]),
+    )
+    for call in calls:
+        with pytest.warns(UserWarning, match=r"margin is zero .*-1 against 1.*raise nu") as caught:
+            call()
+        assert [one.filename for one in caught] == [__file__]
+        assert np.isfinite(model.decision_function(X)).all()
+    before, apart = model.ids_, np.vstack([X - 50.0, X + 50.0])
+    with pytest.warns(UserWarning, match="the margin is zero"):
+        model.partial_fit(apart, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.forget(before)
+    assert (model.predict(apart) == y).all()
+
+
+# -- what is shown -----------------------------------------------------------------------------
+
+
+def test_support_vectors_are_in_order_of_arrival(kind, model, rows):
+    X, y = rows
+    model.forget([3, 0, 17])
+    add(model, kind, X[30:], y[30:])
+    X, y = X[model.ids_], y[model.ids_]
+    np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+    group = y if kind in CLASSIFIERS else np.zeros(len(y))
+    key = list(zip(group[model.support_], model.support_, strict=True))
+    assert key == sorted(key)
+    assert model.n_support_.sum() == len(model.support_)
+    assert model.shape_fit_ == X.shape
+
+
+def test_the_certificate_is_made_when_it_is_asked_for(kind, model, rows):
+    X, y = rows
+    proof = model.verify()
+    assert model.certificate_ == proof
+    assert proof.tol == model.tol * max(1.0, np.abs(y[:30]).max() if "svr" in kind else 1.0)
+    add(model, kind, X[30:], y[30:])
+    assert model.certificate_.n_rows > proof.n_rows
+    assert len(model.certificates_) == (3 if kind.endswith(OF_THREE) else 1)
+
+
+@pytest.mark.parametrize("kind", ["svr", "one_class", "nu_svr", "svc"])
+def test_rows_without_any_weight_make_no_model(kind, model, rows):
+    model.change_weight(model.ids_, 0.0)
+    assert model.n_rows_ == 30
+    assert len(model.support_) == 0
+    assert_unfitted(model, rows[0])
+    model.change_weight(model.ids_, 1.0)
+    assert_same(model, begun(kind), rows[0])
+
+
+def test_coefficients_of_nothing_but_rounding_do_not_hold_the_bias():
+    """All rows but one lose their weight: no coefficient is left, and the bias is in the middle."""
+    X, y = data("svr", 12)
+    model = machine("svr", kernel="linear", C=700.0, epsilon=0.5 * np.abs(y).max()).fit(X, y)
+    for i in range(11):
+        model.change_weight(i, 0.0)
+    assert len(model.support_) == 0
+    np.testing.assert_allclose(model.predict(X), y[11], rtol=0, atol=TOL.decision)

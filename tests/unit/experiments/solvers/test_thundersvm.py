@@ -1,0 +1,9 @@
+"""ThunderSVM in the race."""
+
+from __future__ import annotations
+
+from support.experiments import check_solver
+
+
+def test_its_solutions_are_certified():
+    check_solver("thundersvm")

@@ -1,0 +1,59 @@
+"""What a shard remembers, and that it can do without."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from support.fitting import build_dual
+from widestreet import _core
+from widestreet._src.shards.expansion import Expansion
+from widestreet._src.shards.memory import _KEPT_VERSIONS, Memory
+from widestreet._src.shards.news import News, Released
+from widestreet._src.shards.point import Point
+
+DUAL = build_dual("eps_svr", np.linspace(-1, 1, 10), C=1.0)
+NOTHING = np.empty(0, dtype=np.int64)
+
+
+def news(serial: int, version: int = 0, **told) -> News:
+    expansion = Expansion.zero(1)
+    for count in range(version):
+        expansion = expansion.published(np.arange(count), np.ones(count), np.zeros(1), 1.0)
+    return News(serial, expansion, told.pop("point", Point.zero(2)), **told)
+
+
+def test_coefficients_are_those_of_the_own_rows():
+    memory = Memory(DUAL, 20, None)
+    point = Point(np.array([3, 20, 25, 31]), np.arange(1.0, 9.0).reshape(2, 4))
+    memory.hear(news(1, point=point))
+    assert np.array_equal(memory.beta, point.dense(40)[:, 20:30])
+    memory.hear(news(1))  # the same serial number: heard before
+    assert memory.beta.any()
+    memory.hear(news(2))
+    assert not memory.beta.any()
+
+
+def test_rows_come_and_go():
+    memory = Memory(DUAL, 20, None)
+    memory.hear(news(1, 3, members=np.array([5, 22, 29, 30])))
+    inside = memory.version == _core.IN_WORKING_SET
+    assert np.flatnonzero(inside).tolist() == [2, 9]
+    assert (memory.version[~inside] == 0).all()
+    released = Released(np.array([29, 5]), np.array([7.0, 8.0]), 3)
+    memory.hear(news(2, 4, members=np.array([21]), released=released))
+    assert memory.version.tolist() == [0, _core.IN_WORKING_SET, 0, 0, 0, 0, 0, 0, 0, 3]
+    assert memory.score.tolist() == [0.0] * 9 + [7.0]
+
+
+def test_old_versions_are_dropped():
+    memory = Memory(DUAL, 0, None)
+    for version in range(1, 10):
+        told = news(version, version)
+        memory.hear(told)
+        for past in range(version + 1):
+            change = memory.change_since(past, told.expansion)
+            assert (change is None) == (past <= version - _KEPT_VERSIONS)
+            if change is not None:
+                before = np.arange(max(0, past - 1))
+                assert np.array_equal(change[0], np.setdiff1d(np.arange(version - 1), before))
+    assert memory.change_since(-1, told.expansion) is None

@@ -1,0 +1,183 @@
+"""Several shards are one problem, wherever they are and whatever they forget."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from conftest import TOL
+from reference.duals import MODELS
+from support.fitting import build_dual, solve_dual
+from support.ports import PORTS
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.dual import Dual, select
+from widestreet._src.rows import as_rows
+from widestreet._src.shards.expansion import Expansion
+from widestreet._src.shards.news import Released
+from widestreet._src.shards.point import Point
+from widestreet._src.shards.port import LocalPort
+from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.shards.shard_set import ShardSet
+from widestreet._src.shards.survey import SurveyOrder
+from widestreet.datasets import friedman, twonorm
+from widestreet.strategies import ISVM, Auto
+
+STRATEGY = Auto(start_size=64, max_size=400)
+CONNECT = PORTS | {"threads": partial(LocalPort, runner=LocalRunner(3))}
+
+every_port = pytest.mark.parametrize("port", CONNECT)
+every_model = pytest.mark.parametrize("model", MODELS)
+
+
+def problem(model: str, n: int = 1500) -> tuple[np.ndarray, Dual]:
+    X, y = friedman(n, random_state=0) if model.endswith("svr") else twonorm(n, random_state=0)
+    return X, build_dual(model, np.float64(y), C=1.0, epsilon=1.0, nu=0.3)
+
+
+# -- the engine must not notice ----------------------------------------------------------------
+
+
+@every_model
+@every_port
+def test_same_optimum_however_the_rows_are_divided(model, port):
+    X, dual = problem(model)
+    tol = 1e-5
+    whole = solve_dual(X, dual, STRATEGY, gamma=0.05, tol=tol)
+    parts = solve_dual(X, dual, STRATEGY, gamma=0.05, tol=tol, parts=3, connect=CONNECT[port])
+    assert parts.found.violation <= tol
+    assert parts.found.infeasibility <= TOL.feasibility
+    assert np.isclose(parts.found.dual, whole.found.dual, rtol=TOL.strategies_rel, atol=0.0)
+
+
+@every_model
+@every_port
+def test_without_a_check_the_surveys_of_all_shards_decide(model, port):
+    X, dual = problem(model, 600)
+    solved = solve_dual(
+        X, dual, STRATEGY, gamma=0.05, tol=1e-3, parts=3, connect=CONNECT[port], checked=False
+    )
+    assert solved.solution.status == "optimal"
+    assert solved.found.violation <= 1e-3
+
+
+@every_port
+def test_passes_go_from_shard_to_shard(port):
+    X, dual = problem("c_svc", 400)
+    strategy = ISVM(block=16)
+    solved = solve_dual(X, dual, strategy, gamma=0.05, tol=1e-3, parts=3, connect=CONNECT[port])
+    assert solved.solution.status == "optimal"
+    assert solved.found.violation <= 1e-3
+
+
+@every_port
+def test_same_seed_same_result_with_several_shards(port):
+    X, dual = problem("c_svc")
+    one, two = (
+        solve_dual(X, dual, STRATEGY, gamma=0.05, tol=1e-3, parts=4, seed=5, connect=CONNECT[port])
+        for _ in range(2)
+    )
+    assert np.array_equal(one.solution.beta, two.solution.beta)
+    assert one.solution.kernel_values == two.solution.kernel_values > 0
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_messages_that_travel_change_nothing(parts):
+    """Not a bit, as long as the shards remember."""
+    X, dual = problem("c_svc")
+    local, sent = (
+        solve_dual(X, dual, STRATEGY, gamma=0.05, tol=1e-3, parts=parts, connect=CONNECT[port])
+        for port in ("local", "pickling")
+    )
+    assert np.array_equal(local.solution.beta, sent.solution.beta)
+    assert local.solution.kernel_values == sent.solution.kernel_values
+
+
+# -- questions ---------------------------------------------------------------------------------
+
+
+def shards_at_a_point(parts: int, port: str, rng, model: str = "c_svc"):
+    """Shards of 90 rows out of 100, a point that was published to them, and the dual."""
+    X, y = friedman(100, random_state=1) if model.endswith("svr") else twonorm(100, random_state=1)
+    kept = np.sort(rng.choice(100, 90, replace=False))
+    dual = build_dual(model, np.float64(y[kept]), C=1.0, nu=0.4)
+    gram = Gram(RBF(0.1), as_rows(X)).select(kept)
+    shards = ShardSet.of(gram, dual, parts=parts, poll=Poll(), connect=CONNECT[port])
+    shards.use_double()
+    beta = np.where(rng.random(dual.target.shape) < 0.3, dual.upper + dual.lower, 0.0)
+    point = Point.of(beta)
+    expansion = Expansion.zero(dual.groups)
+    expansion = expansion.published(point.ids, point.coef, np.zeros(dual.groups), np.inf)
+    shards.publish(expansion, point)
+    return shards, dual, beta
+
+
+@every_port
+@pytest.mark.parametrize("parts", [1, 2, 7])
+def test_rows_find_their_shard_and_come_back_in_order(port, parts, rng):
+    shards, dual, beta = shards_at_a_point(parts, port, rng)
+    ids = rng.permutation(90)[:40]
+    rows = shards.take(ids)
+    assert np.array_equal(rows.ids, ids)
+    assert np.array_equal(rows.beta, beta[:, ids])
+    wanted = select(dual, ids)
+    for name in ("target", "lower", "upper", "group"):
+        assert np.array_equal(getattr(rows.variables, name), getattr(wanted, name))
+    expansion = shards.news.expansion
+    exact = shards.gram.scan(ids, expansion.ids, expansion.coef)
+    assert np.array_equal(rows.score, exact)
+    assert np.array_equal(shards.evaluate(ids, expansion), exact)
+
+
+@every_port
+@pytest.mark.parametrize("parts", [2, 7])
+def test_a_survey_of_every_row_finds_what_one_shard_finds(port, parts, rng):
+    state = rng.bit_generator.state
+    order = SurveyOrder(90, 0.01, whole=True)
+    found = []
+    for count, where in ((1, "local"), (parts, port)):
+        rng.bit_generator.state = state
+        shards, _, _ = shards_at_a_point(count, where, rng)
+        news = shards.news
+        judged = shards.judge(news.expansion, news.point, 0.01)
+        found.append(shards.survey(order, np.random.default_rng(0)))
+        assert np.array_equal(np.sort(judged.ids), np.sort(found[-1].ids))
+    one, many = found
+    assert np.array_equal(np.sort(one.ids), np.sort(many.ids))
+    assert np.array_equal(one.highest, many.highest)
+    assert np.array_equal(one.lowest, many.lowest)
+    assert (one.scanned, one.skipped, one.complete) == (many.scanned, many.skipped, many.complete)
+    assert np.isclose(one.loss, many.loss, rtol=TOL.twin)
+
+
+@every_port
+def test_rows_of_the_working_set_are_not_surveyed(port, rng):
+    shards, _, _ = shards_at_a_point(3, port, rng)
+    news, members = shards.news, rng.permutation(90)[:30]
+    shards.publish(news.expansion, news.point, members)
+    order = SurveyOrder(90, 0.01, whole=True, skip=False)
+    survey = shards.survey(order, rng)
+    assert survey.scanned == 60
+    assert not np.isin(survey.ids, members).any()
+    released = Released(members, np.full(30, 1e6), news.expansion.version)  # a lie
+    shards.publish(news.expansion, news.point, None, released)
+    again = shards.survey(order, rng)
+    assert again.scanned == 90
+    if port != "forgetful":
+        assert again.lowest.min() < -1e5  # what is told of them is believed
+
+
+@every_port
+def test_exact_scores_from_elsewhere_are_accepted(port, rng):
+    shards, _, _ = shards_at_a_point(3, port, rng)
+    expansion = shards.news.expansion
+    score = shards.evaluate(np.arange(90), expansion)
+    shards.refresh(score, np.ones(90, dtype=bool))
+    before = shards.poll.kernel_values
+    survey = shards.survey(SurveyOrder(90, 0.01, whole=True, skip=False), rng)
+    assert survey.scanned == 90
+    if port != "forgetful":
+        assert shards.poll.kernel_values == before

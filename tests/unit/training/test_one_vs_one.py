@@ -1,0 +1,399 @@
+"""Several classes: every pair is a problem of its own, however the pairs share their work."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+from sklearn.utils.multiclass import _ovr_decision_function
+
+from conftest import TOL
+from support.class_pairs import (
+    FORMS,
+    GAMMA,
+    SMALL,
+    clouds,
+    gram_in_form,
+    in_form,
+    machine,
+    ovo,
+    rbf,
+)
+from widestreet._src.estimators import classifier
+from widestreet._src.kernels import blocks
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.training import one_vs_one
+from widestreet._src.training.pair_problems import PairProblems
+from widestreet._src.training.solver import Solver
+
+# -- the layout --------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def side_by_side(monkeypatch):
+    """However few rows: that is what is tested here."""
+    monkeypatch.setattr(one_vs_one, "_TINY", 0)
+
+
+@pytest.mark.parametrize("k", range(2, 8))
+def test_pairs(k):
+    assert PairLayout(k).pairs == [(i, j) for i in range(k) for j in range(i + 1, k)]
+
+
+def random_machines(k: int, rng) -> tuple[np.ndarray, PairProblems, list[np.ndarray]]:
+    """Rows, classes among some of them, and coefficients of every pair, mostly zero."""
+    X = rng.normal(size=(12 * k, 3))
+    sizes = rng.integers(1, 11, k)
+    members = np.split(rng.permutation(len(X))[: sizes.sum()], np.cumsum(sizes)[:-1])
+    machines = PairProblems(members, [])
+    coefs = []
+    for i, j in PairLayout(k).pairs:
+        coef = rng.normal(size=sizes[i] + sizes[j])
+        coefs.append(np.where(rng.random(len(coef)) < 0.4, coef, 0.0))
+    coefs[-1][:] = 0.0
+    return X, machines, coefs
+
+
+@pytest.mark.parametrize("k", [3, 4, 5, 6])
+def test_by_class_is_the_layout_of_dual_coef(k, rng):
+    """Line l of class c: the pair of c and the l-th of the others."""
+    _, machines, coefs = random_machines(k, rng)
+    found = machines.by_class(coefs)
+    for c in range(k):
+        others = [x for x in range(k) if x != c]
+        assert found[c].shape == (k - 1, len(machines.members[c]))
+        for line, other in enumerate(others):
+            p = PairLayout(k).pairs.index((min(c, other), max(c, other)))
+            first = len(machines.members[min(c, other)])
+            half = coefs[p][:first] if c < other else coefs[p][first:]
+            assert np.array_equal(found[c][line], half)
+
+
+def assert_scores(machines, found, coefs, K) -> None:
+    for p, (i, j) in enumerate(machines.layout.pairs):
+        rows = np.concatenate([machines.members[i], machines.members[j]])
+        expected = K[np.ix_(rows, rows)] @ coefs[p]
+        slack = TOL.scan_float64 * (1 + np.abs(coefs[p]).sum())
+        np.testing.assert_allclose(found[p], expected, atol=slack, rtol=0)
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("k", [3, 4, 5, 6])
+def test_scores_of_all_pairs_in_few_calls(k, form, rng, monkeypatch):
+    """Each pair for itself."""
+    monkeypatch.setattr(one_vs_one, "_SHARING_PAYS", np.inf)
+    X, machines, coefs = random_machines(k, rng)
+    gram = gram_in_form(form, X)
+    poll = Poll()
+    assert_scores(machines, machines.scores(gram, coefs, poll=poll), coefs, rbf(X, X))
+    assert poll.kernel_values == sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("k", [3, 4, 5, 6])
+def test_scores_of_all_pairs(k, form, rng, monkeypatch):
+    monkeypatch.setattr(one_vs_one, "_SHARING_PAYS", 0.0)
+    X, machines, coefs = random_machines(k, rng)
+    gram = gram_in_form(form, X)
+    poll = Poll()
+    assert_scores(machines, machines.scores(gram, coefs, poll=poll), coefs, rbf(X, X))
+    # kernel values within a class are shared by its pairs
+    by_class = machines.by_class(coefs)
+    own = [len(m) * c.any(axis=0).sum() for m, c in zip(machines.members, by_class, strict=True)]
+    across = sum(
+        np.count_nonzero(coefs[p][: len(machines.members[i])]) * len(machines.members[j])
+        + np.count_nonzero(coefs[p][len(machines.members[i]) :]) * len(machines.members[i])
+        for p, (i, j) in enumerate(PairLayout(k).pairs)
+    )
+    assert poll.kernel_values == sum(own) + across
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("lines", [1, 2, 5])
+def test_several_sums_at_once_are_as_many_sums(form, lines, rng):
+    """And count every kernel value once, for blocks of NumPy, too."""
+    X = rng.normal(size=(40, 3))
+    gram, K = gram_in_form(form, X), rbf(X, X)
+    I, J = rng.integers(0, 40, 17), rng.permutation(40)[:9]
+    coef = rng.normal(size=(lines, 9))
+    poll = Poll()
+    found = gram.scan(I, J, coef, poll=poll)
+    assert found.shape == (lines, 17)
+    assert poll.kernel_values == 17 * 9
+    slack = TOL.scan_float64 * np.abs(coef).sum()
+    np.testing.assert_allclose(found, coef @ K[np.ix_(I, J)].T, atol=slack, rtol=0)
+    for line, one in zip(coef, found, strict=True):
+        np.testing.assert_allclose(gram.scan(I, J, line), one, atol=slack, rtol=0)
+    out = np.ones((lines, 40))
+    assert gram.scan(None, J, coef, out=out) is out
+    np.testing.assert_allclose(out, 1 + coef @ K[:, J].T, atol=slack, rtol=0)
+    assert gram.scan(I, J[:0], coef[:, :0]).tolist() == [[0.0] * 17] * lines
+
+
+def test_a_callable_is_asked_for_bounded_blocks_by_several_sums(monkeypatch, rng):
+    monkeypatch.setattr(blocks, "_BLOCK_VALUES", 100)
+    X, coef = rng.normal(size=(40, 3)), rng.normal(size=(3, 40))
+    found = gram_in_form("callable", X).scan(None, None, coef)
+    np.testing.assert_allclose(found, coef @ rbf(X, X), atol=TOL.twin)
+
+
+# -- votes -------------------------------------------------------------------------------------
+
+decisions = st.integers(3, 6).flatmap(
+    lambda k: st.tuples(
+        st.just(k),
+        arrays(
+            np.float64,
+            st.tuples(st.integers(1, 8), st.just(k * (k - 1) // 2)),
+            elements=st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, -2.0])
+            | st.floats(-1e3, 1e3),
+        ),
+    )
+)
+
+
+@given(decisions)
+def test_one_vs_rest_is_that_of_scikit_learn(drawn):
+    k, decision = drawn
+    expected = _ovr_decision_function(decision < 0, -decision, k)
+    found = PairLayout(k).one_vs_rest(decision)
+    np.testing.assert_allclose(found, expected, rtol=TOL.exact, atol=TOL.exact)
+
+
+@given(decisions)
+def test_most_votes_is_a_count_of_votes(drawn):
+    """As LIBSVM counts: zero is a vote for the second class, the first of equals wins."""
+    k, decision = drawn
+    for row, winner in zip(decision, PairLayout(k).most_votes(decision), strict=True):
+        votes = [0] * k
+        for p, (i, j) in enumerate(PairLayout(k).pairs):
+            votes[i if row[p] > 0 else j] += 1
+        assert winner == votes.index(max(votes))
+    counted = PairLayout(k).votes(decision > 0)
+    assert (counted.sum(axis=1) == k * (k - 1) // 2).all()
+
+
+def test_a_circle_of_votes():
+    """Rock, paper, scissors: one vote each; only the size of the decision values can tell."""
+    decision = np.array([[1.0, -1.0, 3.0]])  # 0 beats 1, 2 beats 0, 1 beats 2 by far
+    assert PairLayout(3).most_votes(decision).tolist() == [0]
+    assert PairLayout(3).one_vs_rest(decision).argmax(axis=1).tolist() == [1]
+
+
+@pytest.mark.parametrize("break_ties", [False, True])
+def test_predicting_in_pieces_is_predicting_at_once(break_ties, monkeypatch):
+    X, y = clouds()
+    model = machine(break_ties=break_ties).fit(X, y)
+    whole = model.predict(X)
+    monkeypatch.setattr(classifier, "_BLOCK_ROWS", 7)
+    monkeypatch.setattr(classifier, "_BLOCK_VALUES", 60)
+    assert np.array_equal(model.predict(X), whole)
+    values = ovo(model, X)
+    expected = (
+        PairLayout(4).one_vs_rest(values).argmax(axis=1)
+        if break_ties
+        else PairLayout(4).most_votes(values)
+    )
+    assert np.array_equal(whole, expected)
+    if break_ties:
+        with pytest.raises(ValueError, match="break_ties must be False"):
+            model.predict(X)  # asked for the values of pairs
+
+
+# -- pairs are binary problems -----------------------------------------------------------------
+
+
+def binary(model, X, y, i, j, weight=None):
+    """The same machine on two classes only, the first of which is the positive one."""
+    both = (y == i) | (y == j)
+    alone = type(model)(**model.get_params())
+    weight = None if weight is None else weight[both]
+    return alone.fit(X[both], np.where(y[both] == i, 1, 0), weight)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "laplacian"])
+@pytest.mark.parametrize("name", ["SVC", "NuSVC"])
+def test_every_pair_is_the_machine_of_its_two_classes(name, kernel, n_jobs):
+    X, y = clouds()
+    options = {"gamma": GAMMA, "coef0": 1.0, "degree": 2, "kernel": kernel, "n_jobs": n_jobs}
+    model = machine(name, **options).fit(X, y)
+    decision = ovo(model, X)
+    assert len(model.certificates_) == len(model.intercept_) == len(model.n_iter_) == 6
+    for p, (i, j) in enumerate(PairLayout(4).pairs):
+        alone = binary(model, X, y, i, j)
+        apart = np.abs(decision[:, p] - alone.decision_function(X)).max()
+        assert apart <= TOL.decision
+        one, other = model.certificates_[p], alone.certificate_
+        assert one.status == other.status == "optimal"
+        assert one.n_rows == other.n_rows == np.isin(y, [i, j]).sum()
+        assert one.dual_objective == pytest.approx(other.dual_objective, rel=TOL.objective_rel)
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC"])
+def test_weights_reach_every_pair(name, rng):
+    X, y = clouds(3)
+    weight = rng.choice([0.0, 0.5, 1.0, 2.0], len(y))
+    weight[[np.flatnonzero(y == c)[0] for c in range(3)]] = 1.0
+    class_weight = {0: 0.5, 2: 2.0}
+    options = {} if name == "SVC" else {"nu": 0.2}
+    model = machine(name, class_weight=class_weight, **options).fit(X, y, weight)
+    assert model.class_weight_.tolist() == [0.5, 1.0, 2.0]
+    decision, whole = ovo(model, X), model.class_weight_[y] * weight
+    for p, (i, j) in enumerate(PairLayout(3).pairs):
+        alone = binary(machine(name, **options), X, y, i, j, whole)
+        assert np.abs(decision[:, p] - alone.decision_function(X)).max() <= TOL.decision
+
+
+def test_balanced_classes_are_balanced_among_all():
+    X, y = clouds(3)
+    balanced = machine(class_weight="balanced").fit(X, y)
+    weight = len(y) / (3 * np.bincount(y))
+    given = machine(class_weight=dict(enumerate(weight))).fit(X, y)
+    np.testing.assert_allclose(balanced.class_weight_, weight, rtol=TOL.exact)
+    assert np.abs(ovo(balanced, X) - ovo(given, X)).max() <= TOL.decision
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["SVC", "NuSVC"])
+def test_the_form_of_the_rows_does_not_matter(name, form):
+    X, y = clouds()
+    rows, kernel = in_form(form, X)
+    model, plain = machine(name, kernel=kernel).fit(rows, y), machine(name).fit(X, y)
+    assert np.abs(ovo(model, rows) - ovo(plain, X)).max() <= TOL.decision
+    assert np.array_equal(model.predict(rows), plain.predict(X))
+
+
+def test_coef_of_the_pairs():
+    X, y = clouds()
+    for rows in (X, sparse.csr_matrix(X)):
+        model = machine(kernel="linear").fit(rows, y)
+        values = np.asarray(rows @ model.coef_.T + model.intercept_)
+        assert model.coef_.shape == (6, 3)
+        np.testing.assert_allclose(values, ovo(model, rows), atol=TOL.decision)
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC"])
+def test_shapes_and_order_of_the_attributes(name):
+    X, y = clouds(5)
+    labels = np.array(["e", "b", "d", "a", "c"])[y]
+    model = machine(name).fit(X, labels)
+    plain = machine(name).fit(X, np.unique(labels, return_inverse=True)[1])
+    assert model.classes_.tolist() == list("abcde")
+    assert np.array_equal(model.dual_coef_, plain.dual_coef_)
+    assert model.dual_coef_.shape == (4, len(model.support_))
+    assert np.array_equal(labels[model.support_], np.sort(labels[model.support_]))
+    count = [(labels[model.support_] == label).sum() for label in model.classes_]
+    assert model.n_support_.tolist() == count
+    assert np.array_equal(model.support_vectors_, X[model.support_])
+    assert model.decision_function(X).shape == (len(y), 5)
+    assert ovo(model, X).shape == (len(y), 10)
+    assert set(model.predict(X)) <= set(labels)
+
+
+# -- odd classes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_classes_of_one_row(n_jobs):
+    X, y = clouds(3)
+    X, y = np.vstack([X, [[9.0, 0, 0], [0, 9.0, 0]]]), np.append(y, [3, 4])
+    model = machine(n_jobs=n_jobs).fit(X, y)
+    assert model.certificate_.status == "optimal"
+    assert model.predict(X[-2:]).tolist() == [3, 4]
+    only = machine().fit(np.eye(4), [0, 1, 2, 3])  # every pair is two rows
+    assert np.array_equal(only.predict(np.eye(4)), np.arange(4))
+    assert np.allclose(np.abs(only.dual_coef_), np.abs(only.dual_coef_[0, 0]), rtol=TOL.decision)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_many_small_classes(n_jobs, rng):
+    centre = 10 * rng.normal(size=(30, 3))
+    X, y = np.repeat(centre, 4, axis=0) + rng.normal(size=(120, 3)), np.repeat(np.arange(30), 4)
+    model = machine(gamma=0.1, n_jobs=n_jobs, tol=1e-3).fit(X, y)
+    assert len(model.certificates_) == 435
+    assert all(c.status == "optimal" and c.n_rows == 8 for c in model.certificates_)
+    assert model.score(X, y) > 0.95
+    p = PairLayout(30).pairs.index((7, 21))
+    alone = binary(machine(gamma=0.1), X, y, 7, 21)
+    tight = machine(gamma=0.1, n_jobs=n_jobs).fit(X, y)
+    assert np.abs(ovo(tight, X)[:, p] - alone.decision_function(X)).max() <= TOL.decision
+
+
+def test_equal_rows_in_one_class_are_merged_and_across_classes_are_not(rng):
+    X, y = clouds(3)
+    again = rng.integers(0, len(y), 60)
+    other = (y[again] + (np.arange(60) % 2)) % 3  # every other one with another label
+    Z, z = np.vstack([X, X[again]]), np.append(y, other)
+    model = machine().fit(Z, z)
+    for p, (i, j) in enumerate(PairLayout(3).pairs):
+        both = (z == i) | (z == j)
+        alone = machine(kernel="precomputed")  # which merges nothing
+        alone.fit(rbf(Z[both], Z[both]), np.where(z[both] == i, 1, 0))
+        decision = alone.decision_function(rbf(X, Z[both]))
+        assert np.abs(ovo(model, X)[:, p] - decision).max() <= TOL.decision
+
+
+# -- side by side and one after the other --------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC"])
+def test_the_way_to_train_does_not_change_the_model(name, monkeypatch):
+    X, y = clouds(5, 300)
+    beside = machine(name, n_jobs=2, strategy=SMALL).fit(X, y)
+    monkeypatch.setattr(one_vs_one, "_SMALL", 0)
+    for n_jobs in (1, 2):
+        after = machine(name, n_jobs=n_jobs, strategy=SMALL).fit(X, y)
+        assert np.abs(ovo(beside, X) - ovo(after, X)).max() <= TOL.decision
+        for one, other in zip(beside.certificates_, after.certificates_, strict=True):
+            assert one.dual_objective == pytest.approx(other.dual_objective, rel=TOL.objective_rel)
+
+
+@pytest.mark.parametrize("small", [0, 4000])
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_same_random_state_and_threads_same_model(small, n_jobs, monkeypatch):
+    """Whoever of the pairs is first."""
+    monkeypatch.setattr(one_vs_one, "_SMALL", small)
+    X, y = clouds(5, 300)
+    one, other = (
+        machine(n_jobs=n_jobs, tol=1e-3, strategy=SMALL, random_state=3).fit(X, y) for _ in range(2)
+    )
+    assert np.array_equal(one.dual_coef_, other.dual_coef_)
+    assert np.array_equal(one.intercept_, other.intercept_)
+    assert one.n_kernel_values_ == other.n_kernel_values_
+    assert np.array_equal(one.n_iter_, other.n_iter_)
+
+
+@pytest.mark.usefixtures("by_rounds")
+def test_pairs_in_order_begin_with_rows_that_served_before(monkeypatch):
+    begun = []
+    solve = Solver.by_rounds
+
+    def watching(self, problem, observe):
+        solution = solve(self, problem, observe)
+        begun.append((problem, solution))
+        return solution
+
+    monkeypatch.setattr(Solver, "by_rounds", watching)
+    monkeypatch.setattr(one_vs_one, "_EXPERIENCED", 7)
+    X, y = clouds(4)
+    machine(n_jobs=1).fit(X, y)
+    served = [np.zeros((y == c).sum(), dtype=int) for c in range(4)]
+    for (problem, solution), (i, j) in zip(begun, PairLayout(4).pairs, strict=True):
+        first = problem.first
+        halves = first[first < len(served[i])], first[first >= len(served[i])] - len(served[i])
+        for c, rows in zip((i, j), halves, strict=True):
+            assert len(rows) == min(7, np.count_nonzero(served[c]))
+            assert (served[c][rows] > 0).all()
+            left_out = np.delete(served[c], rows)
+            assert left_out.max(initial=0) <= served[c][rows].min(initial=99)
+        support = np.split(solution.beta[0] != 0, [len(served[i])])
+        served[i] += support[0]
+        served[j] += support[1]
+    begun.clear()
+    machine(n_jobs=2).fit(X, y)
+    assert all(problem.first is None for problem, _ in begun)
