@@ -1,149 +1,21 @@
-"""Rows in memory, never copied; equal rows as one variable with a wider box."""
+"""Equal rows are one variable with a wider box."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from conftest import TOL
-from reference import kernels
 from reference.merge import expand, merge
 from support.native import CSR, DENSE, STORAGES
-from widestreet import _core
-from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.kernels import RBF, Linear
+from support.small_rows import small
 from widestreet._src.rows import (
-    CsrRows,
-    DenseRows,
-    KernelRows,
     Merged,
     as_rows,
     merge_duplicates,
     without_empty,
 )
-
-
-def small() -> np.ndarray:
-    X = np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, -4.0, 0.5]])
-    return np.concatenate([X, X + 1])
-
-
-def squares(rows) -> np.ndarray:
-    """x.x of every row, as the core sees them."""
-    return np.diag(Gram(Linear(), rows).block())
-
-
-# -- wrapping ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("storage", DENSE)
-def test_dense_rows_are_not_copied(storage):
-    X = DENSE[storage](small())
-    rows = as_rows(X)
-    assert isinstance(rows, DenseRows)
-    assert rows.data is X
-    assert rows.shape == X.shape == (8, 3)
-    before = squares(rows)
-    X[0] *= 2  # the core sees what the array holds now
-    assert np.array_equal(squares(rows)[1:], before[1:])
-    assert squares(rows)[0] == 4 * before[0]
-
-
-@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
-@pytest.mark.parametrize("index", [np.int32, np.int64])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_csr_rows_are_not_copied(container, index, dtype):
-    X = container(small().astype(dtype))
-    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
-    rows = as_rows(X)
-    assert isinstance(rows, CsrRows)
-    assert np.shares_memory(rows.data.data, X.data)
-    before = squares(rows)
-    assert np.array_equal(before, (small() ** 2).sum(axis=1))
-    X.data[:2] *= 2  # both entries of row 0
-    assert squares(rows)[0] == 4 * before[0]
-
-
-def test_csr_with_two_kinds_of_index():
-    X = sparse.csr_matrix(small())
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int64)
-    assert np.array_equal(squares(CsrRows(X)), (small() ** 2).sum(axis=1))
-
-
-@pytest.mark.parametrize("convert", ["tocsc", "tocoo", "tolil"])
-def test_other_sparse_formats_become_csr(convert):
-    rows = as_rows(getattr(sparse.csr_matrix(small()), convert)())
-    assert isinstance(rows, CsrRows)
-    assert np.array_equal(squares(rows), (small() ** 2).sum(axis=1))
-
-
-def test_unsorted_and_repeated_columns_are_put_in_order_in_a_copy():
-    data, columns = np.array([1.0, 2.0, 4.0, 8.0]), np.array([2, 0, 2, 1])
-    X = sparse.csr_matrix((data.copy(), columns.copy(), [0, 3, 4]), shape=(2, 3))
-    rows = as_rows(X)
-    assert np.array_equal(rows.data.toarray(), [[2.0, 0.0, 5.0], [0.0, 8.0, 0.0]])
-    assert rows.data.has_canonical_format
-    assert np.array_equal(squares(rows), [29.0, 64.0])
-    assert np.array_equal(X.data, data)
-    assert np.array_equal(X.indices, columns)
-
-
-@pytest.mark.parametrize("storage", DENSE)
-def test_centred_rows(storage):
-    """The mean is that of float64 sums, and no distance changes."""
-    X = DENSE[storage](small())
-    rows = as_rows(X, centred=True)
-    np.testing.assert_allclose(rows.centre, small().mean(axis=0), rtol=TOL.exact)
-    assert rows.centre.dtype == np.float64
-    assert rows.data is X
-    found = Gram(RBF(0.3), rows).block()
-    np.testing.assert_allclose(
-        found, kernels.matrix("rbf", X, gamma=0.3), atol=TOL.kernel_float64, rtol=0
-    )
-    centre = np.array([1.0, 0.0, -2.0])
-    assert as_rows(X, centred=True, centre=centre).centre is centre
-    assert as_rows(X).centre is None
-
-
-def test_sparse_rows_have_no_centre():
-    assert as_rows(sparse.csr_matrix(small()), centred=True).shape == (8, 3)
-
-
-@pytest.mark.parametrize("storage", DENSE | CSR)
-def test_take(storage):
-    index = np.array([3, 0, 3])
-    rows = as_rows(STORAGES[storage](small())).take(index)
-    assert rows.shape == (3, 3)
-    assert np.array_equal(kernels.dense(rows.data), small()[index])
-    assert np.array_equal(squares(rows), (small()[index] ** 2).sum(axis=1))
-
-
-def test_take_keeps_the_centre():
-    rows = as_rows(small(), centred=True)
-    assert rows.take(np.array([1, 2])).centre is rows.centre
-
-
-def test_kernel_rows():
-    K = small() @ small().T
-    rows = KernelRows(K, np.arange(8))
-    some = rows.take(np.array([5, 2]))
-    assert some.shape == (2, 8)
-    assert some.column.tolist() == [5, 2]
-    assert np.array_equal(some.data, K[[5, 2]])
-
-
-def test_rows_outlive_the_name_of_their_array():
-    rows = _core.Rows.dense(small(), np.zeros(3))
-    out = np.zeros(8)
-    kernel = _core.Kernel(_core.KernelKind.linear, 1.0, 0.0, 1)
-    _core.scan(kernel, rows, None, rows, np.array([1]), np.ones((1, 1)), out[None], True, 1)
-    assert np.array_equal(out, small() @ small()[1])
-
-
-# -- merging -----------------------------------------------------------------------------------
 
 
 def test_without_empty():
