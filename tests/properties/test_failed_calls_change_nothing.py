@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from conftest import OF_THREE, TOL
 from support.fitting import decision
 from support.journals import failing
-from support.machines import GAMMA, data
+from support.machines import GAMMA
 from support.online_machines import N, add, assert_same, begun, fit, machine, mixed
 from widestreet._src.engines.homotopy.parametric_optimum import InfeasibleError, ParametricOptimum
 from widestreet._src.estimators.online.machine import OnlineMachine
@@ -255,49 +255,6 @@ def test_a_window_must_have_room(kind, model, rows):
 
 
 # -- ids ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("call", ["forget", "change_weight"])
-@pytest.mark.parametrize(
-    ("ids", "match"),
-    [
-        (30, "no row 30"),
-        (-1, "no row -1"),
-        ([3, 99, 4], "no row 99"),
-        (range(25, 40), r"no row 30, 31, 32, 33, 34, \.\.\."),
-        (1.5, "integer"),
-        ("first", "integer"),
-        ([True, False], "integer .* got a mask: .*numpy.flatnonzero"),
-        (np.linspace(0.0, 1.0, 30), r"integer .* got array\(.*\.\.\..*\)$"),
-        ([[1, 2], [3, 4]], "integer"),
-    ],
-)
-def test_unknown_ids_are_refused(call, ids, match):
-    X, y = data("svc", 30)
-    model = machine("svc").fit(X, y)
-    arguments = (ids,) if call == "forget" else (ids, 1.0)
-    with pytest.raises(ValueError, match=match):
-        getattr(model, call)(*arguments)
-    assert model.n_rows_ == 30
-
-
-def test_what_is_forgotten_is_not_there():
-    X, y = data("svc", 30)
-    model = machine("svc").fit(X, y).forget([4, 4])
-    with pytest.raises(ValueError, match="no row 4"):
-        model.forget(4)
-    assert model.forget([]).forget(np.zeros(0)).n_rows_ == 29
-
-
-def test_a_row_has_one_weight():
-    X, y = data("svc", 30)
-    model = machine("svc").fit(X, y)
-    with pytest.raises(ValueError, match="appear only once"):
-        model.change_weight([1, 2, 1], [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="shape"):
-        model.change_weight([1, 2], [1.0, 2.0, 3.0])
-    with pytest.raises(ValueError, match="negative"):
-        model.change_weight([1, 2], -1.0)
 
 
 def test_nothing_can_be_forgotten_before_there_is_anything(kind):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager, nullcontext
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 import widestreet as ws
 from conftest import OF_THREE, TOL
 from support.fitting import coefficients, decision
-from support.machines import NU, C, assert_same_function, data, machine
+from support.machines import data, machine
 from widestreet._src.estimators.batch import BatchFit
 from widestreet._src.training import classification
 
@@ -95,16 +94,6 @@ def test_a_nu_that_cannot_be(kind, shares, idle):
         machine(kind, nu=named * (1 + 1e-9), **options).fit(X, y, weight)
 
 
-def test_the_message_names_the_classes():
-    X, y = data("nu_svc" + OF_THREE)
-    names = np.array(["cat", "dog", "eel"])[y]
-    weight = np.where(names == "dog", 0.1, 1.0)
-    with pytest.raises(ValueError, match=r"classes dog and (cat|eel) is 0\.18.*class_weight"):
-        machine("nu_svc").fit(X, names, weight)
-    model = machine("nu_svc", class_weight="balanced", nu=1.0).fit(X, names, weight)
-    assert model.certificate_.status == "optimal"
-
-
 @pytest.mark.parametrize("nu", [1, 1.0, np.float32(0.25), np.float64(1e-3), np.int64(1)])
 @pytest.mark.parametrize("kind", NU_KINDS)
 def test_values_that_are_accepted(kind, nu):
@@ -141,60 +130,6 @@ def test_nu_bounds_errors_and_support_vectors(kind, nu, form, rng):
 
 
 # -- the same model by other parameters --------------------------------------------------------
-
-
-@pytest.mark.parametrize("nu", [0.2, 0.4, 0.6])
-def test_a_nu_svc_is_an_svc(nu):
-    """With C = 1 / rho, the largest of its coefficients."""
-    X, y = data("nu_svc")
-    model = machine("nu_svc", nu=nu).fit(X, y)
-    assert_same_function(model, machine("svc", C=np.abs(model.dual_coef_).max()).fit(X, y), X)
-
-
-@pytest.mark.parametrize("nu", [0.2, 0.4, 0.6])
-def test_a_nu_svr_is_an_svr(nu, rng):
-    X, y = data("nu_svr")
-    weight = rng.choice([0.5, 1.0, 2.0], len(y))
-    model = machine("nu_svr", nu=nu).fit(X, y, weight)
-    assert model.epsilon_ > 0
-    assert_same_function(model, machine("svr", epsilon=model.epsilon_).fit(X, y, weight), X)
-
-
-def test_a_tube_that_takes_everything_in_has_no_width():
-    """Above the share of rows that are off the median, epsilon is zero: only C matters."""
-    X, y = data("nu_svr")
-    model = machine("nu_svr", nu=1.0).fit(X, y)
-    assert model.epsilon_ == pytest.approx(0, abs=TOL.decision)
-    assert_same_function(model, machine("svr", epsilon=0.0).fit(X, y), X)
-
-
-def test_a_region_of_everything_is_a_density():
-    """With nu = 1 every coefficient is at its bound: score_samples is the sum of the kernel."""
-    X, _ = data("one_class")
-    model = machine("one_class", nu=1.0, kernel="laplacian").fit(X)
-    assert (coefficients(model) == 1).all()
-    distance = np.abs(X[:, None] - X).sum(axis=2)
-    density = np.exp(-model.gamma * distance).sum(axis=1)
-    np.testing.assert_allclose(model.score_samples(X), density, atol=TOL.decision)
-
-
-def test_scaling_of_a_nu_regression():
-    X, y = data("nu_svr")
-    one = machine("nu_svr").fit(X, y)
-    other = machine("nu_svr", C=4 * C).fit(X, 4 * y + 100)
-    assert np.abs(4 * one.predict(X) + 100 - other.predict(X)).max() <= 4 * TOL.decision
-    assert other.epsilon_ == pytest.approx(4 * one.epsilon_, abs=4 * TOL.decision)
-    assert one.nu == NU
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_street_that_tol_cannot_see_is_not_measured_by(classes, rng):
-    """Labels by chance and a small nu: the classes overlap everywhere, and there is a warning."""
-    X, y = rng.normal(size=(90, 2)), np.arange(90) % classes
-    with pytest.warns(UserWarning, match=r"within tol=0.001 .*0 against 1.*raise nu"):
-        model = ws.NuSVC(nu=0.05, tol=Fraction(1, 1000), n_jobs=1, random_state=0).fit(X, y)
-    assert np.abs(model.dual_coef_).max() <= 1
-    assert np.isfinite(model.decision_function(X)).all()
 
 
 def test_signs_are_those_of_scikit_learn_for_indefinite_kernels():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 
 import numpy as np
 import pytest
@@ -118,16 +117,6 @@ def test_a_failed_fit_leaves_the_machine_as_it_was(rows, bad):
     assert one.n_rows_ == 60
 
 
-def test_nothing_of_a_forgotten_row_is_kept(rows):
-    X, y = rows
-    X = X.copy()
-    X[3], X[59] = 1234.56789, 8765.4321
-    one = OnlineSVC(kernel="linear").fit(X, y).forget([3, 59])
-    held = pickle.dumps(one)
-    assert np.float64(1234.56789).tobytes() not in held
-    assert np.float64(8765.4321).tobytes() not in held
-
-
 @pytest.mark.parametrize("machine", [OnlineSVR(), OnlineOneClassSVM()])
 def test_all_rows_may_go_and_others_come(machine):
     X, y = friedman(30, random_state=0)
@@ -170,73 +159,10 @@ def test_a_copy_goes_its_own_way(rows):
     assert one.n_rows_ == 60
 
 
-def test_rows_of_more_digits_are_kept_as_they_are(rows):
-    X, y = rows
-    one = OnlineSVC(gamma=0.05).fit(X[:50].astype(np.float32), y[:50])
-    one.partial_fit(X[50:], y[50:])
-    every = np.concatenate([X[:50].astype(np.float32).astype(np.float64), X[50:]])
-    refit = OnlineSVC(gamma=0.05).fit(every, y)
-    np.testing.assert_allclose(one.decision_function(X), refit.decision_function(X), atol=1e-11)
-
-
 def test_a_grid_search_over_an_online_machine(rows):
     X, y = rows
     search = GridSearchCV(OnlineSVC(gamma=0.05), {"C": [0.1, 1.0]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.8
-
-
-def test_the_kernel_changes_by_fit_only(rows):
-    X, y = rows
-    one = OnlineSVC(gamma=0.05).fit(X, y).set_params(gamma=3.0)
-    for change in (lambda: one.partial_fit(X[:1], y[:1]), lambda: one.forget(0)):
-        with pytest.raises(ValueError, match=r"set gamma back to 0\.05, or call fit"):
-            change()
-    assert one.n_rows_ == 60
-    assert one.fit(X, y)._gamma == 3.0
-
-
-def kernel_of_ones(A, B):
-    return np.ones((len(A), len(B)))
-
-
-@pytest.mark.parametrize(
-    ("begun", "changed", "back"),
-    [
-        ({"gamma": 0.1}, {"gamma": 0.2}, {"gamma": 0.1}),
-        ({"gamma": 0.1}, {"kernel": "laplacian"}, {"kernel": "rbf"}),
-        (
-            {"gamma": 0.1},
-            {"kernel": "linear", "gamma": 0.2},
-            {"kernel": "rbf", "gamma": 0.1},
-        ),
-        ({"kernel": "linear"}, {"kernel": "rbf", "gamma": 1.0}, {"kernel": "linear"}),
-        (
-            {"kernel": "poly", "gamma": 0.1},
-            {"degree": 2, "coef0": 1.0},
-            {"degree": 3, "coef0": 0.0},
-        ),
-        ({"kernel": kernel_of_ones}, {"kernel": "linear"}, {"kernel": kernel_of_ones}),
-        ({"gamma": 0.1}, {"kernel": kernel_of_ones}, {"kernel": "rbf"}),
-    ],
-)
-def test_a_refused_kernel_says_what_to_set_back(begun, changed, back, rows):
-    X, y = rows
-    one = OnlineSVC(**begun).fit(X, y).set_params(**changed)
-    with pytest.raises(ValueError, match="or call fit") as caught:
-        one.forget(0)
-    for name, value in back.items():
-        assert f"{name} back to {value!r}" in str(caught.value)
-    assert one.set_params(**back).forget(0).n_rows_ == 59
-
-
-@pytest.mark.parametrize("machine", [OnlineSVC, OnlineSVR])
-@pytest.mark.parametrize("call", ["fit", "partial_fit"])
-def test_gamma_from_a_row_or_two_is_doubted(machine, call, rows):
-    X, y = rows
-    few = np.unique(y, return_index=True)[1][:2]
-    with pytest.warns(UserWarning, match="gamma='scale'") as caught:
-        getattr(machine(), call)(X[few], y[few])
-    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_breakpoints_are_where_something_breaks(rows):

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from unittest import SkipTest
 
-import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 import widestreet as ws
-from conftest import OF_THREE, TOL
-from support.fitting import decision
-from support.machines import CLASSIFIERS, C, any_street, assert_same_function, data, machine
+from support.machines import any_street
 
 # -- scikit-learn's own checks, without any expected failure -----------------------------------
 
@@ -106,135 +101,3 @@ def test_the_numbers_of_other_kernels_and_methods(estimator):
             run(one, check)
             found.add(name_of(check))
     assert found >= set(NUMBERS[-2:])  # a weight is a repetition
-
-
-# -- labels ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["svc", "nu_svc"])
-@pytest.mark.parametrize(
-    ("negative", "positive"),
-    [("ham", "spam"), (False, True), (0, 1), (3, 7), (0.0, 1.0), (np.uint8(1), np.uint8(2))],
-)
-def test_labels_of_any_kind(kind, negative, positive):
-    X, y = data(kind)
-    labels = np.where(y > 0, np.asarray(positive), np.asarray(negative))
-    model = machine(kind).fit(X, labels)
-    assert model.classes_.tolist() == [negative, positive]
-    np.testing.assert_array_equal(model.predict(X) == positive, model.decision_function(X) > 0)
-    assert model.predict(X).dtype == labels.dtype
-    assert_same_function(model, machine(kind).fit(X, y), X)
-
-
-@pytest.mark.parametrize("kind", CLASSIFIERS)
-def test_exchanging_the_labels_negates_the_function(kind):
-    """Of several pairs, which are then in the opposite order."""
-    X, y = data(kind)
-    one, other = machine(kind).fit(X, y), machine(kind).fit(X, -y)
-    values = [decision(model, X).reshape(len(y), -1) for model in (one, other)]
-    assert np.abs(values[0] + values[1][:, ::-1]).max() <= TOL.decision
-
-
-def test_regression_of_shifted_and_scaled_targets():
-    X, y = data("svr")
-    one = machine("svr", epsilon=0.1).fit(X, y)
-    other = machine("svr", epsilon=0.4, C=4 * C).fit(X, 4 * y + 100)
-    difference = np.abs(4 * one.predict(X) + 100 - other.predict(X)).max()
-    assert difference <= 4 * TOL.decision
-
-
-# -- fits and predictions --------------------------------------------------------------------
-
-
-def test_refitting_forgets_the_first_fit(kind):
-    X, y = data(kind)
-    model = machine(kind).fit(X[30:90], y[90:30:-1])
-    assert_same_function(model.fit(X, y), machine(kind).fit(X, y), X)
-
-
-def test_predicting_in_pieces_is_predicting_at_once(kind, rng):
-    X, y = data(kind)
-    Z = rng.normal(size=(5000, X.shape[1]))
-    for rows in (Z, sparse.csr_matrix(Z)):
-        model = machine(kind).fit(X, y)
-        whole = decision(model, rows)
-        pieces = [decision(model, rows[a : a + 700]) for a in range(0, len(Z), 700)]
-        np.testing.assert_allclose(np.concatenate(pieces), whole, atol=TOL.exact * 1e3)
-        one_by_one = [decision(model, rows[i : i + 1])[0] for i in range(20)]
-        np.testing.assert_allclose(one_by_one, whole[:20], atol=TOL.exact * 1e3)
-
-
-def test_threads_do_not_change_predictions(kind, rng):
-    X, y = data(kind)
-    one, two = machine(kind, n_jobs=1).fit(X, y), machine(kind, n_jobs=2).fit(X, y)
-    assert_same_function(one, two, X)
-
-
-def test_same_random_state_same_model(kind):
-    X, y = data(kind, 3000)
-    one, other = (machine(kind, tol=1e-3, random_state=1).fit(X, y) for _ in range(2))
-    assert np.array_equal(one.dual_coef_, other.dual_coef_)
-    assert np.array_equal(one.support_, other.support_)
-    assert one.n_kernel_values_ == other.n_kernel_values_
-    generator = np.random.RandomState(1)
-    model = machine(kind, tol=1e-3, random_state=generator).fit(X, y)
-    assert model.certificate_.status == "optimal"
-
-
-# -- small and degenerate ----------------------------------------------------------------------
-
-
-def test_two_rows():
-    for model in (ws.SVC(C=10.0, kernel="linear"), ws.NuSVC(kernel="linear")):
-        model.set_params(tol=TOL.violation).fit([[-1.0], [1.0]], [0, 1])
-        assert model.coef_.item() == pytest.approx(1.0, rel=TOL.decision)
-        assert model.decision_function([[0.5]]).item() == pytest.approx(0.5, rel=TOL.decision)
-    for model in (ws.SVR(epsilon=0.0), ws.NuSVR()):
-        model.set_params(tol=TOL.violation).fit([[0.0], [1.0]], [2.0, 2.0])
-        assert model.predict([[7.0]]).item() == pytest.approx(2.0, rel=TOL.decision)
-
-
-def test_one_row():
-    for model in (ws.SVR(epsilon=0.0), ws.NuSVR()):
-        assert model.fit([[3.0]], [2.0]).predict([[7.0]]).tolist() == [2.0]
-    model = ws.OneClassSVM(gamma=1.0).fit([[3.0]])
-    assert model.predict([[3.0], [4.0]]).tolist() == [1, -1]
-    assert model.decision_function([[3.0]]).tolist() == [0.0]
-
-
-def test_a_regression_that_fits_into_the_tube_has_no_support_vectors():
-    X, y = data("svr")
-    model = machine("svr", epsilon=100.0).fit(X, y)
-    assert len(model.support_) == 0
-    assert model.dual_coef_.shape == (1, 0)
-    assert model.certificate_.status == "optimal"
-    assert model.certificate_.gap == 0
-    np.testing.assert_array_equal(model.predict(X), np.full(len(y), model.intercept_[0]))
-    assert np.abs(y - model.intercept_).max() <= 100.0
-
-
-def test_rows_that_are_all_equal(kind):
-    y = np.arange(20) % 3 if kind.endswith(OF_THREE) else np.where(np.arange(20) < 8, -1, 1)
-    y = np.arange(20.0) if kind.endswith("svr") else y
-    no_street = pytest.warns(UserWarning, match="the margin is zero")
-    with no_street if kind.startswith("nu_svc") else nullcontext():
-        model = machine(kind).fit(np.ones((20, 2)), y)
-    assert {c.status for c in model.certificates_} == {"optimal"}
-    value = decision(model, np.ones((1, 2)))
-    if kind.endswith("svr"):
-        assert value.item() == pytest.approx(9.5, abs=1.0)
-    elif kind == "svc":
-        assert value.item() > 0
-    else:  # nothing speaks for a class, or for being an outlier
-        assert np.abs(value).max() <= (1.0 if kind == "svc" + OF_THREE else TOL.decision)
-
-
-def test_one_column_of_zeros_in_csr(kind):
-    X, y = data(kind)
-    padded = sparse.csr_matrix(np.column_stack([X, np.zeros(len(y))]))
-    empty_row = padded.copy()
-    empty_row.data[: empty_row.indptr[1]] = 0.0
-    empty_row.eliminate_zeros()
-    dense = empty_row.toarray()
-    one, other = machine(kind).fit(empty_row, y), machine(kind).fit(dense, y)
-    assert_same_function(one, other, empty_row, dense)

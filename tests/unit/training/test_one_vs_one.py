@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy import sparse
-from sklearn.utils.multiclass import _ovr_decision_function
 
 from conftest import TOL
 from support.class_pairs import (
@@ -22,7 +18,6 @@ from support.class_pairs import (
     ovo,
     rbf,
 )
-from widestreet._src.estimators import classifier
 from widestreet._src.kernels import blocks
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.pairs import PairLayout
@@ -37,11 +32,6 @@ from widestreet._src.training.solver import Solver
 def side_by_side(monkeypatch):
     """However few rows: that is what is tested here."""
     monkeypatch.setattr(one_vs_one, "_TINY", 0)
-
-
-@pytest.mark.parametrize("k", range(2, 8))
-def test_pairs(k):
-    assert PairLayout(k).pairs == [(i, j) for i in range(k) for j in range(i + 1, k)]
 
 
 def random_machines(k: int, rng) -> tuple[np.ndarray, PairProblems, list[np.ndarray]]:
@@ -139,69 +129,6 @@ def test_a_callable_is_asked_for_bounded_blocks_by_several_sums(monkeypatch, rng
     X, coef = rng.normal(size=(40, 3)), rng.normal(size=(3, 40))
     found = gram_in_form("callable", X).scan(None, None, coef)
     np.testing.assert_allclose(found, coef @ rbf(X, X), atol=TOL.twin)
-
-
-# -- votes -------------------------------------------------------------------------------------
-
-decisions = st.integers(3, 6).flatmap(
-    lambda k: st.tuples(
-        st.just(k),
-        arrays(
-            np.float64,
-            st.tuples(st.integers(1, 8), st.just(k * (k - 1) // 2)),
-            elements=st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e-300, -2.0])
-            | st.floats(-1e3, 1e3),
-        ),
-    )
-)
-
-
-@given(decisions)
-def test_one_vs_rest_is_that_of_scikit_learn(drawn):
-    k, decision = drawn
-    expected = _ovr_decision_function(decision < 0, -decision, k)
-    found = PairLayout(k).one_vs_rest(decision)
-    np.testing.assert_allclose(found, expected, rtol=TOL.exact, atol=TOL.exact)
-
-
-@given(decisions)
-def test_most_votes_is_a_count_of_votes(drawn):
-    """As LIBSVM counts: zero is a vote for the second class, the first of equals wins."""
-    k, decision = drawn
-    for row, winner in zip(decision, PairLayout(k).most_votes(decision), strict=True):
-        votes = [0] * k
-        for p, (i, j) in enumerate(PairLayout(k).pairs):
-            votes[i if row[p] > 0 else j] += 1
-        assert winner == votes.index(max(votes))
-    counted = PairLayout(k).votes(decision > 0)
-    assert (counted.sum(axis=1) == k * (k - 1) // 2).all()
-
-
-def test_a_circle_of_votes():
-    """Rock, paper, scissors: one vote each; only the size of the decision values can tell."""
-    decision = np.array([[1.0, -1.0, 3.0]])  # 0 beats 1, 2 beats 0, 1 beats 2 by far
-    assert PairLayout(3).most_votes(decision).tolist() == [0]
-    assert PairLayout(3).one_vs_rest(decision).argmax(axis=1).tolist() == [1]
-
-
-@pytest.mark.parametrize("break_ties", [False, True])
-def test_predicting_in_pieces_is_predicting_at_once(break_ties, monkeypatch):
-    X, y = clouds()
-    model = machine(break_ties=break_ties).fit(X, y)
-    whole = model.predict(X)
-    monkeypatch.setattr(classifier, "_BLOCK_ROWS", 7)
-    monkeypatch.setattr(classifier, "_BLOCK_VALUES", 60)
-    assert np.array_equal(model.predict(X), whole)
-    values = ovo(model, X)
-    expected = (
-        PairLayout(4).one_vs_rest(values).argmax(axis=1)
-        if break_ties
-        else PairLayout(4).most_votes(values)
-    )
-    assert np.array_equal(whole, expected)
-    if break_ties:
-        with pytest.raises(ValueError, match="break_ties must be False"):
-            model.predict(X)  # asked for the values of pairs
 
 
 # -- pairs are binary problems -----------------------------------------------------------------

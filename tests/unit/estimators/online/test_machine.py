@@ -15,7 +15,6 @@ from support.fitting import decision
 from support.machines import CLASSIFIERS, CONVEX, data
 from support.machines import machine as batch
 from support.online_machines import N, add, assert_same, begun, fit, machine, mixed
-from widestreet.online import OnlineSVC
 
 
 @pytest.fixture
@@ -170,24 +169,6 @@ def test_parameters_change_with_the_next_call(kind, model, rows, call):
     assert_same(model, fit(batch(kind, **new), kind, X[:30], y[:30]), X)
 
 
-@pytest.mark.parametrize("kind", [k for k in CLASSIFIERS if k.startswith("svc")])
-def test_class_weights_change_with_the_next_call(kind, model, rows):
-    X, y = rows
-    new = {int(y[0]): 5.0}
-    model.set_params(class_weight=new)
-    add(model, kind, X[30:], y[30:])
-    assert_same(model, fit(batch(kind, class_weight=new), kind, X, y), X)
-    np.testing.assert_array_equal(model.class_weight_, [new.get(c, 1.0) for c in model.classes_])
-
-
-def test_c_may_mean_the_price_of_the_mean(rng):
-    X, y = data("nu_svr", N)
-    model = machine("nu_svr", scaling="schoelkopf", C=50.0).fit(X[:20], y[:20])
-    for i in range(20, N):
-        model.partial_fit(X[i : i + 1], y[i : i + 1])
-    assert_same(model, batch("nu_svr", C=50.0 / N).fit(X, y), X)
-
-
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 def test_kernel_values_of_another_size_may_come(kind, kernel, rows):
     """First rows at the origin and next to it, then others: nothing is taken for a copy."""
@@ -202,90 +183,6 @@ def test_kernel_values_of_another_size_may_come(kind, kernel, rows):
             assert model.verify().status == "optimal"
         warnings.filterwarnings("ignore", "the kernel will hardly see", UserWarning)
         assert_same(model, fit(batch(kind, **options), kind, X, y), X)
-
-
-# -- classes -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("announced", [False, True])
-@pytest.mark.parametrize("kind", ["svc", "nu_svc"])
-def test_classes_may_come_late_and_vanish(kind, announced):
-    X, y = data(kind + OF_THREE, N)
-    y = np.array(["mid", "late", "zoo"])[y]
-    order = np.argsort(y, kind="stable")[::-1]  # zoo, mid, late
-    X, y = X[order], y[order]
-    model = machine(kind, decision_function_shape="ovo")
-    model.partial_fit(X[:6], y[:6])
-    assert (model.classes_.tolist(), model.n_rows_) == (["zoo"], 6)
-    model.partial_fit(X[6:20], y[6:20])
-    classes = ["late", "mid", "other", "zoo"] if announced else None
-    model.partial_fit(X[20:], y[20:], classes=classes)
-    assert model.classes_.tolist() == sorted({*y, *(classes or [])})
-    three = fit(batch(kind, decision_function_shape="ovo"), kind, X, y)
-    there = [0, 2, 4] if announced else [0, 1, 2]  # pairs without "other"
-    np.testing.assert_allclose(
-        model.decision_function(X)[:, there], three.decision_function(X), rtol=0, atol=TOL.decision
-    )
-    np.testing.assert_array_equal(model.predict(X), three.predict(X))
-    model.forget(model.ids_[y == "mid"])
-    two = fit(batch(kind), kind, X[y != "mid"], y[y != "mid"])
-    np.testing.assert_array_equal(model.predict(X), two.predict(X))
-    model.forget(model.ids_[np.array([label for label in y if label != "mid"]) == "zoo"])
-    assert (model.predict(X) == "late").all()
-    assert model.verify().status == "optimal"
-
-
-def test_one_class_is_enough_for_partial_fit_but_not_for_fit():
-    X, _ = data("svc", 10)
-    assert (OnlineSVC().partial_fit(X, np.ones(10)).n_rows_) == 10
-    with pytest.raises(ValueError, match="1 class"):
-        OnlineSVC().fit(X, np.ones(10))
-    model = OnlineSVC().partial_fit(X, np.ones(10), classes=[0, 1])
-    assert (model.predict(X) == 1).all()
-
-
-def test_nu_that_the_classes_do_not_allow_is_lowered_with_a_warning():
-    X, y = data("nu_svc", N)
-    few = np.r_[np.flatnonzero(y < 0)[:3], np.flatnonzero(y > 0)]
-    model = machine("nu_svc", nu=0.6)
-    with pytest.warns(UserWarning, match="nu=0.6 is infeasible") as caught:
-        model.fit(X[few], y[few])
-    assert {one.filename for one in caught} == {__file__}
-    assert_same(model, batch("nu_svc", nu=2 * 3 / len(few)).fit(X[few], y[few]), X)
-    with pytest.warns(UserWarning, match="infeasible") as caught:
-        model.partial_fit(X[few[:1]], y[few[:1]])
-    assert {one.filename for one in caught} == {__file__}
-    with pytest.warns(UserWarning, match="infeasible") as caught:
-        model.forget(0)
-    assert {one.filename for one in caught} == {__file__}
-    rest = np.setdiff1d(np.arange(N), few)
-    model.partial_fit(X[rest], y[rest])
-    every = np.r_[few[1:], few[0], rest]
-    assert_same(model, batch("nu_svc", nu=0.6).fit(X[every], y[every]), X)
-
-
-def test_a_street_of_no_width_is_warned_of_once_a_call():
-    """The same rows in both classes, until they go and others that can be told apart are left."""
-    X, _ = data("nu_svc", 10)
-    y = np.repeat([-1, 1], 10)
-    model = machine("nu_svc", kernel="linear", nu=0.5)
-    calls = (
-        lambda: model.fit(np.vstack([X, X]), y),
-        lambda: model.partial_fit(np.vstack([X[:2], X[:2]]), [-1, -1, 1, 1]),
-        lambda: model.forget([0, 10]),
-    )
-    for call in calls:
-        with pytest.warns(UserWarning, match=r"margin is zero .*-1 against 1.*raise nu") as caught:
-            call()
-        assert [one.filename for one in caught] == [__file__]
-        assert np.isfinite(model.decision_function(X)).all()
-    before, apart = model.ids_, np.vstack([X - 50.0, X + 50.0])
-    with pytest.warns(UserWarning, match="the margin is zero"):
-        model.partial_fit(apart, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.forget(before)
-    assert (model.predict(apart) == y).all()
 
 
 # -- what is shown -----------------------------------------------------------------------------
