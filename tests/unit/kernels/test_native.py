@@ -1,0 +1,76 @@
+"""Kernel values by the core: when float32 will do, and how long and similar rows are treated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from conftest import TOL
+from reference import kernels as reference
+from support.native import sample
+from widestreet._src.kernels import native
+from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly
+from widestreet._src.kernels.native import NativeBackend
+from widestreet._src.rows import as_rows
+
+pytestmark = pytest.mark.numeric
+
+
+def backend(kernel, X) -> NativeBackend:
+    rows = as_rows(X)
+    return NativeBackend(kernel, rows, rows, 1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "scale", "fits"),
+    [
+        (RBF(0.5), 1.0, True),
+        (RBF(1e-38), 1.0, False),
+        (Laplacian(1e38), 1.0, False),
+        (Linear(), 1.0, True),
+        (Linear(), 1e16, False),
+        (Poly(gamma=1.0, coef0=1.0, degree=9), 1e4, False),
+    ],
+)
+def test_float32_must_hold_values_and_factors(kernel, scale, fits):
+    assert backend(kernel, scale * sample(20, 5)).fits_float32 == fits
+
+
+def test_only_distances_of_short_rows_have_a_bound_in_float32():
+    X = sample(20, 5)
+    assert 0 < backend(RBF(0.5), X).float32_error < 1e-3
+    assert backend(RBF(0.5), 1e3 * X).float32_error is None
+    assert backend(Linear(), X).float32_error is None
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6])
+def test_distances_between_long_rows_keep_their_digits(scale, rng):
+    """Rows far from the origin and near each other."""
+    X = scale + rng.normal(size=(20, 5))
+    out = np.empty((20, 20))
+    backend(RBF(0.1), X).fill(None, None, out, None)
+    K = reference.matrix("rbf", X, gamma=0.1)
+    np.testing.assert_allclose(out, K, rtol=0, atol=TOL.kernel_float64 * native._FAR)
+
+
+def test_similar_rows_are_put_together(rng):
+    """Two patterns of nonzeros in turn: the order has one after the other."""
+    X = np.zeros((200, 40))
+    X[::2, :5], X[1::2, 5:10] = rng.random((100, 5)) + 1, rng.random((100, 5)) + 1
+    found = backend(RBF(0.5), sparse.csr_matrix(X))
+    order = found.together(None, 1000)
+    assert sorted(order) == list(range(200))
+    assert np.count_nonzero(np.diff(order % 2)) == 1
+    some = rng.permutation(200)[:100]
+    assert np.count_nonzero(np.diff(some[found.together(some, 1000)] % 2)) == 1
+    assert found.together(None, 10) is None
+    assert found.together(np.arange(10), 1000) is None
+    assert backend(RBF(0.5), X[:, :10]).together(None, 1000) is None
+
+
+def test_more_columns_cost_more(rng):
+    few, many = (backend(RBF(0.5), rng.random((10, d))).cost for d in (5, 50))
+    assert few < many
+    stored = sparse.random(10, 50, density=0.1, format="csr", random_state=0)
+    assert backend(RBF(0.5), stored).cost < many

@@ -1,0 +1,58 @@
+"""What every storage of rows promises to the layers above."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conftest import TOL
+from reference import kernels
+from support.native import CSR, DENSE, STORAGES, sample
+from widestreet._src.rows import as_rows, csr, dense
+
+CENTRE = np.linspace(-1.0, 1.0, 7)
+every_storage = pytest.mark.parametrize("storage", DENSE | CSR)
+
+
+@every_storage
+@pytest.mark.parametrize("at_once", [1, 30, 1 << 20])
+def test_squares_of_some_rows_and_of_all(storage, at_once, monkeypatch):
+    monkeypatch.setattr(dense, "VALUES_AT_ONCE", at_once)
+    monkeypatch.setattr(csr, "VALUES_AT_ONCE", at_once)
+    X = STORAGES[storage](sample(40, 7))
+    rows, index = as_rows(X), np.array([3, 0, 39, 3])
+    expected = np.square(kernels.dense(X)).sum(axis=1)
+    np.testing.assert_allclose(rows.squares(), expected, rtol=TOL.kernel_float64)
+    np.testing.assert_array_equal(rows.squares(index), rows.squares()[index])
+    assert rows.largest_square(1) == pytest.approx(expected.max(), rel=TOL.kernel_float64)
+
+
+@pytest.mark.parametrize("storage", DENSE)
+def test_squares_are_relative_to_the_centre(storage):
+    X = STORAGES[storage](sample(40, 7))
+    rows = as_rows(X, centre=CENTRE)
+    expected = np.square(kernels.dense(X) - CENTRE).sum(axis=1)
+    np.testing.assert_allclose(rows.squares(), expected, rtol=TOL.kernel_float64)
+    assert rows.largest_square(1) == pytest.approx(expected.max(), rel=TOL.kernel_float64)
+
+
+@every_storage
+def test_few_nonzeros_are_counted(storage):
+    X = np.zeros((40, 7))
+    X[:, 0] = 1.0
+    stored = STORAGES[storage](X)
+    rows = as_rows(stored)
+    part = stored.nnz / X.size if storage in CSR else 1 / 7
+    assert rows.density() == pytest.approx(part, rel=TOL.exact)
+    assert rows.few_nonzeros
+    assert rows.sparse == (storage in CSR)
+
+
+@every_storage
+def test_row_numbers_select_rows_as_the_user_knows_them(storage):
+    X, index = sample(40, 7), np.array([5, 1, 5])
+    rows = as_rows(STORAGES[storage](X))
+    assert rows.shape == (40, 7)
+    np.testing.assert_array_equal(
+        kernels.dense(rows.data[index]), kernels.dense(STORAGES[storage](X))[index]
+    )
