@@ -101,6 +101,6 @@ def train(
     estimator = machine(**options)
     settings, machines = estimator._settings(), machines_of(y, model)
     names = [str(pair) for pair in machines.layout.pairs]
-    with Observers(0, settings.tol, RoundReporter(estimator, X, y), names) as watch:
+    with Observers(0, settings.goal.tol, RoundReporter(estimator, X, y), names) as watch:
         rows = as_rows(X, centred=True)
         return machines, train_pairs(kernels.RBF(GAMMA), rows, machines, settings, watch)

@@ -125,7 +125,7 @@ def checker(gram: Gram, dual: duals.Dual, tol: float) -> Callable[[np.ndarray], 
         score = scores(gram, beta)
         found = examine(gram, dual, beta, score=score)
         every = np.ones(len(score), dtype=bool)
-        return Check(found.violation, score, every, found.next_violation(tol, None))
+        return Check(found.violation, score, every, found.next_violation(Goal(tol)))
 
     return check
 

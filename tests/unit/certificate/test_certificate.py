@@ -10,6 +10,7 @@ import pytest
 import widestreet as ws
 from support.noisy_classes import noisy
 from widestreet._src.certificate import Certificate, Examination
+from widestreet._src.problems.goal import Goal
 from widestreet._src.status import Status
 
 pytestmark = pytest.mark.numeric
@@ -39,22 +40,22 @@ def found(**changes) -> Examination:
     ],
 )
 def test_all_conditions_are_needed(changes, status):
-    assert found(**changes).certificate("optimal", 1e-3).status == status
+    assert found(**changes).certificate("optimal", Goal(1e-3, 0.01)).status == status
 
 
 def test_the_gap_may_be_left_out_of_it():
     point = found(primal=100.0)
-    assert point.certificate("optimal", 1e-3, None).status == "optimal"
-    assert point.certificate("optimal", 1e-3, 0.95).status == "optimal"
-    assert point.certificate("optimal", 1e-3, 0.5).status == "stalled"
+    assert point.certificate("optimal", Goal(1e-3)).status == "optimal"
+    assert point.certificate("optimal", Goal(1e-3, 0.95)).status == "optimal"
+    assert point.certificate("optimal", Goal(1e-3, 0.5)).status == "stalled"
 
 
 def test_an_objective_of_zero_has_no_relative_gap():
     """nu machines without a margin: then the gap is compared with tol, as the violation is."""
     point = found(primal=1e-6, dual=-1e-6, mass=10.0)
-    assert point.certificate("optimal", 1e-3).relative_gap > 1
-    assert point.certificate("optimal", 1e-3).status == "optimal"
-    assert replace(point, mass=0.0).certificate("optimal", 1e-3).status == "stalled"
+    assert point.certificate("optimal", Goal(1e-3, 0.01)).relative_gap > 1
+    assert point.certificate("optimal", Goal(1e-3, 0.01)).status == "optimal"
+    assert replace(point, mass=0.0).certificate("optimal", Goal(1e-3, 0.01)).status == "stalled"
 
 
 @pytest.mark.parametrize(
@@ -70,14 +71,14 @@ def test_an_objective_of_zero_has_no_relative_gap():
     ],
 )
 def test_what_the_engine_is_to_reach_next(changes, least, most):
-    assert least <= found(**changes).next_violation(1e-3, 0.01) <= most
+    assert least <= found(**changes).next_violation(Goal(1e-3, 0.01)) <= most
 
 
 @pytest.mark.parametrize(
     "changes", [{}, {"rounding": 1.0}, {"violation": 0.0, "primal": 20.0}, {"convex": False}]
 )
 def test_when_the_engine_has_nothing_left_to_gain(changes):
-    assert found(**changes).next_violation(1e-3, 0.01) is None
+    assert found(**changes).next_violation(Goal(1e-3, 0.01)) is None
 
 
 # -- rows and words ----------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.status import Status
 from widestreet.datasets import checkerboard
@@ -84,7 +85,7 @@ def test_the_optimum_lies_between_primal_and_dual_of_every_point(model, rng):
     slack = TOL.strong_duality * abs(best.dual)
     assert best.primal == pytest.approx(best.dual, abs=slack)
     assert best.violation <= TOL.violation
-    assert best.certificate("optimal", TOL.violation).status == "optimal"
+    assert best.certificate("optimal", Goal(TOL.violation, 0.01)).status == "optimal"
     for _ in range(20):
         found = look(X, dual, random_feasible(in_reference_terms(dual), rng))
         assert found.dual - slack <= best.dual <= found.primal + slack
@@ -136,7 +137,7 @@ def test_scores_that_are_known_already(model, rng):
     for name in ("primal", "dual", "violation", "infeasibility", "bias", "rounding"):
         assert np.array_equal(getattr(again, name), getattr(found, name)), name
     broken = examine(gram, dual, beta, score=np.where(np.arange(30) == 7, np.nan, score))
-    assert broken.certificate("optimal", 1e3).status == "stalled"
+    assert broken.certificate("optimal", Goal(1e3, 0.01)).status == "stalled"
 
 
 # -- the best bias -----------------------------------------------------------------------------
@@ -212,7 +213,7 @@ def test_a_corrupted_point_is_never_optimal(model, rng):
     X, _, dual, beta = toy(model)
     for what, bad in corruptions(dual, beta, rng).items():
         for status in Status:
-            certificate = look(X, dual, bad).certificate(status, 1e-6)
+            certificate = look(X, dual, bad).certificate(status, Goal(1e-6, 0.01))
             assert certificate.status != "optimal", what
 
 
@@ -223,7 +224,7 @@ def test_flipped_labels_are_noticed(flipped):
     y[list(flipped)] *= -1
     other = build_dual("c_svc", y, **TOY)
     for point in (beta, np.clip(beta, other.lower, other.upper)):
-        assert look(X, other, point).certificate("optimal", 1e-6).status != "optimal"
+        assert look(X, other, point).certificate("optimal", Goal(1e-6, 0.01)).status != "optimal"
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -237,7 +238,7 @@ def test_scores_that_are_no_numbers_prove_nothing(value, monkeypatch):
         return out
 
     monkeypatch.setattr(Gram, "scan", broken)
-    assert look(X, dual, beta).certificate("optimal", 1e-3).status != "optimal"
+    assert look(X, dual, beta).certificate("optimal", Goal(1e-3, 0.01)).status != "optimal"
 
 
 @pytest.mark.parametrize(("status", "good"), list(product(Status, [True, False])))
@@ -245,7 +246,7 @@ def test_status_tells_what_was_proved(status, good, rng):
     """What reached tol is optimal whoever stopped it, but an interrupt stays one."""
     X, _, dual, beta = toy("c_svc")
     found = look(X, dual, beta if good else 0.9 * beta)
-    said = found.certificate(status, 1e-6).status
+    said = found.certificate(status, Goal(1e-6, 0.01)).status
     if status in ("interrupted", "approximate"):
         assert said == status
     elif good:

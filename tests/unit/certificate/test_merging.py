@@ -25,6 +25,7 @@ from widestreet._src.certificate import (
 )
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Poly
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet.datasets import checkerboard
 
@@ -118,7 +119,7 @@ def test_a_solution_spares_rows_in_every_part(monkeypatch):
         return [question(part) for part in parts]
 
     found = examine_parts(ask, dual.total, convex=True, tol=1e-3, compare=True)
-    assert found.meets(1e-3, 0.01)
+    assert found.meets(Goal(1e-3, 0.01))
     assert all(0 < part.scores.exact.sum() < 1000 for part in parts)
     assert asked[:3] == ["extremes", "band", "screen"]
     assert asked.count("screen") <= 4  # the last of which finds nothing
@@ -133,7 +134,7 @@ def test_one_score_that_is_no_number_proves_nothing(value, rng):
     score[7] = value
     found = merged(gram, dual, beta, np.arange(dual.rows) % 4, score)
     assert (found.primal, found.dual, found.violation) == (np.inf, -np.inf, np.inf)
-    assert not found.meets(1e3, None)
+    assert not found.meets(Goal(1e3))
 
 
 def test_one_part_that_disagrees_with_itself_is_enough(monkeypatch, rng):

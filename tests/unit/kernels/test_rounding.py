@@ -26,6 +26,7 @@ from widestreet._src.kernels.kernels import (
     Sigmoid,
 )
 from widestreet._src.problems.formulations import c_svc, one_class
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import KernelRows, as_rows
 from widestreet.online import OnlineSVC
 
@@ -189,15 +190,15 @@ def test_a_violation_that_rounding_hides_is_not_optimal():
     X = 1e4 + rng.normal(size=(40, 2))
     dual = c_svc(np.where(X[:, 0] > 1e4, 1.0, -1.0), 1.0)
     found = examine(Gram(Poly(1.0, 0.0, 3), as_rows(X)), dual, np.zeros((1, 40)), tol=3.0)
-    assert found.meets(3.0, None)  # at zero nothing cancels
+    assert found.meets(Goal(3.0))  # at zero nothing cancels
     beta = dual.nearest(1e-3 * dual.target)
     found = examine(Gram(Poly(1.0, 0.0, 3), as_rows(X)), dual, beta)
     generous = 1.5 * found.violation
     assert found.rounding > 0
     hidden = 0.5 * found.rounding + found.violation
-    assert found.certificate("optimal", hidden, None).status == "stalled"
-    assert found.certificate("optimal", hidden, None).limited_by_rounding
-    assert found.certificate("optimal", generous, None).status == "optimal"
+    assert found.certificate("optimal", Goal(hidden)).status == "stalled"
+    assert found.certificate("optimal", Goal(hidden)).limited_by_rounding
+    assert found.certificate("optimal", Goal(generous)).status == "optimal"
 
 
 def test_a_fit_that_float64_cannot_judge_says_so():
@@ -217,4 +218,4 @@ def test_groups_without_variables_have_no_violation():
     dual = one_class(5, 1.0)
     found = examine(Gram(RBF(1.0), as_rows(X)), dual, dual.upper.copy(), tol=1e-3)
     assert found.violation == 0.0
-    assert found.meets(1e-3, 0.01)
+    assert found.meets(Goal(1e-3, 0.01))

@@ -36,3 +36,9 @@ def test_goals_only_get_tighter():
     goal = Goal(1e-3, 1e-2)
     assert goal.tightened(1e-4) == Goal(1e-4, 1e-2)
     assert goal.tightened(1.0) == goal
+
+
+def test_a_goal_without_gap_keeps_the_violation() -> None:
+    goal = Goal(1e-3, 1e-2).without_gap()
+    assert goal.met(1e-3, gap=1e9, scale=1.0)
+    assert not goal.met(2e-3)

@@ -1,7 +1,7 @@
 """Certificates: proofs of how exact a solution is, by code that no engine uses."""
 
 from widestreet._src.certificate.advice import advice, worst
-from widestreet._src.certificate.certificate import GAP_TOL, Certificate
+from widestreet._src.certificate.certificate import Certificate
 from widestreet._src.certificate.examination import Examination
 from widestreet._src.certificate.many import examine_all
 from widestreet._src.certificate.margins import examine_margins
@@ -11,7 +11,6 @@ from widestreet._src.certificate.screening import scores
 from widestreet._src.certificate.spot_check import disagrees
 
 __all__ = [
-    "GAP_TOL",
     "Ask",
     "Certificate",
     "Examination",

@@ -7,8 +7,6 @@ from math import isinf, isnan
 
 from widestreet._src.status import Status
 
-GAP_TOL = 0.01  # relative gap up to which a point is optimal, unless the user says otherwise
-
 
 @dataclass(frozen=True)
 class Certificate:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from widestreet._src.arrays import Floats
-from widestreet._src.certificate.certificate import GAP_TOL, Certificate
+from widestreet._src.certificate.certificate import Certificate
 from widestreet._src.problems.goal import Goal
 from widestreet._src.status import Status
 
@@ -56,48 +56,47 @@ class Examination:
     def _scale(self) -> float:
         return max(abs(self.primal), abs(self.dual))
 
-    def _goal(self, tol: float, gap_tol: float | None) -> Goal:
+    def _attainable(self, goal: Goal) -> Goal:
         """Return what a point must meet; there is no gap where the kernel may be indefinite."""
-        return Goal(tol, gap_tol if self.convex else None)
+        return goal if self.convex else goal.without_gap()
 
-    def meets(self, tol: float, gap_tol: float | None) -> bool:
+    def meets(self, goal: Goal) -> bool:
         """Tell whether the point is proved to be optimal."""
-        return self.infeasibility <= _FEASIBLE and self._goal(tol, gap_tol).met(
+        return self.infeasibility <= _FEASIBLE and self._attainable(goal).met(
             self.violation + self.rounding,
             gap=abs(self.primal - self.dual),
             scale=self._scale,
             mass=self.mass,
         )
 
-    def next_violation(self, tol: float, gap_tol: float | None) -> float | None:
+    def next_violation(self, goal: Goal) -> float | None:
         """Return the violation to aim at next; None if the engine has nothing left to gain.
 
         That is so at a point that is proved to be optimal, and at one that float64 cannot tell
         from it.
         """
+        tol = goal.tol
         if not self.violation <= tol:  # then the rounding is bounded for all rows at once only
             return tol
         aim = max(tol - self.rounding, _LEAST_AIM * tol) if self.rounding < tol else tol
         if self.violation > aim:
             return aim
-        allowed = self._goal(tol, gap_tol).allowed_gap(self._scale, self.mass)
+        allowed = self._attainable(goal).allowed_gap(self._scale, self.mass)
         if self.gap <= allowed or self.violation == 0:
             return None
         return self.violation * float(np.clip(_GAP_SHARE * allowed / self.gap, _FASTEST, _SLOWEST))
 
-    def certificate(
-        self, status: Status, tol: float, gap_tol: float | None = GAP_TOL
-    ) -> Certificate:
+    def certificate(self, status: Status, goal: Goal) -> Certificate:
         """Summarise, never calling a point optimal that is not.
 
         Parameters
         ----------
         status : Status
             What the engine says.
-        tol, gap_tol : float
-            Violation and relative gap up to which a point is optimal.
+        goal : Goal
+            What a point must meet to be optimal.
         """
-        sound = self.meets(tol, gap_tol)
+        sound = self.meets(goal)
         if status == Status.OPTIMAL and not sound:
             status = Status.STALLED
         elif status in (Status.STALLED, Status.ITERATION_LIMIT, Status.TIME_LIMIT) and sound:
@@ -114,8 +113,8 @@ class Examination:
             kkt_violation=self.violation,
             status=status,
             n_rows=self.rows,
-            tol=tol,
+            tol=goal.tol,
             rounding=self.rounding,
-            gap_tol=gap_tol,
+            gap_tol=goal.gap_tol,
             n_distinct_rows=self.rows,
         )

@@ -22,6 +22,7 @@ from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.interrupts import undisturbed
 from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
 from widestreet._src.problems.formulations import DualFormulation, Formulation
+from widestreet._src.problems.goal import Goal
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import (
     KernelRows,
@@ -88,8 +89,7 @@ class BatchFit(CallbackSupport, KernelModel):
             memory = cache if memory is None else memory
         return Settings(
             strategy=validation.resolve_strategy(self.strategy),
-            tol=validation.require_real("tol", self.tol, above=0.0),
-            gap_tol=gap_tol,
+            goal=Goal(validation.require_real("tol", self.tol, above=0.0), gap_tol),
             max_steps=validation.require_limit("max_iter", self.max_iter),
             max_time=max_time,
             max_memory=parse_memory(memory),
@@ -214,7 +214,7 @@ class BatchFit(CallbackSupport, KernelModel):
             layers = [coef] if dual.layers == 1 else [np.maximum(coef, 0), np.minimum(coef, 0)]
             problem = problem.starting_at(np.concatenate(layers))
         report = RoundReporter(self, *given)
-        observers = Observers(settings.verbose, settings.tol, report)
+        observers = Observers(settings.verbose, settings.goal.tol, report)
         with observers, observers.problem() as observe:
             trained = train(
                 prepared.kernel, prepared.rows, problem, settings, observe, merged.selection
@@ -228,7 +228,7 @@ class BatchFit(CallbackSupport, KernelModel):
                 prepared,
                 single_attributes(
                     coef=coef,
-                    reading=formulation.read(trained.bias, settings.tol),
+                    reading=formulation.read(trained.bias, settings.goal.tol),
                     scale=formulation.scale,
                     steps=trained.solution.pair_steps,
                     **shared_attributes(prepared, [trained], [int(np.count_nonzero(prepared.box))]),

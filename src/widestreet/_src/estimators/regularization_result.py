@@ -20,6 +20,7 @@ from widestreet._src.estimators.online.optimum import ProblemSolution
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.status import Status
 
@@ -76,7 +77,7 @@ class ModelFamily:
         members, formulation = self._optimum.members, self._problem(value).formulation
         gram = Gram(store.kernel, as_rows(store.X, centre=store.centre), threads=store.threads)
         found = examine(gram.select(members), self.dual(value), beta, tol=tol)
-        proof = found.certificate(Status.OPTIMAL, tol, gap_tol=None)
+        proof = found.certificate(Status.OPTIMAL, Goal(tol))
         solution = ProblemSolution(members, beta.sum(axis=0), found.bias)
         fitted = self.machine._task.attributes(
             self.state, {self._key: solution}, formulation, self.machine.tol

@@ -57,6 +57,10 @@ class Goal:
             return float("inf")
         return max(self.gap_tol * scale, self.tol * mass)
 
+    def without_gap(self) -> Goal:
+        """Return the goal of a problem whose gap says nothing."""
+        return Goal(self.tol)
+
     def tightened(self, tol: float) -> Goal:
         """Return a goal with a violation no larger than `tol`."""
         return replace(self, tol=min(self.tol, tol))

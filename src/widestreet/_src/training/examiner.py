@@ -26,7 +26,7 @@ class Examiner:
 
     def __init__(self, gram: Gram, problem: Problem, budget: Budget, settings: Settings) -> None:
         self.gram, self.problem, self.poll = gram, problem, Poll(budget.look_at_end)
-        self.tol, self.gap_tol = settings.tol, settings.gap_tol
+        self.goal = settings.goal
         self._last: tuple[Floats, Examination, Part] | None = None
         self._best: tuple[Floats, Examination] | None = None
 
@@ -43,7 +43,9 @@ class Examiner:
         dual = self.problem.dual
         part = Part.whole(self.gram, dual, beta, poll=self.poll)
         convex = self.gram.kernel.positive
-        found = examine_parts(here([part]), dual.total, convex=convex, tol=self.tol, compare=True)
+        found = examine_parts(
+            here([part]), dual.total, convex=convex, tol=self.goal.tol, compare=True
+        )
         return beta, found, part
 
     def check(self, beta: Floats) -> Check:
@@ -51,7 +53,7 @@ class Examiner:
         found = self.examine(beta)
         assert self._last is not None
         scores = self._last[2].scores
-        aim = found.next_violation(self.tol, self.gap_tol)
+        aim = found.next_violation(self.goal)
         return Check(found.violation, scores.score, scores.exact, aim)
 
     def certified(self, solution: Solution) -> Trained:
@@ -63,17 +65,17 @@ class Examiner:
         support = int(solution.beta.any(axis=0).sum())
         cost = 3.0 * self.gram.seconds_per_value * support * self.problem.dual.rows
         if solution.status == Status.INTERRUPTED and cost > ANSWER_WITHIN:
-            return uncertified(solution, self.tol, self.gap_tol)
+            return uncertified(solution, self.goal)
         try:
             found = self.examine(solution.beta)
-            if not found.meets(self.tol, self.gap_tol):
+            if not found.meets(self.goal):
                 solution, found = self._best_of(solution, found)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
                 solution = replace(solution, status=Status.INTERRUPTED)
-            return uncertified(solution, self.tol, self.gap_tol)
+            return uncertified(solution, self.goal)
         every = solution.kernel_values + self.poll.kernel_values
-        certificate = found.certificate(solution.status, self.tol, self.gap_tol)
+        certificate = found.certificate(solution.status, self.goal)
         return Trained(replace(solution, kernel_values=every), found.bias, certificate)
 
     def _best_of(self, solution: Solution, found: Examination) -> tuple[Solution, Examination]:

@@ -277,22 +277,21 @@ class _Fit:
 
     def certified(self, solutions: list[Solution]) -> list[Trained]:
         """Examine all pairs at once; those that fail go on from where they are."""
-        tol, gap_tol = self.settings.tol, self.settings.gap_tol
         if self.budget.stopped and all(s.status != Status.INTERRUPTED for s in solutions):
             # the interrupt came when all pairs were solved, and must not be lost
             solutions = [*solutions[:-1], replace(solutions[-1], status=Status.INTERRUPTED)]
         if self.budget.stopped and self._proof > ANSWER_WITHIN:
-            return [uncertified(solution, tol, gap_tol) for solution in solutions]
+            return [uncertified(solution, self.settings.goal) for solution in solutions]
         self.budget.stopped = False  # what is still to come is short
         try:
             return self._examined(solutions)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
                 solutions = [replace(s, status=Status.INTERRUPTED) for s in solutions]
-            return [uncertified(solution, tol, gap_tol) for solution in solutions]
+            return [uncertified(solution, self.settings.goal) for solution in solutions]
 
     def _examined(self, solutions: list[Solution]) -> list[Trained]:
-        tol, gap_tol, machines = self.settings.tol, self.settings.gap_tol, self.machines
+        goal, machines = self.settings.goal, self.machines
         gram, poll = self.gram, Poll(self.budget.look_at_end)
         betas = [solution.beta for solution in solutions]
         scores = machines.scores(gram, [beta[0] for beta in betas], self.helpers, poll)
@@ -308,7 +307,7 @@ class _Fit:
             ]
         solutions = self._settle(poll, solutions, seen, scores)
         found = [
-            Trained(solution, one.bias, one.certificate(solution.status, tol, gap_tol))
+            Trained(solution, one.bias, one.certificate(solution.status, goal))
             for solution, one in zip(solutions, seen, strict=True)
         ]
         unfinished = [p for p, one in enumerate(found) if _may_go_on(one)]
@@ -333,12 +332,12 @@ class _Fit:
 
         Sets: seen and scores.
         """
-        problems, tol, kept = self.machines.problems, self.settings.tol, list(solutions)
+        problems, goal, kept = self.machines.problems, self.settings.goal, list(solutions)
         for p, (problem, one) in enumerate(zip(problems, seen, strict=True)):
             dual, beta, score = problem.dual, kept[p].beta, scores[p]
-            if one.violation <= tol < one.violation + one.rounding:
-                seen[p] = examine(self._gram(p), dual, beta, score, tol=tol, poll=poll)
-            elif not (dual.total.any() or one.dual >= 0 or one.meets(tol, self.settings.gap_tol)):
+            if one.violation <= goal.tol < one.violation + one.rounding:
+                seen[p] = examine(self._gram(p), dual, beta, score, tol=goal.tol, poll=poll)
+            elif not (dual.total.any() or one.dual >= 0 or one.meets(goal)):
                 beta = np.zeros_like(beta)
                 scores[p] = np.zeros_like(score)
                 seen[p] = examine(self._gram(p), dual, beta, scores[p])

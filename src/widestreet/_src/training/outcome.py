@@ -10,6 +10,7 @@ from widestreet._src.arrays import Floats
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.solution import Solution, Trace, TraceRecord
+from widestreet._src.problems.goal import Goal
 from widestreet._src.status import Status
 from widestreet._src.training.problem import Problem
 
@@ -63,10 +64,10 @@ def continued(solution: Solution, more: Solution) -> Solution:
     )
 
 
-def uncertified(solution: Solution, tol: float, gap_tol: float | None) -> Trained:
+def uncertified(solution: Solution, goal: Goal) -> Trained:
     """Return a solution that was not examined for lack of time, whatever the engine says."""
     status = Status.TIME_LIMIT if solution.status == Status.OPTIMAL else solution.status
-    certificate = Certificate.unexamined(status, solution.dual_objective, tol, gap_tol)
+    certificate = Certificate.unexamined(status, solution.dual_objective, goal.tol, goal.gap_tol)
     return Trained(solution, solution.bias, certificate)
 
 

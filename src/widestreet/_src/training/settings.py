@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from widestreet._src.engines.selection.contract import Strategy
+from widestreet._src.problems.goal import Goal
 
 _ROWS_PER_THREAD = 1000  # fewer are not worth waking another thread for
 
@@ -33,13 +34,12 @@ class Settings(Resources):
     """Everything about a fit to an optimum that is not the problem itself."""
 
     strategy: Strategy
-    tol: float
-    gap_tol: float | None
+    goal: Goal
     skip: bool
 
     @property
     def final_violation(self) -> float:
-        return self.tol
+        return self.goal.tol
 
 
 def threads_for(rows: int, resources: Resources) -> int:

@@ -103,7 +103,7 @@ class Engines:
         inputs = Inputs(
             shards=self._shards,
             strategy=strategy,
-            goal=Goal(settings.tol),
+            goal=settings.goal,
             check=solver.check,
             budget=solver.budget,
             room=working_set_capacity(settings.max_memory, problem.dual, columns),
@@ -124,7 +124,7 @@ class Engines:
             self._shards,
             strategy,
             self._sample_solver(workers),
-            goal=Goal(solver.settings.tol),
+            goal=solver.settings.goal,
             check=solver.check,
             budget=solver.budget,
             observer=observe,
@@ -161,7 +161,7 @@ class Engines:
         settings = replace(
             solver.settings,
             strategy=Auto(),
-            tol=Goal(solver.settings.tol).aim,  # rows that violate by more are counted
+            goal=Goal(solver.settings.goal.aim),  # rows that violate by more are counted
             max_memory=solver.settings.max_memory // workers,
         )
         threads = max(1, solver.threads // workers)
@@ -210,7 +210,7 @@ def solve_small(
         grams,
         [problem.dual for problem in problems],
         [problem.start for problem in problems],
-        goal=Goal(settings.tol),
+        goal=settings.goal,
         budget=budget,
         threads=threads,
         numbers=numbers,

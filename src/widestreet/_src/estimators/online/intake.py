@@ -19,6 +19,7 @@ from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.kernels.kernels import Kernel, Linear
+from widestreet._src.problems.goal import Goal
 from widestreet._src.threads import resolve_threads
 from widestreet._src.training.settings import Settings
 
@@ -131,8 +132,7 @@ def batch_settings(model: KernelModel) -> Settings:
     """Return the settings of the batch engine, which finds the first optimum."""
     return Settings(
         strategy=Auto(),
-        tol=validation.require_real("tol", model.tol, above=0.0),
-        gap_tol=None,
+        goal=Goal(validation.require_real("tol", model.tol, above=0.0)),
         max_steps=-1,
         max_time=None,
         max_memory=parse_memory(model.max_memory),

@@ -12,6 +12,7 @@ from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.status import Status
 from widestreet._src.training.settings import Settings
@@ -125,4 +126,4 @@ class Optimum(ABC):
         rows = as_rows(self.store.X, centre=self.store.centre)
         gram = Gram(self.store.kernel, rows, threads=self.store.threads)
         found = examine(gram.select(self.members), self.make_dual(), self.beta, tol=tol)
-        return found.certificate(Status.OPTIMAL, tol, gap_tol=None)
+        return found.certificate(Status.OPTIMAL, Goal(tol))

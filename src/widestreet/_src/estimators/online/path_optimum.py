@@ -14,6 +14,7 @@ from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.goal import Goal
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
 from widestreet._src.training.solver import train
@@ -42,7 +43,7 @@ class PathOptimum(Optimum):
         settings: Settings,
         beta: Floats | None = None,
     ) -> None:
-        super().__init__(store, members, problem, replace(settings, tol=_BATCH_TOL))
+        super().__init__(store, members, problem, replace(settings, goal=Goal(_BATCH_TOL)))
         if beta is None:
             self.path = self._solved(None)
         else:
