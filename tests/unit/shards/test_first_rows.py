@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_shard_set import every_model, every_port, shards_at_a_point
 
 from conftest import TOL
 from support.fitting import build_dual
+from unit.shards.test_shard_set import every_model, every_port, shards_at_a_point
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.dual import Dual

@@ -16,7 +16,7 @@ from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import as_rows, merge_duplicates
 from widestreet._src.training.classification import train_classes
-from widestreet._src.training.training import Settings
+from widestreet._src.training.settings import Settings
 from widestreet.strategies import Auto
 
 
