@@ -7,7 +7,7 @@ import pytest
 
 from conftest import TOL
 from support.fitting import build_dual
-from unit.shards.test_shard_set import every_model, every_port, shards_at_a_point
+from support.shard_sets import every_model, every_port, shards_at_a_point
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.dual import Dual

@@ -2,49 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 
 from conftest import TOL
 from reference import kernels
 from support.problems import toy_svc
+from support.settings import NoCallbacks, settings
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.formulations import CSVC, NuSVC
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import as_rows, merge_duplicates
 from widestreet._src.training.classification import train_classes
-from widestreet._src.training.settings import Settings
-from widestreet.strategies import Auto
-
-
-class Nobody:
-    """No callbacks."""
-
-    active = False
-
-    def problem(self, name):
-        return nullcontext()
-
-    def __call__(self, record) -> bool:
-        return False
-
-
-def settings() -> Settings:
-    return Settings(
-        strategy=Auto(),
-        tol=TOL.twins,
-        gap_tol=None,
-        skip=True,
-        max_steps=-1,
-        max_time=None,
-        max_memory=1 << 30,
-        threads=1,
-        verbose=0,
-        rng=np.random.default_rng(0),
-    )
 
 
 def trained(X, code, formulation, start=None):
@@ -53,7 +23,7 @@ def trained(X, code, formulation, start=None):
     merged = merge_duplicates(rows, code.astype(np.float64), box, 1)
     classes = int(code.max()) + 1
     names = [str(pair) for pair in PairLayout(classes).pairs]
-    with Observers(0, TOL.twins, Nobody(), names) as observers:
+    with Observers(0, TOL.twins, NoCallbacks(), names) as observers:
         return train_classes(
             RBF(0.5), rows, merged, code[merged.kept], formulation, settings(), observers, start
         )
