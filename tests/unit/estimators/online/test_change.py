@@ -1,0 +1,101 @@
+"""A change of an online machine happens as a whole, or not at all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from support.online_states import N, state
+from widestreet._src.engines.homotopy.parametric_optimum import InfeasibleError
+from widestreet._src.estimators.online.change import changing
+
+
+class Log:
+    def __init__(self, fails: bool = False) -> None:
+        self.fails, self.written = fails, []
+
+    def write(self, kind, machine, given, arrived) -> None:
+        if self.fails:
+            raise OSError("no space left")
+        self.written.append((kind, given, arrived))
+
+
+class Machine:
+    """A machine that publishes how many rows there are."""
+
+    kernel = "rbf"
+
+    def __init__(self, log: Log | None = None) -> None:
+        self._log, self.rows = log, N
+
+    def _published(self, now):
+        return vars(self) | {"rows": now.store.n}
+
+    def _warn(self, now) -> None:
+        pass
+
+
+def leave(now, gone: list) -> None:
+    """Let two rows go."""
+    rows = np.array([3, 4])
+    now.store.weight[rows] = 0.0
+    now.optima[0, 1].update()
+    gone.append(rows)
+
+
+def test_rows_are_removed_behind_the_block_and_the_change_is_recorded():
+    now, log = state("svc"), Log()
+    machine = Machine(log)
+    with changing(machine, now, "rows.journal", "forget", {"ids": [3, 4]}) as gone:
+        leave(now, gone)
+        assert now.store.n == N
+    assert now.store.n == machine.rows == N - 2
+    assert log.written == [("forget", {"ids": [3, 4]}, N)]
+
+
+def test_nothing_is_recorded_without_a_journal():
+    now, log = state("svc"), Log()
+    with changing(Machine(log), now, None, "forget", {}) as gone:
+        leave(now, gone)
+    assert log.written == []
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, MemoryError])
+def test_an_error_in_the_block_undoes_everything(error):
+    now, machine = state("svc"), Machine()
+    before = now.store.X.copy()
+
+    def change() -> None:
+        with changing(machine, now, None, "forget", {}) as gone:
+            leave(now, gone)
+            raise error
+
+    with pytest.raises(error):
+        change()
+    np.testing.assert_array_equal(now.store.X, before)
+    np.testing.assert_array_equal(now.store.weight, np.ones(N))
+    assert machine.rows == N
+
+
+def test_a_record_that_cannot_be_written_undoes_everything():
+    now = state("svc")
+    machine = Machine(Log(fails=True))
+
+    def change() -> None:
+        with changing(machine, now, "rows.journal", "forget", {}) as gone:
+            leave(now, gone)
+
+    with pytest.raises(OSError, match="no space left"):
+        change()
+    assert now.store.n == machine.rows == N
+    np.testing.assert_array_equal(np.sort(now.store.ids), np.arange(N))
+
+
+def test_a_path_without_an_end_blames_the_function_that_is_the_kernel():
+    machine = Machine()
+    with pytest.raises(InfeasibleError), changing(machine, state("svc"), None, "add", {}):
+        raise InfeasibleError(0.5, 0)
+    machine.kernel = len
+    with pytest.raises(ValueError, match="kernel must be positive semidefinite"):  # noqa: SIM117
+        with changing(machine, state("svc"), None, "add", {}):
+            raise InfeasibleError(0.5, 0)
