@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from conftest import TOL
+from widestreet._src.problems.goal import Goal
 from widestreet._src.training.settings import Settings
 from widestreet.strategies import Auto
 
@@ -16,8 +17,7 @@ def settings(**changes: Any) -> Settings:
     """Settings of a tight fit on one thread."""
     given: dict[str, Any] = {
         "strategy": Auto(),
-        "tol": TOL.twins,
-        "gap_tol": None,
+        "goal": Goal(TOL.twins),
         "skip": True,
         "max_steps": -1,
         "max_time": None,

@@ -13,6 +13,7 @@ from support.model_duals import build, labels
 from support.trace_records import record
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.solution import Solution, Trace
+from widestreet._src.problems.goal import Goal
 from widestreet._src.status import Status
 from widestreet._src.training.outcome import (
     continued,
@@ -76,7 +77,7 @@ def test_a_continued_solution_has_the_accounts_of_both():
     ],
 )
 def test_nothing_is_optimal_that_was_not_examined(status, said):
-    found = uncertified(solution(1, status), 1e-3, 0.01)
+    found = uncertified(solution(1, status), Goal(1e-3, 0.01))
     assert found.certificate.status is said
     assert found.certificate.n_rows == 0
     assert found.certificate.kkt_violation == np.inf

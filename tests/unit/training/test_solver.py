@@ -14,6 +14,7 @@ from support.settings import settings
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.formulations import CSVC
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.solver import is_small, train
@@ -28,12 +29,12 @@ def ignore(record) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
-    "strategy", [Auto(), SMO(size=8), ISVM(sample_size=5)], ids=["auto", "smo", "isvm"]
+    "strategy", [Auto(), SMO(), ISVM(sample_size=5)], ids=["auto", "smo", "isvm"]
 )
 def test_every_way_ends_at_the_optimum_of_the_quadratic_programme(model, strategy):
     problem, _, qp = toy_model(model)
     dual = build_dual(model, np.float64(problem.y), C=3.0)
-    given = settings(strategy=strategy, tol=TOL.violation)
+    given = settings(strategy=strategy, goal=Goal(TOL.violation))
     found = train(RBF(0.5), as_rows(problem.X), Problem(dual), given, ignore)
     assert found.certificate.status == "optimal"
     best = -solve_qp(qp.Q, qp.p, qp.A, qp.d, qp.upper).objective
