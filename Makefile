@@ -53,7 +53,7 @@ test: lint $(SANITIZED)/short/passed ## lint, then all tests
 faults: $(READY) ## interrupts, kills, failing allocations and disks by the thousand: an hour
 	@cd tests && $(abspath $(BIN))/python -m faults
 
-lint: $(READY) ## style, types, layers
+lint: $(READY) ## style, types, layers, limits of the structure
 	@echo "== ruff"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "run: make format"; exit 1; }
@@ -61,6 +61,8 @@ lint: $(READY) ## style, types, layers
 	@$(BIN)/mypy --no-error-summary
 	@echo "== import-linter"
 	@$(BIN)/lint-imports --no-logo
+	@echo "== structure"
+	@$(BIN)/python tools/house.py --check
 	@echo "== clang-format"
 	@$(if $(CORE),$(BIN)/clang-format --dry-run -Werror $(CORE))
 

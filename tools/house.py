@@ -28,7 +28,10 @@ MOST_LINES = 60
 MOST_METHODS = 20
 MOST_OWN_CLASSES = {"OnlineSVC": 5}
 # Classes that may have more methods, with the reason.
-MANY_METHODS: dict[str, str] = {}
+MANY_METHODS = {
+    "OnlineMachine": "ten public methods and attributes, four that Python and scikit-learn call, "
+    "and seven that the five online estimators define differently",
+}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
