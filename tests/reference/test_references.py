@@ -15,12 +15,7 @@ from conftest import TOL
 from reference import duals, kernels, kkt, merge, newton, shard, smo
 from reference.duals import MODELS
 from reference.qp import solve_qp
-from support.problems import (
-    random_feasible,
-    reference_optimum,
-    toy_model,
-    two_points,
-)
+from support.problems import random_feasible, reference_optimum, toy_model, two_points
 
 C, EPSILON, NU = 3.0, 0.1, 0.4  # those of toy_model
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from widestreet.datasets import friedman, twonorm
-from widestreet.online import (
-    OnlineNuSVC,
-    OnlineNuSVR,
-    OnlineOneClassSVM,
-    OnlineSVC,
-    OnlineSVR,
-)
+from widestreet.online import OnlineNuSVC, OnlineNuSVR, OnlineOneClassSVM, OnlineSVC, OnlineSVR
 
 MACHINES = {
     "svc": OnlineSVC(C=2.0, gamma=0.05, class_weight={-1: 2.0}, n_jobs=1),

@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from support.class_pairs import (
-    clouds,
-    machine,
-    ovo,
-)
+from support.class_pairs import clouds, machine, ovo
 from widestreet._src.estimators import classifier
 from widestreet._src.problems.pairs import PairLayout
 

@@ -11,10 +11,7 @@ from reference import kernels
 from support.native import assert_kernel, assert_scan, sample
 from widestreet._src.kernels import blocks
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.kernels import (
-    Callable,
-    Precomputed,
-)
+from widestreet._src.kernels.kernels import Callable, Precomputed
 from widestreet._src.rows import KernelRows, as_rows
 
 pytestmark = pytest.mark.numeric

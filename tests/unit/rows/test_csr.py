@@ -7,10 +7,7 @@ import pytest
 from scipy import sparse
 
 from support.small_rows import small, squares
-from widestreet._src.rows import (
-    CsrRows,
-    as_rows,
-)
+from widestreet._src.rows import CsrRows, as_rows
 
 
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])

@@ -12,10 +12,7 @@ from support.small_rows import small, squares
 from widestreet import _core
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
-from widestreet._src.rows import (
-    DenseRows,
-    as_rows,
-)
+from widestreet._src.rows import DenseRows, as_rows
 
 
 @pytest.mark.parametrize("storage", DENSE)

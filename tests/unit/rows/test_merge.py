@@ -10,12 +10,7 @@ from conftest import TOL
 from reference.merge import expand, merge
 from support.native import CSR, DENSE, STORAGES
 from support.small_rows import small
-from widestreet._src.rows import (
-    Merged,
-    as_rows,
-    merge_duplicates,
-    without_empty,
-)
+from widestreet._src.rows import Merged, as_rows, merge_duplicates, without_empty
 
 
 def test_without_empty():

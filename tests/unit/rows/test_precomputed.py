@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from support.small_rows import small
-from widestreet._src.rows import (
-    KernelRows,
-)
+from widestreet._src.rows import KernelRows
 
 
 def test_kernel_rows():

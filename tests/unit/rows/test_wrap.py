@@ -9,10 +9,7 @@ from scipy import sparse
 from reference import kernels
 from support.native import CSR, DENSE, STORAGES
 from support.small_rows import small, squares
-from widestreet._src.rows import (
-    CsrRows,
-    as_rows,
-)
+from widestreet._src.rows import CsrRows, as_rows
 
 
 @pytest.mark.parametrize("convert", ["tocsc", "tocoo", "tolil"])

@@ -15,13 +15,7 @@ from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.solution import Solution, Trace
 from widestreet._src.problems.goal import Goal
 from widestreet._src.status import Status
-from widestreet._src.training.outcome import (
-    continued,
-    labelled,
-    stopped_by,
-    uncertified,
-    untouched,
-)
+from widestreet._src.training.outcome import continued, labelled, stopped_by, uncertified, untouched
 from widestreet._src.training.problem import Problem
 
 

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import TOL
-from support.class_pairs import (
-    FORMS,
-    gram_in_form,
-    rbf,
-)
+from support.class_pairs import FORMS, gram_in_form, rbf
 from widestreet._src.kernels import blocks
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.pairs import PairLayout

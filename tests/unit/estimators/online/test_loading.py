@@ -7,10 +7,7 @@ import os
 import pytest
 
 from support.online_files import MACHINES, add, assert_same, data, fresh
-from widestreet.online import (
-    OnlineSVR,
-    load,
-)
+from widestreet.online import OnlineSVR, load
 
 
 @pytest.fixture(params=MACHINES)

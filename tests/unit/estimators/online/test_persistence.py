@@ -12,11 +12,7 @@ from scipy import sparse
 from support.journals import failing
 from support.online_files import MACHINES, add, assert_same, data, fresh
 from widestreet._src.persistence.journal import Journal, JournalWarning
-from widestreet.online import (
-    OnlineSVC,
-    OnlineSVR,
-    load,
-)
+from widestreet.online import OnlineSVC, OnlineSVR, load
 
 
 @pytest.fixture(params=MACHINES)
