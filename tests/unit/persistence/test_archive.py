@@ -153,7 +153,9 @@ def with_header(path, **changes) -> None:
 @pytest.mark.parametrize("content", [b"", b"P", b"street", pickle.dumps({"a": 1})])
 def test_a_file_that_is_no_archive(path, content):
     path.write_bytes(content)
-    with pytest.raises(ArchiveError, match=r"model\.street is not an archive.*not a zip.*saved model"):
+    with pytest.raises(
+        ArchiveError, match=r"model\.street is not an archive.*not a zip.*saved model"
+    ):
         archive.read(path)
 
 
