@@ -35,7 +35,7 @@ help: ## this list
 	@echo "widestreet"
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-demo: $(READY) ## train exactly on a million rows, print the certificate, draw the street
+demo: $(READY) ## train on a million rows, print the certificate, draw the decision boundary
 	@$(BIN)/widestreet demo
 
 # All tests on the best instruction set, or on the one that WIDESTREET_ISA names; then those that
@@ -102,7 +102,7 @@ fuzz: $(READY) ## random problems and malformed calls; SECONDS=600 SEED=0, or CA
 	@PYTHONPATH=tests $(BIN)/python -m fuzz \
 	    $(if $(CASE),--case $(CASE),--seconds $(SECONDS) --seed $(SEED))
 
-race: $(RACE) ## time it against the other libraries: hours; widestreet race --quick: five minutes
+race: $(RACE) ## compare training times with other libraries: hours; widestreet race --quick: five minutes
 	@$(BIN)/widestreet race --report docs/race.md
 
 dist: $(DIST) ## build the sdist and the wheels into dist/, check them with every Python at hand

@@ -45,5 +45,5 @@ del set_home
 
 
 def __dir__() -> list[str]:
-    """Show what is public: modules that the package is made of are left out."""
+    """Return the public names, without internal modules."""
     return __all__

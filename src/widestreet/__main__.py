@@ -1,4 +1,4 @@
-"""``python -m widestreet`` is the command ``widestreet``."""
+"""Run the command ``widestreet`` by ``python -m widestreet``."""
 
 from widestreet.cli import main
 

@@ -1,11 +1,11 @@
 """Synthetic problems of any size, with known structure.
 
-The classical stress tests of kernel machines: each draws ``n`` rows at once with one
-`numpy.random.Generator`, so the same ``random_state`` gives the same rows. Rows drawn as float32
-are drawn in float32 (half the memory, another sample of the same distribution).
+Each function draws ``n`` rows with one `numpy.random.Generator`, so that the same ``random_state``
+gives the same rows. With dtype float32 the random numbers are drawn in float32: this takes half the
+memory and gives another sample of the same distribution.
 
 ==================  ==========  =====================================================
-generator           features    what is hard about it
+function            features    difficulty
 ==================  ==========  =====================================================
 `checkerboard`      2           no noise, but a long boundary: many free support vectors
 `twonorm`           d (20)      overlapping classes, linear Bayes boundary
@@ -38,7 +38,7 @@ def checkerboard(n: int, random_state: Seed = None, dtype: npt.DTypeLike = np.fl
     n : int
         Number of rows.
     random_state : int, numpy.random.Generator or None, default=None
-        Where the random numbers come from.
+        Seed or generator of the random numbers.
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
         Type of ``X``.
 
@@ -47,7 +47,7 @@ def checkerboard(n: int, random_state: Seed = None, dtype: npt.DTypeLike = np.fl
     X : ndarray of shape (n, 2)
         The points.
     y : ndarray of shape (n,), int64
-        Their labels, -1 or +1.
+        Labels of the points, -1 or +1.
 
     Examples
     --------
@@ -70,8 +70,8 @@ def twonorm(
 ) -> Labelled:
     """Draw from two normal distributions of unit variance.
 
-    ``y`` is a fair coin; ``x ~ N(y a 1, I)`` with ``a = 2 / sqrt(d)``, so the two means are a
-    distance of 4 apart whatever ``d`` is, and the best error is ``Phi(-2)``, about 2.3%.
+    ``y`` is a fair coin; ``x ~ N(y a 1, I)`` with ``a = 2 / sqrt(d)``, so that the
+    distance of the two means is 4 for every ``d``, and the best error is ``Phi(-2)``, about 2.3%.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def twonorm(
     d : int, default=20
         Number of features.
     random_state : int, numpy.random.Generator or None, default=None
-        Where the random numbers come from.
+        Seed or generator of the random numbers.
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
         Type of ``X``.
 
@@ -89,7 +89,7 @@ def twonorm(
     X : ndarray of shape (n, d)
         The points.
     y : ndarray of shape (n,), int64
-        Their labels, -1 or +1.
+        Labels of the points, -1 or +1.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def ringnorm(
     d : int, default=20
         Number of features.
     random_state : int, numpy.random.Generator or None, default=None
-        Where the random numbers come from.
+        Seed or generator of the random numbers.
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
         Type of ``X``.
 
@@ -130,7 +130,7 @@ def ringnorm(
     X : ndarray of shape (n, d)
         The points.
     y : ndarray of shape (n,), int64
-        Their labels, -1 or +1.
+        Labels of the points, -1 or +1.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def friedman(
     n : int
         Number of rows.
     random_state : int, numpy.random.Generator or None, default=None
-        Where the random numbers come from.
+        Seed or generator of the random numbers.
     dtype : {numpy.float64, numpy.float32}, default=numpy.float64
         Type of ``X``.
 
@@ -173,7 +173,7 @@ def friedman(
     X : ndarray of shape (n, 10)
         The points.
     y : ndarray of shape (n,), float64
-        Their targets.
+        Targets of the points.
 
     Examples
     --------
@@ -190,12 +190,12 @@ def friedman(
 
 
 def _coins(n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """``n`` fair labels, -1 or +1."""
+    """Return ``n`` labels, -1 or +1 with equal probability."""
     return 2 * rng.integers(0, 2, n) - 1
 
 
 def _floating(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """`dtype`, which must be one that a generator can draw in."""
+    """Return the dtype, which must be float32 or float64."""
     resolved = np.dtype(dtype)
     if resolved not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64, got {resolved}.")

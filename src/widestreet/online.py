@@ -1,4 +1,4 @@
-"""Machines whose rows come and go, exact after every call.
+"""Online estimators: rows are added and removed, and the model is exact after every call.
 
 >>> from widestreet.datasets import friedman
 >>> from widestreet.online import OnlineSVR

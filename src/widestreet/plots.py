@@ -1,4 +1,4 @@
-"""Pictures of fitted models. Needs matplotlib: ``pip install "widestreet[plot]"``."""
+"""Plots of fitted models. They need matplotlib: ``pip install "widestreet[plot]"``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["plot_street"]
 
 
-class _Street(Protocol):
-    """What a fitted two-class SVC has."""
+class _TwoClassModel(Protocol):
+    """Attributes of a fitted two-class SVC that are plotted."""
 
     classes_: npt.NDArray[Any]
     support_vectors_: npt.NDArray[np.floating[Any]]
@@ -23,7 +23,7 @@ class _Street(Protocol):
 
 
 def plot_street(
-    model: _Street,
+    model: _TwoClassModel,
     X: npt.ArrayLike,
     y: npt.ArrayLike,
     ax: Axes | None = None,
@@ -32,33 +32,33 @@ def plot_street(
     n_support: int = 500,
     resolution: int = 300,
 ) -> Axes:
-    """Draw the street that a two-class SVC found in the plane.
+    """Draw the decision boundary and the margin (the street) of a two-class SVC in the plane.
 
-    The boundary ``f(x) = 0`` is a solid line, the kerbs ``f(x) = -1`` and ``f(x) = 1`` are dashed,
-    and what lies between them is shaded. Of the rows and of the support vectors only an evenly
-    spaced part is drawn, so that a million rows make a readable picture.
+    The boundary ``f(x) = 0`` is a solid line. The edges of the margin, ``f(x) = -1`` and
+    ``f(x) = 1``, are dashed, and the region between them is shaded. Only an evenly spaced subset of
+    the rows and of the support vectors is drawn, so that the plot of a million rows is readable.
 
     Parameters
     ----------
     model : SVC
-        Fitted on two classes and two features.
+        Model fitted on two classes and two features.
     X : array-like of shape (n, 2)
-        Rows to show; they also set the limits of the picture.
+        Rows to draw; they also set the limits of the axes.
     y : array-like of shape (n,)
-        Their labels.
+        Labels of the rows.
     ax : matplotlib.axes.Axes or None, default=None
-        Where to draw; None makes a new figure.
+        Axes to draw on; None makes a new figure.
     n_points : int, default=2000
-        Rows to draw at most.
+        Largest number of rows to draw.
     n_support : int, default=500
-        Support vectors to circle at most.
+        Largest number of support vectors to mark by circles.
     resolution : int, default=300
         Grid points per axis at which the decision function is evaluated.
 
     Returns
     -------
     matplotlib.axes.Axes
-        What was drawn on.
+        The axes.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def plot_street(
 
         _, ax = pyplot.subplots()
 
-    # 1) the street
+    # 1) the boundary and the margin
     (left, bottom), (right, top) = X.min(axis=0), X.max(axis=0)
     a, b = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
     grid = np.stack(np.meshgrid(a, b), axis=-1).reshape(-1, 2).astype(X.dtype)
@@ -91,7 +91,7 @@ def plot_street(
     styles = ["dashed", "solid", "dashed"]
     ax.contour(a, b, f, levels=[-1, 0, 1], colors="black", linestyles=styles, linewidths=0.8)
 
-    # 2) some rows and some support vectors
+    # 2) subsets of the rows and of the support vectors
     some = _spaced(len(X), n_points)
     for label, colour in zip(model.classes_, ("tab:orange", "tab:blue"), strict=True):
         shown = X[some][y[some] == label]
@@ -105,5 +105,5 @@ def plot_street(
 
 
 def _spaced(n: int, most: int) -> npt.NDArray[np.intp]:
-    """At most `most` evenly spaced indices of ``range(n)``."""
+    """Return at most `most` evenly spaced indices of ``range(n)``."""
     return np.unique(np.linspace(0, max(n - 1, 0), min(n, most)).astype(np.intp))

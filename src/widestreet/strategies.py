@@ -1,4 +1,4 @@
-"""How the working-set engine picks rows."""
+"""Strategies that select rows for the working set."""
 
 from widestreet._src.engines.sampling.prsvm import PRSVM, RSVM, WeightedSampling
 from widestreet._src.engines.selection.auto import Auto

@@ -114,7 +114,9 @@ def as_exact_as_float64(certificate: Certificate) -> bool:
 def limits_of_float64() -> Iterator[None]:
     """Let a fit say that float64 cannot tell how exact it is."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*float64 knows the violation", ConvergenceWarning)
+        warnings.filterwarnings(
+            "ignore", ".*the rounding error of the violation", ConvergenceWarning
+        )
         yield
 
 

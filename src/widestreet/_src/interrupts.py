@@ -1,4 +1,4 @@
-"""What Ctrl-C must not tear apart."""
+"""Protection of short blocks from Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any
 
 @contextmanager
 def undisturbed(*, swallow: bool = False) -> Iterator[None]:
-    """Let Ctrl-C wait until the block is over; the block must be short.
+    """Delay Ctrl-C until the end of the block, which must be short.
 
     Parameters
     ----------
     swallow : bool, default=False
-        Whether a Ctrl-C within the block is to be ignored.
+        If True, a Ctrl-C within the block is ignored.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # no other thread hears it
+        yield  # other threads do not receive the signal
         return
-    heard: list[Any] = []
+    received: list[Any] = []
     handler = signal.getsignal(signal.SIGINT)
-    if handler is None:  # it was not installed from Python and cannot be put back
+    if handler is None:  # it was not installed from Python and cannot be restored
         yield
         return
-    signal.signal(signal.SIGINT, lambda *event: heard.append(event))
+    signal.signal(signal.SIGINT, lambda *event: received.append(event))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, handler)
-        if heard and callable(handler) and not swallow:
-            handler(*heard[0])
+        if received and callable(handler) and not swallow:
+            handler(*received[0])

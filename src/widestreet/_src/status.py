@@ -1,4 +1,4 @@
-"""Why an engine stopped, and what a certificate says about the result."""
+"""The status of a fit."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """How a fit ended; each member is a string and is shown as one.
+    """Reason why a fit ended; each member is a string and is shown as one.
 
     Attributes
     ----------
     OPTIMAL
-        An engine found nothing left to improve; in a certificate: the point is proved to be the
-        optimum up to the tolerances.
+        Of an engine: it found no violation. Of a certificate: the point is proved to be the optimum
+        up to the tolerances.
     TIME_LIMIT, ITERATION_LIMIT
         `max_time` or `max_iter` was reached.
     INTERRUPTED
         The user stopped the fit.
     APPROXIMATE
-        The strategy or a callback ended the fit before the optimum, as asked for.
+        The strategy or a callback ended the fit before the optimum, at the user's request.
     STALLED
         Neither the objective nor the violation improved any more.
     """
@@ -34,10 +34,10 @@ class Status(StrEnum):
 
     @property
     def success(self) -> bool:
-        """Whether the result is what was asked for."""
+        """True for the statuses that need no warning."""
         return self in (Status.OPTIMAL, Status.APPROXIMATE)
 
     @property
     def cut_short(self) -> bool:
-        """Whether a limit or the user ended the fit."""
+        """True if a limit or the user ended the fit."""
         return self in (Status.TIME_LIMIT, Status.ITERATION_LIMIT, Status.INTERRUPTED)

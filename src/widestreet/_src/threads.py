@@ -1,4 +1,4 @@
-"""How many threads to use."""
+"""Number of threads of the core and of BLAS."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from widestreet._src.environment import thread_limit
 
 
 def _available() -> int:
-    """Processors this process may run on, less any limit set for native threads."""
+    """Return the number of processors of this process, or a smaller limit from the environment."""
     if hasattr(os, "sched_getaffinity"):
         count = len(os.sched_getaffinity(0))
     else:
@@ -23,15 +23,15 @@ def _available() -> int:
     return min(count, thread_limit() or count)
 
 
-_MOST_THREADS = 4096  # more cannot be meant
+_MOST_THREADS = 4096  # larger values of n_jobs are reduced to this
 
 
 def resolve_threads(n_jobs: int | None) -> int:
     """Turn `n_jobs` into a number of threads.
 
-    None means every processor the process may use, negative numbers count back from there as in
-    joblib (-1 is all of them, -2 all but one). Worker processes of joblib set OMP_NUM_THREADS,
-    which is honoured, so nested parallelism does not oversubscribe the machine.
+    None means all processors available to the process. Negative numbers count back from there as in
+    joblib: -1 means all, -2 all but one. Worker processes of joblib set OMP_NUM_THREADS, which is
+    respected, so that nested parallelism does not oversubscribe the machine.
     """
     if n_jobs is None:
         return _available()
@@ -44,16 +44,16 @@ def resolve_threads(n_jobs: int | None) -> int:
 
 @cache
 def _blas() -> list[Any]:
-    """The libraries of linear algebra in the process, looked for once."""
+    """Return the BLAS libraries of the process; they are searched once."""
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 @contextmanager
 def limited_blas(threads: int) -> Iterator[None]:
-    """Let linear algebra use no more than this many threads for a while.
+    """Limit the number of BLAS threads within the block.
 
-    Its matrices are small here, and its threads wait for each other: on a busy machine several
-    would take longer than one.
+    The matrices here are small and BLAS threads wait for each other: on a busy machine several
+    threads take longer than one.
     """
     before = [(library, library.get_num_threads()) for library in _blas()]
     more = [(library, count) for library, count in before if count > threads]

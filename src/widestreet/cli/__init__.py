@@ -1,12 +1,12 @@
 """The command ``widestreet``.
 
-Each subcommand is one module of this package, listed in `COMMANDS`, with a one-line ``SUMMARY``,
-``configure(parser)``, which declares its arguments, and ``run(arguments)``, which does the work
-and returns the exit status. Its name is the module's name. Anything slow to import is imported in
-``run``.
+Each subcommand is a module of this package, listed in `COMMANDS`. The name of the subcommand is the
+name of the module. The module has a one-line ``SUMMARY``, a function ``configure(parser)`` that
+declares its arguments, and a function ``run(options)`` that runs it and returns the exit status.
+Modules that are slow to import are imported in ``run``.
 
-Exit status: 0 success; 1 the command ran but the model is not certified optimal; 2 wrong
-arguments or bad input; 130 interrupted.
+Exit status: 0 success; 1 the model is not certified optimal; 2 invalid arguments or input; 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str or None, default=None
-        The words after ``widestreet``; None takes them from ``sys.argv``.
+        Command-line arguments after ``widestreet``; None reads them from ``sys.argv``.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """The parser of ``widestreet`` and of all its subcommands."""
+    """Return the parser of ``widestreet`` and of all its subcommands."""
     parser = argparse.ArgumentParser(
         prog="widestreet",
         description="Kernel support vector machines on large data, with a certificate.",

@@ -1,7 +1,7 @@
-"""Train exactly on a million rows, and show how exact it was.
+"""Train an SVM with an RBF kernel on a million rows of a checkerboard.
 
-An RBF support vector machine on a checkerboard: its certificate, its test accuracy, and a picture
-of the street where matplotlib is installed.
+Prints the certificate and the test accuracy. If matplotlib is installed, also draws the decision
+boundary and the margin.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from widestreet import SVC
 
-SUMMARY = "train exactly on a million rows and draw the street"
+SUMMARY = "train on a million rows and print the certificate"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,30 +31,42 @@ def configure(parser: argparse.ArgumentParser) -> None:
         The subcommand's parser.
     """
     parser.add_argument(
-        "--rows", type=_positive, default=1_000_000, metavar="N", help="training rows (%(default)s)"
+        "--rows",
+        type=_positive,
+        default=1_000_000,
+        metavar="N",
+        help="number of training rows (%(default)s)",
     )
     parser.add_argument(
-        "--test-rows", type=_positive, default=100_000, metavar="N", help="test rows (%(default)s)"
+        "--test-rows",
+        type=_positive,
+        default=100_000,
+        metavar="N",
+        help="number of test rows (%(default)s)",
     )
     parser.add_argument(
         "--out",
         type=_writable,
         default=Path("widestreet-demo.png"),
         metavar="FILE",
-        help="picture to write (%(default)s)",
+        help="file of the plot (%(default)s)",
     )
     parser.add_argument(
-        "--tol", type=float, default=1e-3, metavar="TOL", help="violation to reach (%(default)s)"
+        "--tol",
+        type=float,
+        default=1e-3,
+        metavar="TOL",
+        help="largest violation allowed (%(default)s)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train, print and draw.
+    """Train, print the results and draw the plot.
 
     Parameters
     ----------
     options : argparse.Namespace
-        What `configure` declared.
+        Values of the arguments that `configure` declared.
 
     Returns
     -------
@@ -87,9 +99,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _certificate(model: SVC) -> Table:
-    """What is certified."""
+    """Return a table of the certificate."""
     c = model.certificate_
-    table = _table("Certificate", f"recomputed over all {c.n_rows:,} rows")
+    table = _table("Certificate", f"computed over all {c.n_rows:,} rows")
     table.add_row("status", c.status, style="bold green" if c.status == "optimal" else "bold red")
     table.add_row("duality gap", f"{c.gap:.3e}")
     table.add_row("relative gap", f"{c.relative_gap:.3e}")
@@ -100,7 +112,7 @@ def _certificate(model: SVC) -> Table:
 
 
 def _model(model: SVC, accuracy: float, fit_seconds: float, score_seconds: float) -> Table:
-    """What was trained, and what it took."""
+    """Return a table of the model and the times."""
     whole = float(model.certificate_.n_rows) ** 2
     table = _table("Model")
     table.add_row("support vectors", f"{len(model.support_):,}")
@@ -113,7 +125,7 @@ def _model(model: SVC, accuracy: float, fit_seconds: float, score_seconds: float
 
 
 def _table(title: str, caption: str | None = None) -> Table:
-    """An empty table of names and values."""
+    """Return an empty table of names and values."""
     from rich.table import Table
 
     table = Table(
@@ -137,34 +149,34 @@ def _draw(
     out: Path,
     console: Console,
 ) -> None:
-    """Write the picture, or say what is missing."""
+    """Write the plot, or print which package is missing."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         # markup off: the brackets are pip's
-        console.print('For a picture of the street: pip install "widestreet[plot]"', markup=False)
+        console.print('To draw the decision boundary: pip install "widestreet[plot]"', markup=False)
         return
     from widestreet.plots import plot_street
 
     figure = Figure(figsize=(7, 7), layout="constrained")
     plot_street(model, X, y, figure.subplots())
     figure.savefig(out, dpi=150)
-    console.print(f"The street is drawn in {out}.", markup=False, soft_wrap=True)
+    console.print(f"The decision boundary is drawn in {out}.", markup=False, soft_wrap=True)
 
 
 def _positive(text: str) -> int:
-    """An argument that counts something; 1_000_000 and 1e6 are both read."""
+    """Return a positive integer from text such as 1000000, 1_000_000 or 1e6."""
     try:
         number = float(text)
     except ValueError:
         number = 0.0
     if not 1 <= number < 2**53 or number != int(number):
-        raise argparse.ArgumentTypeError(f"must be a positive whole number, got {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}")
     return int(number)
 
 
 def _writable(text: str) -> Path:
-    """A file that can be written, found out before the work and not after it."""
+    """Return the path of a file after checking that its directory exists."""
     path = Path(text)
     if not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"there is no directory {str(path.parent)!r}")

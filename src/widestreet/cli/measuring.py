@@ -1,4 +1,4 @@
-"""The options that `widestreet race` and `widestreet reproduce` share."""
+"""Options of both `widestreet race` and `widestreet reproduce`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,24 @@ from pathlib import Path
 def configure(parser: argparse.ArgumentParser, folder: str) -> None:
     """Declare the arguments; `folder` is the default of `--out`."""
     add = parser.add_argument
-    add("--quick", action="store_true", help="less data and fewer repetitions: five minutes")
-    add("--list", action="store_true", help="list what would be run, and what is missing")
-    add("--threads", type=int, metavar="N", help="threads of every fit (all processors)")
-    add("--out", type=Path, metavar="DIR", help=f"records and report ({folder})")
-    add("--report", type=Path, metavar="FILE", help="write the report there too, files beside it")
-    add("--fresh", action="store_true", help="measure again what was measured before")
-    add("--no-run", action="store_true", help="only report on what was measured before")
-    add("--download", action="store_true", help="let scikit-learn fetch data that are missing")
+    add(
+        "--quick",
+        action="store_true",
+        help="use less data and fewer repetitions: about five minutes",
+    )
+    add(
+        "--list",
+        action="store_true",
+        help="list the planned runs and the missing data and packages",
+    )
+    add("--threads", type=int, metavar="N", help="number of threads of every fit (all processors)")
+    add("--out", type=Path, metavar="DIR", help=f"folder of records and report ({folder})")
+    add(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="also write the report to this file, with its plots beside it",
+    )
+    add("--fresh", action="store_true", help="repeat measurements that exist already")
+    add("--no-run", action="store_true", help="write the report from existing measurements only")
+    add("--download", action="store_true", help="let scikit-learn download missing data")

@@ -1,9 +1,9 @@
-"""Time this library against others, to the same certified accuracy.
+"""Measure the training time of this library and of others at equal certified accuracy.
 
-Every library trains on the same data in a process of its own; its solution is examined by our
-certificate. Ends with a table of ratios and a report with plots. The full race takes hours and
-continues where it was interrupted; --quick takes five minutes. Real data are read from the folder
-WIDESTREET_DATA.
+Every library trains on the same data in its own process, and our certificate examines its solution.
+The result is a table of ratios and a report with plots. The full race takes hours; if it is
+interrupted, the next run continues it. --quick takes five minutes. Real data are read from the
+folder in the environment variable WIDESTREET_DATA.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import argparse
 
 from widestreet.cli import measuring
 
-SUMMARY = "time it against other libraries, to the same certified accuracy"
+SUMMARY = "compare training times with other libraries at equal certified accuracy"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,9 +21,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--data", action="append", metavar="NAME", help="only this data set; may be repeated")
     add("--solver", action="append", metavar="NAME", help="only this solver; may be repeated")
-    add("--limit", type=float, metavar="SECONDS", help="for one fit, if less than planned")
-    add("--note", metavar="TEXT", help="a remark about this run, for the report")
-    add("--disturbed", action="store_true", help="measure again what other processes disturbed")
+    add(
+        "--limit",
+        type=float,
+        metavar="SECONDS",
+        help="time limit of one fit, if shorter than planned",
+    )
+    add("--note", metavar="TEXT", help="remark about this run for the report")
+    add(
+        "--disturbed",
+        action="store_true",
+        help="repeat measurements that other processes disturbed",
+    )
 
 
 def run(options: argparse.Namespace) -> int:

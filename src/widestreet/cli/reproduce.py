@@ -1,9 +1,9 @@
-"""Measure a paper's tables and figures again: its algorithm, ours and LIBSVM side by side.
+"""Repeat the experiments of a paper with its algorithm, ours and LIBSVM.
 
-Writes a page with the paper's numbers beside ours, a CSV file for each table and a PNG file for
-each figure. A full run takes about half an hour and continues where it was interrupted; --quick
-takes less than five minutes. Real data are read from the folder WIDESTREET_DATA; missing data are
-left out, and the report says which and how to get them.
+Writes a page with the numbers of the paper and ours, a CSV file for each table and a PNG file for
+each figure. A full run takes about half an hour; if it is interrupted, the next run continues it.
+--quick takes less than five minutes. Real data are read from the folder in the environment variable
+WIDESTREET_DATA. Missing data are left out, and the report states which and how to get them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import argparse
 
 from widestreet.cli import measuring
 
-SUMMARY = "measure a paper's tables and figures again"
+SUMMARY = "repeat the experiments of a paper"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,7 @@ def certificate(status: str, violation: float) -> Certificate:
         ([("approximate", 0.5), ("stalled", 1e-2)], 1, r"'stalled' in 1 of 2 pairs.*scale the"),
         ([("time_limit", 0.1), ("optimal", 0.0), ("time_limit", 0.3)], 2, "in 2 of 3.*max_time"),
         ([("iteration_limit", 0.1)], 0, r"'iteration_limit': violation 0.1 \(.*raise max_iter"),
-        ([("interrupted", 0.1), ("interrupted", np.inf)], 1, r"in 2 of 2.*let it run"),
+        ([("interrupted", 0.1), ("interrupted", np.inf)], 1, r"in 2 of 2.*let the fit run"),
     ],
 )
 def test_what_a_user_is_told(given, least, words):

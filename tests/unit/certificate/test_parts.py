@@ -58,7 +58,7 @@ QUESTIONS = {
 def test_a_part_that_was_made_again_answers_for_its_extremes_first(name, rng):
     gram, dual = problem("c_svc", rng)
     part = Part.whole(gram, dual, point(dual, "feasible", rng))
-    with pytest.raises(RuntimeError, match="extremes first"):
+    with pytest.raises(RuntimeError, match="first question"):
         QUESTIONS[name](part)
     part.extremes()
     QUESTIONS[name](part)

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.numeric
 @pytest.fixture
 def small(monkeypatch):
     """Problems of any size are large enough."""
-    monkeypatch.setattr(screening, "_LARGE", 0)
+    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
 
 
 def assert_same(found, whole) -> None:
@@ -142,8 +142,8 @@ def test_figures_of_any_point_are_the_same(model, seed, part):
         beta[:, idle] = 0.0
         beta = dual.nearest(beta)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(screening, "_LARGE", 0)
-        patch.setattr(screening, "_MANY", 2.0)
+        patch.setattr(screening, "_SCREENING_VALUES", 0)
+        patch.setattr(screening, "_FLOAT64_FRACTION", 2.0)
         assert_same(*both(gram, dual, beta)[:2])
 
 

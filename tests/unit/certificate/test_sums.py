@@ -25,7 +25,7 @@ def test_sums_of_parts_are_the_sum_of_all(values, cuts):
 def test_long_arrays_are_added_up_piece_by_piece(monkeypatch, rng):
     values = rng.normal(size=1000) * 10.0 ** rng.uniform(-9, 9, 1000)
     whole = exact_sum(values)
-    monkeypatch.setattr(sums, "_AT_ONCE", 7)
+    monkeypatch.setattr(sums, "_BLOCK_VALUES", 7)
     assert exact_sum(values) == whole
     assert sum(map(Fraction, whole)) == sum(map(Fraction, values.tolist()))
 

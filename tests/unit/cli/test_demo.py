@@ -41,11 +41,11 @@ def test_demo(tmp_path, capsys):
         "status optimal",
         "duality gap",
         "KKT violation",
-        "recomputed over all 2,000 rows",
+        "computed over all 2,000 rows",
         "support vectors",
         "test accuracy",
         "kernel values",
-        "The street is drawn in",
+        "The decision boundary is drawn in",
     ):
         assert part in words(out)
     assert "round 1" in err  # the bar

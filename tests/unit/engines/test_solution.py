@@ -25,7 +25,9 @@ def test_a_trace_is_a_list():
 
 
 def test_a_trace_is_not_printed_at_length():
-    assert repr(Trace([record(), record()])) == "<Trace of 2 records: to_frame() makes a table>"
+    assert (
+        repr(Trace([record(), record()])) == "<Trace of 2 records: to_frame() returns a DataFrame>"
+    )
 
 
 def test_to_frame():

@@ -204,7 +204,7 @@ def test_a_violation_that_rounding_hides_is_not_optimal():
 def test_a_fit_that_float64_cannot_judge_says_so():
     """Both rows are exactly at the margin, but a tol below the rounding of one proves nothing."""
     model = ws.SVC(kernel="precomputed", C=10.0, tol=1e-17)
-    with pytest.warns(ConvergenceWarning, match="float64 knows the violation only to within"):
+    with pytest.warns(ConvergenceWarning, match="the rounding error of the violation in float64"):
         model.fit(np.eye(2), [-1, 1])
     assert model.certificate_.kkt_violation == 0.0
     assert model.certificate_.status == "stalled"

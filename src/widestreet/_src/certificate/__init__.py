@@ -1,4 +1,4 @@
-"""Certificates: proofs of how exact a solution is, by code that no engine uses."""
+"""Certificates: proved bounds on the distance from the optimum, by code that no engine uses."""
 
 from widestreet._src.certificate.advice import advice, worst
 from widestreet._src.certificate.certificate import Certificate

@@ -1,4 +1,4 @@
-"""What a user should know and do about a fit, judging by its certificates."""
+"""Advice to the user about a fit that is not optimal."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from math import isnan
 from widestreet._src.certificate.certificate import Certificate
 from widestreet._src.status import Status
 
-_NEAR, _FAR = 0.01, 0.1  # relative gaps up to which a model is called close, and usable
+_CLOSE_GAP, _USABLE_GAP = 0.01, 0.1  # relative gaps up to which a model is close, and usable
 
 
 def worst(certificates: Sequence[Certificate]) -> Certificate:
-    """Return the one that proves least: of those that are not optimal if there are any."""
+    """Return the worst certificate: one that is not optimal if any, else the largest violation."""
     return max(certificates, key=lambda c: (not c.status.success, c.kkt_violation))
 
 
 def advice(certificates: Sequence[Certificate]) -> str | None:
-    """Return what a user who got these certificates should know and do; None if all is well."""
+    """Return the warning about a fit with these certificates; None if all are successful."""
     certificate = worst(certificates)
     if certificate.status.success:
         return None
@@ -36,38 +36,38 @@ def advice(certificates: Sequence[Certificate]) -> str | None:
         gap = "no duality gap for a kernel that may be indefinite"
     return (
         f"{stopped}: violation {certificate.kkt_violation:.3g} (tol={certificate.tol:g}), {gap}. "
-        f"{_grade(certificate)} To get nearer to the optimum, {cure}."
+        f"{_grade(certificate)} To get closer to the optimum, {cure}."
     )
 
 
 def _cure(certificate: Certificate) -> str:
-    """Return what to do about a fit that is not optimal."""
+    """Return the action that can make a fit optimal."""
     if certificate.inconsistent:
         return (
             "set the environment variable WIDESTREET_ISA=portable, and please report this: kernel "
-            "values of the native core disagree with those of NumPy"
+            "values of the native core differ from those of NumPy"
         )
     if certificate.limited_by_rounding or certificate.lost_in_rounding:
         return (
-            f"scale or centre the features, lower C or accept a larger tol: float64 knows the "
-            f"violation only to within {certificate.rounding:.2g}"
+            f"scale or centre the features, lower C or accept a larger tol: the rounding error of "
+            f"the violation in float64 is up to {certificate.rounding:.2g}"
         )
     return {
         Status.TIME_LIMIT: "raise max_time",
         Status.ITERATION_LIMIT: "raise max_iter or set it to -1",
-        Status.INTERRUPTED: "let it run to the end",
+        Status.INTERRUPTED: "let the fit run to the end",
     }.get(certificate.status, "scale the features, lower C, or accept a larger tol or gap_tol")
 
 
 def _grade(certificate: Certificate) -> str:
-    """Return how good a model is as far as its gap tells."""
+    """Return a sentence about the quality of a model, based on its gap."""
     gap = certificate.relative_gap
     if isnan(gap):
-        return "How far the model is from the optimum is not known."
-    if certificate.limited_by_rounding and gap <= _NEAR:
+        return "The distance from the optimum is not known."
+    if certificate.limited_by_rounding and gap <= _CLOSE_GAP:
         return "The model is as exact as float64 allows."
-    if gap <= _NEAR:
+    if gap <= _CLOSE_GAP:
         return f"The model is close to the optimum: its objective is within {gap:.2%}."
-    if gap <= _FAR:
+    if gap <= _USABLE_GAP:
         return f"The model is usable: its objective is within {gap:.1%} of the optimum."
     return "The model is far from the optimum: do not rely on it."

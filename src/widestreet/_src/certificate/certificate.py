@@ -1,4 +1,4 @@
-"""The certificate: what was proved about a solution."""
+"""The certificate of a solution."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from widestreet._src.status import Status
 
 @dataclass(frozen=True)
 class Certificate:
-    """The figures that were proved about a solution.
+    """Proved bounds on the distance of a solution from the optimum.
 
-    If an interrupt or `max_time` left no time to examine every row, n_rows is zero and the bounds
+    If an interrupt or `max_time` left no time to examine every row, `n_rows` is zero and the bounds
     are infinite.
 
     Attributes
     ----------
     primal_objective, dual_objective : float
-        In the scale of the textbook C-SVM: 1/2 |w|^2 + sum of losses, and its dual.
+        Objectives of the primal problem, 1/2 |w|^2 + sum of losses, and of its dual. The optimum
+        lies between the two.
     gap, relative_gap : float
-        primal - dual, and the same divided by max(|primal|, |dual|): no model can be better by
-        more than this. The relative gap is at most 2; it exceeds 1 where the two objectives have
-        different signs. Not a number where the kernel is not known to be positive semidefinite,
-        since then nothing bounds the optimum and "optimal" means that the conditions hold.
+        primal - dual, and this divided by max(|primal|, |dual|). No model has an objective better
+        by more than the gap. The relative gap is at most 2; it exceeds 1 if the two objectives have
+        different signs. Both are nan if the kernel is not known to be positive semidefinite: then
+        nothing bounds the optimum, and "optimal" means that the optimality conditions hold.
     kkt_violation : float
         Largest violation of the optimality conditions over all rows.
     status : Status
         "optimal" only if kkt_violation + rounding <= tol, relative_gap <= gap_tol and all
-        constraints hold. For nu machines, whose optimal objective may be zero, a gap of at most
-        tol times the sum of the coefficients' sizes suffices.
+        constraints hold. For `NuSVC`, `NuSVR` and `OneClassSVM`, whose optimal objective may be
+        zero, a gap of at most tol times the sum of the absolute coefficients suffices.
     n_rows : int
-        Rows that were examined: those passed to fit whose weight is not zero.
+        Number of examined rows: all rows passed to `fit` with a nonzero weight.
     tol : float
-        What bounds kkt_violation + rounding.
+        Bound on kkt_violation + rounding for "optimal".
     rounding : float
-        Bound on the error of kkt_violation by the rounding of float64. Values of a precomputed
-        kernel or of a Python function count as exact. Infinite if scores disagreed with a second
-        computation.
+        Bound on the float64 rounding error of kkt_violation. Values of a precomputed kernel or of a
+        Python function count as exact. Infinite if scores disagree with a second computation.
     gap_tol : float or None
-        What bounds relative_gap; None if nothing does.
+        Bound on relative_gap for "optimal"; None if there is none.
     n_distinct_rows : int
-        The same rows, those equal in all features and in the target counted once.
+        Number of distinct rows: rows equal in all features and in the target count once.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Certificate:
     def unexamined(
         cls, status: Status, dual_objective: float, tol: float, gap_tol: float | None = None
     ) -> Certificate:
-        """Return the certificate of a point that was not examined: no bound but the trivial one."""
+        """Return the certificate of a point that was not examined, with infinite bounds."""
         inf = float("inf")
         return cls(
             primal_objective=inf,
@@ -83,7 +83,7 @@ class Certificate:
 
     @classmethod
     def trivial(cls, n_rows: int, tol: float) -> Certificate:
-        """Return the certificate of a model of rows of one class, for which there is no dual."""
+        """Return the certificate of a model with rows of one class, which has no dual."""
         return cls(
             primal_objective=0.0,
             dual_objective=0.0,

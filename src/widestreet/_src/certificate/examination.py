@@ -1,4 +1,4 @@
-"""What an examination of a point found, and what that means for an engine and for a certificate."""
+"""The result of the examination of a point, and its use by engines and certificates."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from widestreet._src.certificate.certificate import Certificate
 from widestreet._src.problems.goal import Goal
 from widestreet._src.status import Status
 
-# Constraints may be broken by rounding only: this part of the boxes' width or of their sum.
-_FEASIBLE = 1e-10
-_GAP_SHARE = 0.3  # of the gap allowed: aimed at, since a gap does not fall as the violation does
-_LEAST_AIM = 0.1  # of tol: where rounding takes the rest, a smaller violation is not asked for
-_SLOWEST, _FASTEST = 0.5, 1e-3  # factors by which the violation aimed at may fall at once
+_FEASIBILITY_TOL = 1e-10  # violation of constraints by rounding, relative to the boxes
+_GAP_MARGIN = 0.3  # fraction of the allowed gap to aim at: a gap falls slower than the violation
+_SMALLEST_AIM = 0.1  # of tol: smallest violation to aim at when rounding takes the rest
+_SLOWEST_REDUCTION, _FASTEST_REDUCTION = 0.5, 1e-3  # bounds on the factor of the next violation
 
 
 @dataclass(frozen=True, eq=False)
 class Examination:
-    """Everything an examination of a point found; the certificate is its summary.
+    """Result of the examination of a point; the certificate summarises it.
 
     Attributes
     ----------
     rows : int
-        Rows that were examined.
+        Number of examined rows.
     bias : ndarray of shape (groups,)
-        Best bias of each group: the middle of the minimisers of the primal.
+        Best bias of each group: the middle of the interval of minimisers of the primal.
     primal, dual, violation, infeasibility : float
     rounding : float
-        Bound on the error of the violation by rounding.
+        Bound on the rounding error of the violation.
     mass : float
-        Sum of the sizes of the groups' totals.
+        Sum of the absolute totals of the groups.
     convex : bool
-        Whether the kernel is known to be positive semidefinite.
+        True if the kernel is known to be positive semidefinite.
     """
 
     rows: int
@@ -49,7 +48,7 @@ class Examination:
 
     @property
     def gap(self) -> float:
-        """Primal less dual; rounding may leave it just below zero."""
+        """Duality gap; negative values, caused by rounding, count as zero."""
         return max(0.0, self.primal - self.dual)
 
     @property
@@ -57,12 +56,12 @@ class Examination:
         return max(abs(self.primal), abs(self.dual))
 
     def _attainable(self, goal: Goal) -> Goal:
-        """Return what a point must meet; there is no gap where the kernel may be indefinite."""
+        """Return the goal, without a gap if the kernel may be indefinite."""
         return goal if self.convex else goal.without_gap()
 
     def meets(self, goal: Goal) -> bool:
-        """Tell whether the point is proved to be optimal."""
-        return self.infeasibility <= _FEASIBLE and self._attainable(goal).met(
+        """Return whether the point is proved to be optimal."""
+        return self.infeasibility <= _FEASIBILITY_TOL and self._attainable(goal).met(
             self.violation + self.rounding,
             gap=abs(self.primal - self.dual),
             scale=self._scale,
@@ -70,31 +69,32 @@ class Examination:
         )
 
     def next_violation(self, goal: Goal) -> float | None:
-        """Return the violation to aim at next; None if the engine has nothing left to gain.
+        """Return the violation to aim at next; None if the engine cannot improve the point.
 
-        That is so at a point that is proved to be optimal, and at one that float64 cannot tell
-        from it.
+        This holds for a point that is proved to be optimal, and for a point that float64 cannot
+        distinguish from the optimum.
         """
         tol = goal.tol
-        if not self.violation <= tol:  # then the rounding is bounded for all rows at once only
+        if not self.violation <= tol:  # or nan; the bound on the rounding is still coarse
             return tol
-        aim = max(tol - self.rounding, _LEAST_AIM * tol) if self.rounding < tol else tol
+        aim = max(tol - self.rounding, _SMALLEST_AIM * tol) if self.rounding < tol else tol
         if self.violation > aim:
             return aim
         allowed = self._attainable(goal).allowed_gap(self._scale, self.mass)
         if self.gap <= allowed or self.violation == 0:
             return None
-        return self.violation * float(np.clip(_GAP_SHARE * allowed / self.gap, _FASTEST, _SLOWEST))
+        factor = _GAP_MARGIN * allowed / self.gap
+        return self.violation * float(np.clip(factor, _FASTEST_REDUCTION, _SLOWEST_REDUCTION))
 
     def certificate(self, status: Status, goal: Goal) -> Certificate:
-        """Summarise, never calling a point optimal that is not.
+        """Return the certificate; its status is "optimal" only if this is proved.
 
         Parameters
         ----------
         status : Status
-            What the engine says.
+            Status of the engine.
         goal : Goal
-            What a point must meet to be optimal.
+            Tolerances that an optimal point must meet.
         """
         sound = self.meets(goal)
         if status == Status.OPTIMAL and not sound:

@@ -23,7 +23,7 @@ import numpy as np
 from widestreet._src.arrays import Bools, Floats
 from widestreet._src.certificate.sums import Terms, exact_sum, rounded
 
-_NO_CURVE = 1e-12  # of the largest: a second derivative that is rounding
+_CURVE_ROUNDING = 1e-12  # of the largest second derivative: smaller ones are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Variables:
     ----------
     f, lower, upper : ndarray of shape (m,)
     d : ndarray of shape (m,), or None
-        The diagonal term of the dual; None if it is zero throughout.
+        Diagonal term of the dual; None if it is zero for all variables.
     """
 
     f: Floats
@@ -64,7 +64,7 @@ class Variables:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The smallest and the largest kink; infinities if there is none."""
+        """Smallest and largest kink; infinities if there is none."""
         kinks = self.f
         if self.d is not None:
             kinks = np.concatenate(self.kinks)
@@ -89,7 +89,7 @@ class Variables:
 
 
 def join(parts: list[Variables]) -> Variables:
-    """Put variables one after the other."""
+    """Concatenate variables."""
     d = None
     if any(part.d is not None for part in parts):
         d = np.concatenate([np.zeros(len(p)) if p.d is None else p.d for p in parts])
@@ -103,7 +103,7 @@ def join(parts: list[Variables]) -> Variables:
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """The loss as a function of the bias b between a and z.
+    """The loss of variables as a function of the bias b between a and z.
 
     Variables without a kink in between add up to the parabola
     constant - linear (b - a) + curve / 2 (b - a)^2; the others are listed.
@@ -113,7 +113,7 @@ class Band:
     a, z : float
     constant, linear, curve : Terms
     inside : Variables or None
-        None if they are more than asked for.
+        Variables with a kink in the band; None if there are too many.
     """
 
     a: float
@@ -125,7 +125,7 @@ class Band:
 
 
 def band(variables: Variables, a: float, z: float, most: int | None) -> Band:
-    """Return the loss of variables between two biases; no list of more than `most` of them."""
+    """Return the loss of variables between two biases, with at most `most` of them listed."""
     first, last = variables.kinks
     above, below = first > z, last < a
     inside = ~(above | below)
@@ -154,14 +154,14 @@ def band(variables: Variables, a: float, z: float, most: int | None) -> Band:
 
 
 class Objective:
-    """The bracket  b total + sum of loss_v(b)  between two biases, from all parts.
+    """The sum  b total + sum of loss_v(b)  between two biases, over all parts.
 
     Parameters
     ----------
     bands : list of Band
-        Between the same biases; all of them with their variables inside.
+        Bands of all parts between the same biases, each with its variables inside.
     total : float
-        What the coefficients sum to.
+        Required sum of the coefficients.
     """
 
     def __init__(self, bands: list[Band], total: float) -> None:
@@ -186,12 +186,12 @@ class Objective:
     def minimisers(self, slack: float) -> tuple[float, float]:
         """Return the interval of minimisers: biases whose slope is zero, up to `slack`.
 
-        It is looked for among the kinks, which are taken in an order that does not depend on the
-        order of the variables.
+        The search goes over the kinks, in an order that does not depend on the order of the
+        variables.
         """
         points, jumps, bends, curve = self._kinks()
-        curves = np.cumsum(np.append(curve, bends))  # before each point, and behind the last
-        curves[curves <= _NO_CURVE * curves.max()] = 0.0
+        curves = np.cumsum(np.append(curve, bends))  # before each point, and after the last
+        curves[curves <= _CURVE_ROUNDING * curves.max()] = 0.0
         right = self.slope(self.a, right=False) + np.cumsum(
             np.append(0.0, curves[1:-1] * (points[1:] - points[:-1])) + jumps
         )
@@ -211,9 +211,9 @@ class Objective:
         )
 
     def _kinks(self) -> tuple[Floats, Floats, Floats, float]:
-        """Return where the slope jumps or bends, by how much, and the curve left of all that.
+        """Return the points where the slope jumps or bends, the amounts, and the first curvature.
 
-        The first of these points is the left end, where nothing happens.
+        The first point is the left end, where the amounts are zero.
         """
         inside, start = self._inside, np.array([self.a])
         points, jumps = [start, inside.f], [np.zeros(1), inside.upper - inside.lower]

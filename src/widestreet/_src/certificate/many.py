@@ -18,14 +18,14 @@ from widestreet._src.problems.dual import Dual, join
 def examine_all(
     gram: Gram, duals: Sequence[Dual], betas: Sequence[Floats], scores: Sequence[Floats]
 ) -> list[Examination]:
-    """Examine points of several duals without a diagonal, whose exact scores are known.
+    """Examine points of several duals without diagonal terms, from their exact scores.
 
     Parameters
     ----------
     gram : Gram
-        Where the scores come from.
+        Kernel values that the scores were computed from.
     duals, betas, scores : sequences
-        As many of each.
+        Duals, points and scores in the same order.
     """
     one = len(duals) == 1
     every = duals[0] if one else join(duals)
@@ -59,7 +59,7 @@ def examine_all(
 
 
 def _rounding(gram: Gram, target: Floats, beta: Floats, score: Floats, end: Ints) -> Floats:
-    """Bound the error of the violations of several points, by one bound for all rows of each."""
+    """Return bounds on the rounding errors of the violations, one for all rows of a point."""
     begin = np.append(0, end[:-1])
     coef = beta.sum(axis=0)
     error = gram.score_error(

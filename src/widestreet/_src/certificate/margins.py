@@ -23,24 +23,25 @@ def examine_margins(
 ) -> Certificate:
     """Examine weights as a solution of the hard-margin problem without a bias.
 
-    Its problem is  min 1/2 |w|^2 - rho,  y_i w.phi_i >= rho  with the dual  max -1/2 a'Qa  over the
-    simplex. The weights, scaled to sum one, are a point of the dual and make a plane w, whose best
-    rho is the smallest margin: the gap between the two is a'h - min h, h = Qa, which is also by how
-    much the optimality conditions are violated.
+    The problem is  min 1/2 |w|^2 - rho,  y_i w.phi_i >= rho  with the dual  max -1/2 a'Qa  over the
+    simplex. The weights, scaled to sum one, are a point of the dual. They define a hyperplane w,
+    whose best rho is the smallest margin. The gap is a'h - min h with h = Qa, which is also the
+    violation of the optimality conditions.
 
     Parameters
     ----------
     gram : Gram
     sign : ndarray of shape (n,)
-        +1 and -1.
+        Classes of the rows, +1 and -1.
     weight : ndarray of shape (n,)
-        Not negative.
+        Nonnegative weights of the rows.
     offset : float
-        Added to all kernel values.
+        Constant that is added to all kernel values.
     status : Status
-        What the engine says: "optimal" is for this examination to say, unless it was interrupted.
+        Status of the engine. It becomes "optimal" if the examination proves this, unless the fit
+        was interrupted.
     part : float
-        Of a'h: the violation up to which that is so.
+        Violation, relative to a'h, up to which the weights are optimal.
     poll : Poll, optional
     """
     share = weight / weight.sum()

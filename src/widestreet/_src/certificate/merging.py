@@ -1,4 +1,4 @@
-"""Examine how exact a solution is: a function of the problem and the point alone.
+"""Examination of a point: it depends only on the problem and the coefficients.
 
 Everything is recomputed over all rows from the coefficients, in float64:
 
@@ -11,16 +11,16 @@ Everything is recomputed over all rows from the coefficients, in float64:
                  max over groups of  max_{beta < upper} (F + e) - min_{beta > lower} (F - e),
                  less the violation
 
-A dual with a diagonal term d has the kernel matrix K + D in all this, but for its primal, in which
-1/2 c'Kc takes the place of 1/2 c'u, and a loss that is a function of t - Kc (loss.py).
+For a dual with a diagonal term d, K is replaced by K + D. The exception is its primal, in which
+1/2 c'Kc replaces 1/2 c'u and the loss is a function of t - Kc (loss.py).
 
 P >= D for every feasible point when the kernel is positive semidefinite, so gap = P - D bounds the
-distance of either from the optimum. The minimum over the bias is found exactly: the bracket is
-convex and piecewise linear in b with its kinks at the F_v.
+distance of either from the optimum. The minimum over the bias is computed exactly: the term
+in brackets is convex and piecewise linear in b with kinks at the F_v.
 
-The rows of one dual may lie in several parts (parts.py), and rows whose float32 scores prove that
-they cannot affect any of these figures are not scored in float64 (screening.py). Neither changes
-the figures. The core examines many small duals at once by the same formulas (many.py).
+The rows of one dual may be divided into parts (parts.py), and rows whose float32 scores prove that
+they cannot affect any figure are not scored in float64 (screening.py). Neither changes the figures.
+The core examines many small duals at once by the same formulas (many.py).
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
-_LEAST = 1e-300
-_FLAT = 1e-12  # of the boxes: a slope that is rounding
-_MOST_KINKS = 100_000  # variables that a part lists
-_PIVOTS = 33  # biases at which parts tell their slopes: a band becomes 32 times narrower
+_SMALLEST_WIDTH = 1e-300  # of the boxes of a group, to avoid a division by zero
+_SLOPE_ROUNDING = 1e-12  # of the boxes: smaller slopes are rounding
+_MOST_KINKS = 100_000  # variables that a part may list in a band
+_PIVOTS = 33  # biases at which slopes are computed: a band becomes 32 times narrower
 
 
 def examine(
@@ -65,12 +65,12 @@ def examine(
     dual : Dual
     beta : ndarray of shape (layers, n)
     score : ndarray, optional
-        What `scores` returns, if that is known already.
+        Result of `scores`, if it is already known.
     tol : float, optional
-        Bound the rounding row by row, which costs a second pass over the rows, if the violation is
-        at most `tol` and only the bound for all rows leaves doubt about that.
+        If the violation is at most `tol` but exceeds it with the bound on the rounding, this bound
+        is computed row by row, which takes a second pass over the rows.
     poll : Poll, optional
-        Looks at the clock and counts kernel values.
+        Checks the time limit and counts kernel values.
     """
     if score is None:
         score = scores(gram, beta, poll)
@@ -79,7 +79,7 @@ def examine(
 
 
 def here(parts: Sequence[Part]) -> Ask:
-    """Return a function that asks parts in this process, one after the other."""
+    """Return a function that asks parts of this process one after the other."""
 
     def ask(question: Callable[[Part], Answer], /) -> list[Answer]:
         return [question(part) for part in parts]
@@ -92,23 +92,24 @@ def examine_parts(
 ) -> Examination:
     """Examine a point whose rows lie in several parts.
 
-    Scores that do not matter are spared. Given the scores, the figures are equal bit by bit however
-    the rows are split, unless a part has more than 100,000 variables with a kink in the band: then
-    the primal is equal up to the rounding of its terms. The bound on the rounding is that of the
-    part with the largest.
+    Scores that cannot affect the figures are not computed in float64. Given the scores, the figures
+    are bit-identical for every division of the rows into parts, unless a part has more than 100,000
+    variables with a kink in the band: then the primal is equal up to the rounding of its terms. The
+    bound on the rounding is the largest of all parts.
 
     Parameters
     ----------
     ask : callable
-        Puts a question to all parts.
+        Function that asks all parts a question.
     total : ndarray of shape (groups,)
-        What the coefficients of each group sum to.
+        Required sum of the coefficients of each group.
     convex : bool
-        Whether the kernel is known to be positive semidefinite.
+        True if the kernel is known to be positive semidefinite.
     tol : float, optional
-        As in `examine`.
+        Same as in `examine`.
     compare : bool
-        Compare some scores with a second computation: the rounding is infinite if they disagree.
+        If True, some scores are compared with a second computation; the bound on the rounding is
+        infinite if they differ.
     """
     while True:
         found = _Merged(ask(Part.extremes))
@@ -143,7 +144,7 @@ def examine_parts(
 
 
 class _Merged:
-    """The extremes of all parts, with the attributes of those of one."""
+    """Extremes of all parts, merged."""
 
     def __init__(self, parts: list[Extremes]) -> None:
         self.rows = sum(part.rows for part in parts)
@@ -169,26 +170,30 @@ class _Merged:
         return max(0.0, float(np.max(self.high - self.low)))
 
     def missing(self, total: Floats) -> list[float]:
-        """Return by how much the sums are missed, relative to the boxes."""
+        """Return the errors of the sums of coefficients, relative to the boxes."""
         return [
-            abs(beta - float(wanted)) / max(width, _LEAST)
+            abs(beta - float(wanted)) / max(width, _SMALLEST_WIDTH)
             for beta, wanted, width in zip(self.beta, total, self.width, strict=True)
         ]
 
 
 @dataclass(frozen=True)
 class _Best:
-    """The interval of the best biases of a group, and what it adds to the primal there."""
+    """Interval of the best biases of a group, and the contribution of the group to the primal."""
 
-    left: float = -float("inf")  # without a variable nothing is known
+    left: float = -float("inf")  # for a group without variables
     right: float = float("inf")
     bias: float = 0.0
     loss: float = 0.0
 
 
 def _best_bias(ask: Ask, g: int, found: _Merged, total: float) -> _Best:
-    """Find the best bias of a group between the extremes, or outside if it is not between them."""
-    least, most, slack = float(found.least[g]), float(found.most[g]), _FLAT * found.width[g]
+    """Find the best bias of a group, at first between the extremes."""
+    least, most, slack = (
+        float(found.least[g]),
+        float(found.most[g]),
+        _SLOPE_ROUNDING * found.width[g],
+    )
     if not found.known or least > most:
         return _Best()
     a, z = sorted((float(found.low[g]), float(found.high[g])))
@@ -217,7 +222,7 @@ def _best_bias(ask: Ask, g: int, found: _Merged, total: float) -> _Best:
 def _narrowed(
     ask: Ask, g: int, a: float, z: float, total: float, slack: float
 ) -> tuple[float, float]:
-    """Return biases between two others between which the slope still changes its sign."""
+    """Return a narrower interval of biases in which the slope changes its sign."""
     pivots = np.linspace(a, z, _PIVOTS)
     slope = total - np.sum(ask(partial(Part.slopes, group=g, pivots=pivots)), axis=0)
     falls, rises = np.flatnonzero(slope < -2 * slack), np.flatnonzero(slope > 2 * slack)

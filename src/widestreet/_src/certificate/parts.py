@@ -1,28 +1,28 @@
 """The certificate of one dual as a sum over parts of its rows.
 
-A part holds some rows, their variables and coefficients, and answers short questions. The answers
-of all parts are merged into an examination of all rows (merging.py). With F = t - u:
+A part holds some rows with their variables and coefficients, and answers questions. The answers of
+all parts are merged into an examination of all rows (merging.py). With F = t - u:
 
     extremes    per group  high = max F where beta < upper  and  low = min F where beta > lower,
-                and the sums of the dual objective: violation, dual and infeasibility are done
+                and the sums of the dual objective: this gives violation, dual and infeasibility
     band        between two biases: sums over the variables whose loss has no kink there, and a list
-                of the others, which are few: bias and primal are done
+                of the few others: this gives bias and primal
     slopes      sums of the best coefficients at some biases, to narrow a band with too many kinks
-    screen      scores in float64 where the present extremes and biases leave a doubt
+    screen      scores in float64 of rows that may affect the figures, given extremes and biases
     reach       bounds on the rounding of the violation, row by row
     disagrees   comparison of some scores with a second computation
 
-The best bias lies between low and high. Let sum beta = total. The slope of the bracket at b is
+The best bias lies between low and high. Let sum beta = total. The slope of the primal at b is the
 sum of (beta - c(b)) with the best coefficients c(b). For b > high, each variable has F < b or
-beta = upper, either of which means c(b) <= beta: the slope is not negative. For b < low it is not
-positive, likewise. Where sum beta differs from total, or a row with a diagonal term has two nonzero
-coefficients, the band may be too narrow; then the slope at its ends shows that.
+beta = upper. Either implies c(b) <= beta, so the slope is not negative. Likewise, for b < low it is
+not positive. If sum beta differs from total, or a row with a diagonal term has two nonzero
+coefficients, the band may be too narrow; the slope at its ends shows this.
 
 A question is a function of a part, made of methods of `Part` and `functools.partial`, so that
-questions and answers can be pickled. A part remembers its scores from question to question; one
-that was lost and made again refuses all questions but the first, and the examination has to begin
-again. Sums come without rounding (sums.py): the figures of an examination do not depend on how the
-rows are split.
+questions and answers can be pickled. A part stores its scores between questions. A part that was
+lost and made again refuses all questions but the first, and the examination has to begin again.
+Sums are returned without rounding (sums.py), so that the figures of an examination do not depend on
+how the rows are divided.
 """
 
 from __future__ import annotations
@@ -44,38 +44,38 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
-UNIT = 2.0**-53
+UNIT = 2.0**-53  # unit roundoff of float64
 OVERFLOW = float(np.finfo(np.float64).max)  # bounds that overflow; infinity means wrong scores
 
 Answer = TypeVar("Answer")
 
 
 class Ask(Protocol):
-    """Puts a question to all parts, wherever they are, and returns the answers in order."""
+    """Function that asks all parts a question and returns the answers in order."""
 
     def __call__(self, question: Callable[[Part], Answer], /) -> list[Answer]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Extremes:
-    """What a part says first, about its rows with exact scores.
+    """First answer of a part, about its rows with exact scores.
 
     Attributes
     ----------
     rows, pending : int
-        All rows of the part, and those without an exact score.
+        Number of all rows of the part, and of those without an exact score.
     known : bool
-        Whether all exact scores are numbers.
+        True if all exact scores are finite.
     high, low : ndarray of shape (groups,)
         Largest F of the variables that may grow, smallest F of those that may shrink.
     least, most : ndarray of shape (groups,)
-        The smallest and the largest kink of the loss.
+        Smallest and largest kink of the loss.
     linear, norm, squares : Terms
         Sums of t beta, of c u and of d c^2.
     beta, width : tuple of Terms
-        Sums of the coefficients and of the sizes of the boxes of each group, over all rows.
+        Sums of the coefficients and of the widths of the boxes of each group, over all rows.
     outside : float
-        How far a coefficient is outside of its box, relative to the size of the box.
+        Largest distance of a coefficient from its box, relative to the width of the box.
     rounding : float
         Bound on the error of a difference of two F.
     """
@@ -98,7 +98,7 @@ class Extremes:
 
 @dataclass(frozen=True, eq=False)
 class _Box:
-    """What a part knows of its rows without their scores."""
+    """Figures of a part that do not depend on scores."""
 
     beta: tuple[Terms, ...]
     width: tuple[Terms, ...]
@@ -114,14 +114,14 @@ class Part:
         Kernel values between the rows (left) and all support vectors (right), with the diagonal
         term of the dual if that has one.
     dual : Dual
-        The variables of the rows; the totals are those of all rows.
+        Variables of the rows, with the totals of all rows.
     beta : ndarray of shape (layers, n)
     columns : ndarray
-        Where the support vectors stand among the right rows of the Gram.
+        Positions of the support vectors among the right rows of the Gram matrix.
     coef : ndarray
-        The coefficients of all support vectors.
+        Coefficients of all support vectors.
     score : ndarray of shape (n,), optional
-        Exact scores, if they are known already.
+        Exact scores, if they are already known.
     poll : Poll, optional
 
     Attributes
@@ -163,12 +163,15 @@ class Part:
     # -- questions -------------------------------------------------------------------------------
 
     def extremes(self) -> Extremes:
-        """Answer for the rows with exact scores: at first the support vectors. Sets: scores."""
+        """Return the extremes of the rows with exact scores, at first the support vectors.
+
+        Sets: scores.
+        """
         if not self._begun:
             self.scores.begin(np.flatnonzero(self.beta.any(axis=0)))
             self._begun = True
         self._kept.clear()
-        with np.errstate(over="ignore", invalid="ignore"):  # infinity proves nothing
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite values prove nothing
             return self._extremes()
 
     def _extremes(self) -> Extremes:
@@ -194,7 +197,7 @@ class Part:
         )
 
     def band(self, group: int, a: float, z: float, most: int | None) -> Band:
-        """Return the loss of a group between two biases; no list of more than `most` variables."""
+        """Return the loss of a group between two biases, with at most `most` variables listed."""
         with np.errstate(over="ignore", invalid="ignore"):
             return band(self._variables(group), a, z, most)
 
@@ -204,20 +207,21 @@ class Part:
         return np.array([variables.coefficient(b, right=True).sum() for b in pivots])
 
     def screen(self, limits: Limits) -> int:
-        """Score rows in float64 where the limits leave a doubt; return how many. Sets: scores."""
+        """Score rows in float64 that may affect the figures; return their number. Sets: scores."""
         self._require_begun()
         return self.scores.screen(self.dual, limits)
 
     def reach(self, high: Floats, low: Floats) -> Floats:
-        """Bound the extremes of each group of the exact F, given the computed ones of all parts.
+        """Return bounds on the exact extremes of F, given the computed extremes of all parts.
 
-        A row that was screened in float32 has a computed F beyond neither extreme; by how much
-        the exact one can exceed it is bounded by its own error.
+        The computed F of a row that was screened in float32 does not exceed the extremes; the bound
+        on its own error limits how far the exact F can exceed them.
 
         Returns
         -------
         reach : ndarray of shape (2, groups)
-            The largest F of variables that may grow, and the largest -F of those that may shrink.
+            Bounds on the largest F of variables that may grow, and on the largest -F of variables
+            that may shrink.
         """
         self._require_begun()
         exact, scores = self.scores.exact, self.scores
@@ -235,7 +239,7 @@ class Part:
         return found
 
     def disagrees(self) -> bool:
-        """Tell whether scores differ from a second computation by more than rounding explains."""
+        """Return whether scores differ from a second computation by more than rounding."""
         scores = self.scores
         return disagrees(
             self.gram, scores.columns, scores.coef, scores.score, scores.error, scores.poll
@@ -243,7 +247,7 @@ class Part:
 
     def _require_begun(self) -> None:
         if not self._begun:
-            raise RuntimeError("a part has to be asked for its extremes first")
+            raise RuntimeError("the first question to a part must be its extremes")
 
     # -- variables -------------------------------------------------------------------------------
 
@@ -254,7 +258,7 @@ class Part:
 
     @cached_property
     def _own(self) -> Floats:
-        """What the diagonal term adds to the scores of the rows."""
+        """Contributions of the diagonal term to the scores."""
         d = self.dual.diagonal
         return np.zeros(self.dual.rows) if d is None else d * self._coef
 
@@ -273,11 +277,11 @@ class Part:
 
     @property
     def _sizes(self) -> Floats:
-        """Sizes of what F is made of, row by row."""
+        """Sum of the absolute values of the terms of F, row by row."""
         return np.asarray(np.abs(self.dual.target).max(axis=0) + np.abs(self.scores.score))
 
     def _mine(self, group: int) -> Bools:
-        """Tell which variables belong to a group and have an exact score."""
+        """Return the mask of the variables of a group with exact scores."""
         return np.asarray((self.dual.group == group) & self.scores.exact)
 
     def _variables(self, group: int) -> Variables:
@@ -295,9 +299,9 @@ class Part:
 
     @cached_property
     def _box(self) -> _Box:
-        """How the coefficients meet the constraints.
+        """Sums and distances that show how well the coefficients satisfy the constraints.
 
-        An infinite box counts as one of the size 1 / d, the coefficient at an excess of one.
+        The width of an infinite box counts as 1 / d, the coefficient at an excess of one.
         """
         dual, beta = self.dual, self.beta
         width = dual.upper - dual.lower
@@ -312,7 +316,7 @@ class Part:
         )
 
     def _rounding(self) -> float:
-        """Bound the error of a difference of two F, whatever the rows."""
+        """Return a bound on the error of a difference of two F, for all rows."""
         coef = self.scores.coef
         net = rounded([coef.tolist()])
         error = self.gram.score_error(len(coef), float(np.abs(coef).sum()), net)

@@ -1,4 +1,4 @@
-"""Scores of rows, in float64 wherever that can make a difference to an examination.
+"""Scores of rows, in float64 if they can affect an examination.
 
 A row with a zero coefficient is first scored in float32, with a proven bound on the error. It is
 scored again in float64 unless the bound shows that the row satisfies the optimality conditions and
@@ -16,9 +16,9 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
-_LARGE = 10_000_000  # kernel values from which on screening in float32 pays
-_SAMPLE = 500  # rows that tell how many need float64
-_MANY = 0.35  # of them: more, and float64 throughout is cheaper
+_SCREENING_VALUES = 10_000_000  # kernel values from which on screening in float32 saves time
+_SAMPLE_ROWS = 500  # rows from which the fraction that needs float64 is estimated
+_FLOAT64_FRACTION = 0.35  # of the sample: above it, float64 for all rows is faster
 
 
 def scores(gram: Gram, beta: Floats, poll: Poll | None = None) -> Floats:
@@ -30,16 +30,16 @@ def scores(gram: Gram, beta: Floats, poll: Poll | None = None) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Between which indicators a variable with a zero coefficient can matter, group by group.
+    """Limits of F beyond which a variable with a zero coefficient can affect the figures.
 
     Attributes
     ----------
     grow : ndarray of shape (groups,)
-        A variable that may grow has no loss while F is below the best bias, and does not set the
-        violation while F is below the highest of the others. Nor does it move the best bias: to
-        the slope it contributes nothing.
+        Limit for variables that may grow. Below the best bias such a variable has no loss and does
+        not contribute to the slope, so it does not move the best bias. Below the largest F of the
+        other variables it does not determine the violation.
     shrink : ndarray of shape (groups,)
-        The same for a variable that may shrink, while F is above.
+        Limit for variables that may shrink; they have no effect above it.
     """
 
     grow: Floats
@@ -47,7 +47,7 @@ class Limits:
 
 
 class Scores:
-    """Scores of rows, which become exact where they matter.
+    """Scores of rows, exact for all rows that can affect an examination.
 
     Parameters
     ----------
@@ -55,17 +55,17 @@ class Scores:
         Kernel values between the rows (left) and the support vectors (right).
     rows : int
     columns : ndarray
-        Where the support vectors stand among the right rows.
+        Positions of the support vectors among the right rows.
     coef : ndarray
-        Their coefficients.
+        Coefficients of the support vectors.
     poll : Poll, optional
 
     Attributes
     ----------
     score, error : ndarray of shape (n,)
-        Of each row, and the bound on the difference from the score in float64.
+        Score of each row, and bound on its difference from the score in float64.
     exact : ndarray of bool, shape (n,)
-        Which scores are in float64.
+        Mask of the scores in float64.
     """
 
     def __init__(
@@ -82,12 +82,12 @@ class Scores:
         self.exact[:] = True
 
     def begin(self, support: Ints) -> None:
-        """Compute the scores of support vectors, and all of them where screening does not pay.
+        """Compute the scores of support vectors, or of all rows if screening saves no time.
 
         Sets: score and exact.
         """
         rest = len(self.score) - len(support)
-        large = rest * len(self.coef) > _LARGE
+        large = rest * len(self.coef) > _SCREENING_VALUES
         self.settle(support if large else np.arange(len(self.score)))
 
     def settle(self, rows: Ints) -> None:
@@ -96,14 +96,17 @@ class Scores:
         self.exact[rows], self.error[rows] = True, 0.0
 
     def screen(self, dual: Dual, limits: Limits) -> int:
-        """Compute the scores that may matter in float64; return how many they were.
+        """Compute scores that may affect the figures in float64; return their number.
 
         Sets: score, error and exact.
         """
         rest = np.flatnonzero(~self.exact)
         if not self._estimated[rest].all():
-            sample = np.random.default_rng(0).permutation(rest)[:_SAMPLE]
-            if not self._estimate(sample) or self.doubtful(dual, sample, limits).mean() >= _MANY:
+            sample = np.random.default_rng(0).permutation(rest)[:_SAMPLE_ROWS]
+            if (
+                not self._estimate(sample)
+                or self.doubtful(dual, sample, limits).mean() >= _FLOAT64_FRACTION
+            ):
                 self.settle(rest)
                 return len(rest)
             self._estimate(rest)
@@ -121,7 +124,7 @@ class Scores:
         return True
 
     def doubtful(self, dual: Dual, rows: Ints, limits: Limits) -> Bools:
-        """Tell which rows with zero coefficients may violate or have a loss."""
+        """Return the mask of rows with zero coefficients that may violate or have a loss."""
         middle = dual.target[:, rows] - self.score[rows]
         least, most = middle - self.error[rows], middle + self.error[rows]
         group = dual.group[:, rows]

@@ -1,6 +1,7 @@
-"""Scores of a few rows by NumPy alone, to compare with those of the native core.
+"""Scores of a few rows computed by NumPy, to compare with those of the native core.
 
-No code is shared with the scan: a core that was compiled wrongly cannot certify itself.
+This code shares nothing with the core, so that a core that was compiled wrongly cannot certify
+itself.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import NativeKernel
 from widestreet._src.kernels.poll import Poll
 
-_ROWS = 8  # of either precision that are compared in an examination
-_LARGE = 1_000_000  # kernel values from which on an examination is worth it
-_AT_ONCE = 1 << 20  # features of differences held at a time
-_AMPLE = 8.0  # times the bound: the plain computation rounds as well, in another order
+_COMPARED_ROWS = 8  # rows of either precision that are compared in an examination
+_COMPARISON_VALUES = 1_000_000  # kernel values of an examination from which on it is checked
+_BLOCK_VALUES = 1 << 20  # features held in memory at a time
+_ROUNDING_FACTOR = 8.0  # of the bound: NumPy rounds as well, in another order
 
 
 def disagrees(
@@ -30,42 +31,42 @@ def disagrees(
     error: Floats,
     poll: Poll | None = None,
 ) -> bool:
-    """Tell whether scores of rows differ from plain ones by more than rounding explains.
+    """Return whether scores of rows differ from those of NumPy by more than rounding.
 
     Parameters
     ----------
     gram : Gram
         Kernel values between the rows (left) and the support vectors (right).
     J : ndarray
-        Where the support vectors stand among the right rows.
+        Positions of the support vectors among the right rows.
     coef : ndarray
-        Their coefficients.
+        Coefficients of the support vectors.
     score, error : ndarray
-        Scores of all left rows, of which some are drawn, and bounds on the errors of these beyond
-        the rounding of float64.
+        Scores of all left rows, of which some are compared, and bounds on their errors in addition
+        to float64 rounding.
     poll : Poll, optional
-        Looks at the clock.
+        Checks the time limit.
     """
-    if not isinstance(gram.kernel, NativeKernel) or len(score) * len(J) < _LARGE:
+    if not isinstance(gram.kernel, NativeKernel) or len(score) * len(J) < _COMPARISON_VALUES:
         return False
     rng = np.random.default_rng([len(J), crc32(coef.tobytes())])
     kinds = np.flatnonzero(error > 0), np.flatnonzero(error == 0)  # float32 and float64
-    drawn = np.concatenate([rng.permutation(kind)[:_ROWS] for kind in kinds])
+    drawn = np.concatenate([rng.permutation(kind)[:_COMPARED_ROWS] for kind in kinds])
     bound = float(gram.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum())))
     plain = plain_scores(gram, drawn, J, coef, poll)
-    return not (np.abs(plain - score[drawn]) <= error[drawn] + _AMPLE * bound).all()
+    return not (np.abs(plain - score[drawn]) <= error[drawn] + _ROUNDING_FACTOR * bound).all()
 
 
 def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats, poll: Poll | None = None) -> Floats:
     """Sum K(i, j) coef_j over j for each of a few rows i.
 
-    Columns in which neither these rows nor the vectors have an entry are left out first.
+    Columns in which neither the rows nor the vectors have an entry are left out.
     """
     assert isinstance(gram.kernel, NativeKernel)
     values, centre = gram.left.data, getattr(gram.left, "centre", None)
     total = np.zeros(len(I)) + gram.diagonal_times(I, J, coef)
     I, J = gram.left_index(I), gram.right_index(J)
-    step = max(1, _AT_ONCE // max(1, _entries(values)))
+    step = max(1, _BLOCK_VALUES // max(1, _entries(values)))
     for a in range(0, len(J), step):
         if poll is not None:
             poll.look()
@@ -78,14 +79,14 @@ def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats, poll: Poll | None =
 
 
 def _entries(values: Any) -> int:
-    """Return how many columns a block of one row takes: those with an entry, if it is sparse."""
+    """Return the number of columns that a row takes in a block; fewer if it is sparse."""
     if sparse.issparse(values):
         return int(min(values.shape[1], 64 * (1 + values.nnz // max(1, values.shape[0]))))
     return int(values.shape[1])
 
 
 def _dense_columns(X: Any, S: Any) -> tuple[Floats, Floats]:
-    """Return two blocks of rows as float64 arrays over the columns in which either has entries."""
+    """Return two blocks of rows as float64 arrays, without columns that are empty in both."""
     if sparse.issparse(X):
         used = np.union1d(X.indices, S.indices)
         X, S = X[:, used].toarray(), S[:, used].toarray()

@@ -1,4 +1,4 @@
-"""Sums without rounding, so that how rows are split into parts cannot change a figure."""
+"""Sums without rounding, which do not depend on the division of rows into parts."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import TypeAlias
 
 from widestreet._src.arrays import Floats
 
-# Floats that add up to a sum exactly, the largest first: two or three of them as a rule.
+# Floats whose exact sum is the value, the largest first; usually two or three.
 Terms: TypeAlias = tuple[float, ...]
 
-_AT_ONCE = 1 << 16  # values held as Python objects at a time
+_BLOCK_VALUES = 1 << 16  # values converted to Python objects at a time
 
 
 def exact_sum(values: Floats) -> Terms:
     """Return the sum of an array without rounding.
 
-    Values that are no numbers, and sums that overflow, give one term: infinity or no number.
+    If a value is nan or the sum overflows, the result is one term, nan or infinite.
     """
     values = values[values != 0]
     terms: list[float] = []
-    for a in range(0, len(values), _AT_ONCE):
-        terms = _expansion([*terms, *values[a : a + _AT_ONCE].tolist()])
+    for a in range(0, len(values), _BLOCK_VALUES):
+        terms = _expansion([*terms, *values[a : a + _BLOCK_VALUES].tolist()])
     return tuple(terms)
 
 
 def _expansion(values: list[float]) -> list[float]:
-    """Return floats that add up to the same, each of them the rounded rest of the sum."""
+    """Return floats with the same exact sum, each the rounded remainder of the sum."""
     terms = []
     while rest := rounded([values]):
         terms.append(rest)

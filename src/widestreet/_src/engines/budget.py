@@ -1,4 +1,4 @@
-"""What a fit may spend: seconds and pair steps; and what memory it may use."""
+"""Limits of a fit: seconds, pair steps and memory."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ class OutOfBudget(Exception):  # noqa: N818 - it is a normal way to stop, not an
 
 @dataclass
 class Budget:
-    """Time and steps of one fit.
+    """Limits on the time and the pair steps of one fit.
 
     Parameters
     ----------
     max_time : float or None
-        Seconds for everything; those kept back are for the certificate.
+        Limit on seconds, including those reserved for the certificate.
     max_steps : int
-        Pair steps, or -1 for no limit.
+        Limit on pair steps; -1 means no limit.
     """
 
     max_time: float | None = None
     max_steps: int = -1
-    reserve: float = 0.0  # seconds kept back for the certificate
-    stopped: bool = False  # by somebody else: treated as if interrupted
+    reserve: float = 0.0  # seconds reserved for the certificate
+    stopped: bool = False  # by another thread: treated like an interrupt
     _begun: float = field(default_factory=time.perf_counter)
     _steps: int = 0
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the budget was made."""
+        """Seconds since the budget was created."""
         return time.perf_counter() - self._begun
 
     @property
     def steps_left(self) -> int:
-        """Pair steps that may still be taken."""
+        """Number of pair steps left."""
         return 2**62 if self.max_steps < 0 else max(0, self.max_steps - self._steps)
 
     def remaining(self, reserve: float = 0.0) -> float | None:
@@ -68,13 +68,13 @@ class Budget:
         Parameters
         ----------
         share : float
-            Of the time that is left.
+            Fraction of the remaining time.
         reserve : float
-            Seconds that are kept for later.
+            Seconds reserved for later work.
         least : float
-            Seconds at least, as long as there are so many.
+            Smallest number of seconds, if so many are left.
         max_steps : int
-            Pair steps, or -1 for no limit.
+            Limit on pair steps; -1 means no limit.
         """
         seconds = left = self.remaining(reserve)
         if left is not None:
@@ -82,33 +82,33 @@ class Budget:
         return Budget(seconds, max_steps, stopped=self.stopped)
 
     def keep_back(self, seconds: float) -> None:
-        """Reserve time for the certificate, a tenth to four fifths of all. Sets: reserve."""
+        """Reserve time for the certificate, from 10 % to 80 % of all. Sets: reserve."""
         if self.max_time is not None:
             self.reserve = min(max(seconds, 0.1 * self.max_time), 0.8 * self.max_time)
 
     def look_at_clock(self) -> None:
-        """Raise OutOfBudget when the time for rounds is up, KeyboardInterrupt when stopped."""
+        """Raise OutOfBudget if the time for rounds is over, KeyboardInterrupt if stopped."""
         if self.stopped:
             raise KeyboardInterrupt
         if self.max_time is not None and self.elapsed + self.reserve > self.max_time:
             raise OutOfBudget(Status.TIME_LIMIT)
 
     def look_at_end(self) -> None:
-        """Raise OutOfBudget when all time is up, that of the certificate included; and as above."""
+        """Raise OutOfBudget if all time is over, KeyboardInterrupt if stopped."""
         if self.stopped:
             raise KeyboardInterrupt
         if self.max_time is not None and self.elapsed > self.max_time:
             raise OutOfBudget(Status.TIME_LIMIT)
 
     def spend(self, steps: int, *, finished: bool) -> None:
-        """Count pair steps; raise OutOfBudget if there are none left and work remains."""
+        """Count pair steps; raise OutOfBudget if none are left and work remains."""
         self._steps += steps
         if not finished and self.steps_left == 0:
             raise OutOfBudget(Status.ITERATION_LIMIT)
 
 
 def parse_memory(value: int | float | str | None) -> int:
-    """Bytes from a number, or from a string such as "500MB", "2GB", "1.5 GiB".
+    """Return bytes from a number or from a string such as "500MB", "2GB", "1.5 GiB".
 
     None means a quarter of the machine's memory.
     """

@@ -1,4 +1,4 @@
-"""What an engine returns, and the record it keeps of every round."""
+"""The solution that an engine returns, and its trace: one record per round."""
 
 from __future__ import annotations
 
@@ -12,40 +12,42 @@ from widestreet._src.status import Status
 
 @dataclass(frozen=True)
 class TraceRecord:
-    """One round of an engine.
+    """Record of one round of an engine.
 
     Attributes
     ----------
     round : int
+        Number of the round.
     working_set : int
-        Rows in the working set.
+        Number of rows in the working set.
     n_sv, n_free : int
-        Support vectors of the whole model, and those of the working set strictly inside their box.
+        Number of support vectors of the model, and of working-set rows strictly inside their box.
     violation : float
-        Largest violation of the optimality conditions seen in this round.
+        Largest violation of the optimality conditions found in this round.
     dual_objective : float
+        Objective of the dual problem.
     gap : float
-        An estimate of the duality gap from the rows seen so far: skipped rows enter with their last
-        known scores, and the sum is extrapolated where not every row was visited. It may be
+        Estimate of the duality gap from the rows scanned so far. Skipped rows enter with their last
+        known scores, and the sum is extrapolated to rows that were not scanned. The estimate may be
         negative, and it can differ by orders of magnitude from `certificate_.gap`, which is
         computed over all rows at the end.
     rows_scanned, rows_skipped : int
-        Rows outside the working set whose score was computed, and those too far from violating to
-        be worth it; the certificate looks at these too.
+        Number of rows outside the working set whose score was computed, and of rows skipped because
+        they are far from violating. The certificate examines all of them.
     kernel_values : int
-        Kernel values computed since the start.
+        Number of kernel values computed since the start.
     pair_steps : int
-        Steps of sequential minimal optimisation since the start.
+        Number of steps of sequential minimal optimisation since the start.
     seconds : float
-        Since the start.
+        Seconds since the start.
     timings : dict
         Seconds spent in the parts of this round.
     problem : int
-        Which of the problems between two classes, in the order of `intercept_`.
+        Index of the pair of classes, in the order of `intercept_`.
     violators : int
-        Rows outside the working set that were found to violate the optimality conditions.
+        Number of rows outside the working set that violate the optimality conditions.
     notes : dict
-        What the strategy says about the round; its docstring has the names.
+        Further values recorded by the strategy; its docstring lists them.
     """
 
     round: int
@@ -70,16 +72,16 @@ Observer: TypeAlias = Callable[[TraceRecord], None]
 
 
 class Trace(list[TraceRecord]):
-    """The records of a fit, in order."""
+    """List of the records of a fit, one `TraceRecord` per round."""
 
     def __repr__(self) -> str:
-        return f"<Trace of {len(self)} records: to_frame() makes a table>"
+        return f"<Trace of {len(self)} records: to_frame() returns a DataFrame>"
 
     def to_frame(self) -> Any:
         """Return the records as a pandas DataFrame, one row per round.
 
-        The parts of `timings` become columns named `seconds_<part>`, and so do the `notes` under
-        their own names.
+        Each part of `timings` becomes a column `seconds_<part>`, and each of the `notes` a column
+        of its own name.
         """
         import pandas as pd
 
@@ -94,19 +96,18 @@ class Trace(list[TraceRecord]):
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A point of the dual and how it was reached.
+    """Point of the dual at which an engine ended.
 
     Attributes
     ----------
     beta : ndarray of shape (layers, n)
     bias : ndarray of shape (groups,)
-        The engine's own, from the working set.
+        Biases computed by the engine from the working set.
     dual_objective : float
-        The engine's own, added up step by step.
+        Objective computed by the engine, summed step by step.
     status : Status
-        Why the engine stopped: "optimal" when it found nothing left to improve (whether that is
-        so is for the certificate to say), "time_limit", "iteration_limit", "interrupted",
-        "stalled" or "approximate".
+        Reason why the engine stopped. "optimal" means that it found no violation; the certificate
+        verifies this.
     trace : Trace
     pair_steps, kernel_values : int
     """

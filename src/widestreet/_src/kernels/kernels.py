@@ -1,6 +1,6 @@
-"""Kernels: parameters, textbook formulas, and what is known of their values.
+"""Kernels: parameters, textbook formulas and bounds on their values.
 
-How kernel values between many rows are computed is the business of the backends.
+The backends compute kernel values between many rows.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Kernel(ABC):
     Attributes
     ----------
     name : str
-        What users call it.
+        Value of the parameter `kernel`.
     translation_invariant : bool
-        K(x + a, s + a) = K(x, s).
+        True if K(x + a, s + a) = K(x, s).
     positive : bool
-        K is positive semidefinite on any data.
+        True if K is positive semidefinite on any data.
     """
 
     name: ClassVar[str]
@@ -39,11 +39,11 @@ class Kernel(ABC):
 
 @dataclass(frozen=True)
 class NativeKernel(Kernel):
-    """A kernel that the core computes; `name` is the name of its kind there, too."""
+    """A kernel that the core computes; `name` is also its name in the core."""
 
     @classmethod
     def parameters(cls) -> set[str]:
-        """Return the names of its parameters."""
+        """Return the names of the parameters of the kernel."""
         return {field.name for field in fields(cls)}
 
     @abstractmethod
@@ -55,7 +55,7 @@ class NativeKernel(Kernel):
         return np.ones(len(square))
 
     def largest(self, square: float) -> float:
-        """Bound |K(x, s)| for rows with |x|^2 and |s|^2 of at most `square`."""
+        """Return a bound on |K(x, s)| for |x|^2 and |s|^2 of at most `square`."""
         return 1.0
 
 
@@ -156,14 +156,14 @@ class Sigmoid(NativeKernel):
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """K is given as a matrix."""
+    """A kernel given as a matrix."""
 
     name: ClassVar[str] = "precomputed"
 
 
 @dataclass(frozen=True)
 class Callable(Kernel):
-    """K(X, S) is computed by a Python function of two blocks of rows."""
+    """A kernel computed by a Python function of two blocks of rows."""
 
     name: ClassVar[str] = "callable"
 

@@ -1,1 +1,1 @@
-"""Files."""
+"""Archives and journals."""

@@ -1,16 +1,15 @@
 """Archives: a header and arrays in one file, without pickle.
 
 An archive is a zip of a ``header.json`` and one ``.npy`` file for each array, three for a CSR
-matrix, none of them compressed. Any zip program and `numpy.load` can open what is in it.
+matrix, without compression. Any zip program and `numpy.load` can read it.
 
     header.json       {"schema": "widestreet", "version": 1, "header": {...}, "arrays": {...}}
     alpha.npy
     rows/data.npy     rows/indices.npy     rows/indptr.npy
 
-Loading executes nothing. Members may not state more bytes than the file has, so a small file
-cannot ask for much memory; the checksum of each member is compared as it is read. The version
-is that of this layout; what the header and the arrays mean is for the caller to say, and to
-version, in the header.
+Loading executes nothing. Members may not state more bytes than the file has, so a small file cannot
+request much memory. The checksum of each member is compared when it is read. The version is that of
+this layout; callers define and version the content of the header and the arrays themselves.
 
 >>> import os, tempfile
 >>> import numpy as np
@@ -49,30 +48,30 @@ SCHEMA = "widestreet"
 VERSION = 1
 
 _HEADER = "header.json"
-_WHEN = (1980, 1, 1, 0, 0, 0)  # of every member: equal models are equal files
-_WIDE = 2**30  # bytes from which a member is written with 64-bit sizes
-_DAMAGE = (zipfile.BadZipFile, struct.error, ValueError, KeyError, IndexError, TypeError,
-           RuntimeError, EOFError, OSError, OverflowError)  # fmt: skip
+_TIME_STAMP = (1980, 1, 1, 0, 0, 0)  # of every member, so that equal models are equal files
+_ZIP64_SIZE = 2**30  # bytes from which on a member is written with 64-bit sizes
+_READ_ERRORS = (zipfile.BadZipFile, struct.error, ValueError, KeyError, IndexError, TypeError,
+                RuntimeError, EOFError, OSError, OverflowError)  # fmt: skip
 
 
 class ArchiveError(ValueError):
-    """A file that cannot be read as an archive; the message says why and what to do."""
+    """Error for a file that cannot be read as an archive; the message names the remedy."""
 
 
 def write(
     path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Any]
 ) -> None:
-    """Save a header and arrays, durably and all at once.
+    """Save a header and arrays durably and atomically.
 
-    When this returns, the archive is on the disk; if it raises, or the process ends, whatever
-    was at `path` before is still there.
+    When this returns, the archive is on disk. If it raises, or the process ends, the previous file
+    at `path` is unchanged.
 
     Parameters
     ----------
     path : str or path-like
     header : mapping
-        Numbers, strings, booleans, None, lists and dictionaries with strings as keys. Tuples come
-        back as lists and NumPy's numbers as Python's.
+        Numbers, strings, booleans, None, lists and dictionaries with strings as keys. Tuples are
+        read back as lists, and numbers of NumPy as numbers of Python.
     arrays : mapping of str to ndarray, csr_matrix or csr_array
         Names consist of letters, digits, ``_``, ``-`` and ``.``. Arrays hold numbers, booleans,
         strings or times; object arrays either strings, booleans, integers or floats.
@@ -80,7 +79,7 @@ def write(
     Raises
     ------
     TypeError, ValueError
-        If something cannot be stored; nothing has been written.
+        If a value cannot be stored; nothing is written.
     OSError
         If the file cannot be written.
     """
@@ -92,15 +91,15 @@ def write(
         replacing(os.fspath(path)) as file,
         zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as members,
     ):
-        members.writestr(zipfile.ZipInfo(_HEADER, _WHEN), text)
+        members.writestr(zipfile.ZipInfo(_HEADER, _TIME_STAMP), text)
         for name, array in parts.items():
-            info = zipfile.ZipInfo(f"{name}.npy", _WHEN)
-            with members.open(info, "w", force_zip64=array.nbytes >= _WIDE) as stream:
+            info = zipfile.ZipInfo(f"{name}.npy", _TIME_STAMP)
+            with members.open(info, "w", force_zip64=array.nbytes >= _ZIP64_SIZE) as stream:
                 write_npy(stream, array)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Load what `write` has saved.
+    """Load a header and arrays saved by `write`.
 
     Parameters
     ----------
@@ -114,7 +113,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     Raises
     ------
     ArchiveError
-        If the file is no archive, is damaged, or is from a later version.
+        If the file is not an archive, is damaged, or is from a later version.
     OSError
         If the file cannot be opened.
     """
@@ -124,17 +123,17 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
             return _read(file, name)
         except ArchiveError:
             raise
-        except _DAMAGE as error:
+        except _READ_ERRORS as error:
             raise ArchiveError(
-                f"{name} is damaged ({error}): copy it again from where it came from, or save "
-                "the model again"
+                f"{name} is damaged ({error}): copy it again from its source, or save the model "
+                "again"
             ) from error
 
 
 def _read(file: IO[bytes], path: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """`read` from an open file, with whatever errors a damaged one causes."""
+    """Read an archive from an open file; a damaged one raises any of `_READ_ERRORS`."""
     if file.read(2) != b"PK":
-        raise _foreign(path, "it is no zip file")
+        raise _foreign(path, "it is not a zip file")
     if not zipfile.is_zipfile(file):
         raise ValueError("its end is missing")
     with zipfile.ZipFile(file) as members:
@@ -166,13 +165,13 @@ def _read(file: IO[bytes], path: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _check_sizes(infos: list[zipfile.ZipInfo], size: int) -> None:
-    """Refuse members that state more bytes than there are in the file, or that would inflate."""
+    """Raise ValueError if members are compressed or state more bytes than the file has."""
     if len({info.filename for info in infos}) < len(infos):
-        raise ValueError("it has two members of one name")
+        raise ValueError("it has two members of the same name")
     if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
         raise ValueError("its members were compressed afterwards; pack it without compression")
     if any(info.file_size != info.compress_size for info in infos):
-        raise ValueError("its members have two sizes")
+        raise ValueError("its members have inconsistent sizes")
     if sum(info.file_size for info in infos) > size:
         raise ValueError("its members are larger than the file")
 

@@ -78,11 +78,11 @@ _held: set[tuple[int, int, int]] = set()  # process, device and inode of the ope
 
 
 class JournalError(ValueError):
-    """A journal that cannot be read or written; the message says why and what to do."""
+    """Error for a journal that cannot be read or written; the message names the remedy."""
 
 
 class JournalWarning(UserWarning):
-    """The last record of a journal was damaged, and dropped."""
+    """Warning that the last record of a journal was damaged and is deleted."""
 
 
 class Record(NamedTuple):
@@ -95,11 +95,11 @@ class Record(NamedTuple):
 
 
 class Journal:
-    """A journal that is open, for this process only.
+    """An open journal, which no other process can open.
 
-    `create` makes a new one, with a new `base`, where there is no file or an empty one. An existing
-    one must have this `base`, if it is given, and at least `start` records. Otherwise, or if the
-    file is no journal, damaged, or open elsewhere, it is a JournalError.
+    With `create`, a new journal with a new `base` is made if there is no file or an empty one. An
+    existing journal must have the given `base`, if any, and at least `start` records. Otherwise, or
+    if the file is not a journal, is damaged, or is open elsewhere, JournalError is raised.
     """
 
     def __init__(
@@ -150,10 +150,10 @@ class Journal:
         return 0 if last is None else int(last) + 1
 
     def append(self, kind: str, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> int:
-        """Add a record and return its number; when this returns, the record is on the disk.
+        """Add a record and return its number; when this returns, the record is on disk.
 
-        If it raises, the record is not in the journal, and the next call can succeed. What `header`
-        and `arrays` may hold is stated in `widestreet._src.persistence.archive.write`.
+        If it raises, the record is not in the journal, and the next call can succeed. `header` and
+        `arrays` may hold the same values as in `widestreet._src.persistence.archive.write`.
         """
         layout, parts = storage.flatten(arrays)
         stream, sizes = io.BytesIO(), []
@@ -164,7 +164,7 @@ class Journal:
         text = storage.to_json({"header": storage.plain(header), "arrays": layout, "parts": sizes})
         body = stream.getbuffer()
         with self._turn:
-            number = self.sequence  # which makes SQLite undo a failed commit, if it could not yet
+            number = self.sequence  # this makes SQLite undo a failed commit, if any
             self._check_undisturbed()
             checksum = self._checksum(number, kind.encode(), text, body)
             with self._transaction():
@@ -179,8 +179,8 @@ class Journal:
     def records(self, start: int = 0) -> Iterator[Record]:
         """Read all records, and yield those from number `start` on.
 
-        A damaged record is a JournalError. If it is the last one, and not before `start`, it is
-        deleted with a JournalWarning.
+        A damaged record raises JournalError. If it is the last one, and not before `start`, it is
+        deleted with a JournalWarning instead.
         """
         count = self.sequence
         for number in range(count):
@@ -195,8 +195,8 @@ class Journal:
                 yield record
 
     def close(self) -> None:
-        """Let others open the file."""
-        if self._process != os.getpid():  # SQLite does not allow its use in a copy of the process
+        """Close the journal, so that another process can open it."""
+        if self._process != os.getpid():  # SQLite connections must not be used after a fork
             return
         with self._turn:
             connection, self._connection = self._connection, None
@@ -211,20 +211,20 @@ class Journal:
             _held.discard(self._key)
 
     def _execute(self, statement: str, *values: Any) -> list[Any]:
-        """Return all rows of the result."""
+        """Execute a statement and return all rows of the result."""
         if self._connection is None:
             raise JournalError(f"{self.path} has been closed: open it again")
         if self._process != os.getpid():
             raise JournalError(
-                f"{self.path} was opened by another process, of which this one is a copy: only "
-                "that one can use it"
+                f"{self.path} was opened before this process was forked: only the parent process "
+                "can use it"
             )
         with _errors_of(self.path):
             return self._connection.execute(statement, values).fetchall()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All statements of the block, or none of them."""
+        """Execute the statements of the block in one transaction."""
         self._head = None  # not known until the transaction has ended
         try:
             self._execute("BEGIN IMMEDIATE")
@@ -266,13 +266,13 @@ class Journal:
         return zlib.crc32(body, zlib.crc32(start))
 
     def _drop(self, number: int) -> None:
-        """Delete the last record with a warning to the caller outside of the package."""
+        """Delete the last record with a warning that points at user code."""
         frame, level = inspect.currentframe(), 1
         while frame and frame.f_globals.get("__name__", "").startswith("widestreet."):
             frame, level = frame.f_back, level + 1
         warnings.warn(
             f"the last record of {self.path}, number {number}, is damaged and is deleted: the "
-            "machine is as it was before that call",
+            "model is that before the recorded call",
             JournalWarning,
             stacklevel=level,
         )
@@ -281,7 +281,7 @@ class Journal:
             self._execute("DELETE FROM record WHERE number = ?", number)
 
     def _in_place(self) -> bool:
-        """Whether the open file is still the one of this name."""
+        """Return whether the path still refers to the open file."""
         with suppress(FileNotFoundError):
             return os.path.samestat(os.stat(self.path), os.fstat(self._file.fileno()))
         return False
@@ -291,7 +291,7 @@ class Journal:
         return self._file.read(_HEAD_SIZE)
 
     def _check_undisturbed(self) -> None:
-        """Raise if the file is not as the last commit left it: a record could be lost."""
+        """Raise JournalError if the file was changed since the last commit."""
         if not self._in_place():
             change = "moved, deleted or replaced"
         elif self._head is not None and self._head != self._read_head():
@@ -304,7 +304,7 @@ class Journal:
 
 
 def is_journal(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is an SQLite database, or an empty file, which may become one."""
+    """Return whether a file is an SQLite database or empty, like a journal being created."""
     head = _head_of_file(os.path.realpath(path))
     return not head or head.startswith(_DATABASE)
 
@@ -319,7 +319,7 @@ def _head_of_file(path: str) -> bytes:
 
 
 def _check_files(path: str, create: bool) -> None:
-    """Refuse what is no journal, and what cannot be written, before SQLite opens it."""
+    """Raise an error if a file is not a journal or not writable, before SQLite opens it."""
     folder, beside = os.path.dirname(path), f"{path}-journal"
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "the folder of a journal must exist", path)
@@ -339,8 +339,8 @@ def _check_files(path: str, create: bool) -> None:
         begin = file.read(len(_ROLLBACK))
         if begin != _ROLLBACK and begin.strip(b"\0"):
             raise JournalError(
-                f"{beside} is in the way: SQLite writes a file of this name beside {path}; move "
-                "it, or give the journal another name"
+                f"{beside} exists, but SQLite needs a file of this name beside {path}; move it, or "
+                "give the journal another name"
             )
 
 
@@ -360,7 +360,7 @@ def _lock(connection: sqlite3.Connection, path: str, create: bool) -> str:
         connection.execute(f"PRAGMA application_id={_APPLICATION}")
         connection.execute(f"PRAGMA user_version={VERSION}")
     elif tables != [(table.encode(),) for table in _TABLES]:  # a trigger would be executed
-        raise sqlite3.DatabaseError("it has other tables than a journal")
+        raise sqlite3.DatabaseError("its tables are not those of a journal")
     connection.execute("COMMIT")
     found = connection.execute("PRAGMA quick_check(1)").fetchall()
     if found != [(b"ok",)]:
@@ -369,15 +369,15 @@ def _lock(connection: sqlite3.Connection, path: str, create: bool) -> str:
         ((base,),) = connection.execute("SELECT base FROM journal").fetchall()
         return str(UUID(base.decode()))
     except _BAD_CONTENT as error:
-        raise sqlite3.DatabaseError("its base is no UUID") from error
+        raise sqlite3.DatabaseError("its base is not a UUID") from error
 
 
 @contextmanager
 def _errors_of(path: str) -> Iterator[None]:
-    """Turn the errors of SQLite into those of journals and of the operating system."""
+    """Convert errors of SQLite into JournalError or OSError."""
     try:
         yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # of messages that quote damaged text
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # from messages that quote damaged text
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code == sqlite3.SQLITE_BUSY:
             raise _busy(path) from error

@@ -1,10 +1,10 @@
 """Arrays and headers as plain bytes, for archives and journals, and files replaced atomically.
 
 A dictionary of arrays is flattened into parts, which are ndarrays of numbers or characters, and a
-layout, which is JSON and says what the parts were:
+layout in JSON, which describes the parts:
 
 ===============  =========================================  =======================================
-value            parts                                      what comes back
+value            parts                                      value read back
 ===============  =========================================  =======================================
 ndarray          ``name``                                   the same type, byte order, shape and
                                                             memory order
@@ -14,8 +14,8 @@ CSR              ``name/data``, ``name/indices``,           the same class and t
                  ``name/indptr``
 ===============  =========================================  =======================================
 
-Parts are stored in the .npy format. Nothing is pickled and nothing that is read is executed; no
-memory is asked for before the sizes that are stated have been compared with the bytes there are.
+Parts are stored in the .npy format. Nothing is pickled, and reading executes no code. Memory is
+allocated only after the stated sizes have been compared with the number of bytes.
 """
 
 from __future__ import annotations
@@ -59,21 +59,21 @@ __all__ = [
 Layout: TypeAlias = dict[str, dict[str, Any]]
 Parts: TypeAlias = dict[str, NDArray[Any]]
 
-_KINDS = "biufcSUMm"  # of NumPy types: everything but objects and structures
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")  # no slash: that is for the parts of CSR
+_KINDS = "biufcSUMm"  # kinds of NumPy types, without objects and structures
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")  # no slash, which separates the parts of CSR
 _CSR = {"csr_matrix": sparse.csr_matrix, "csr_array": sparse.csr_array}
 _CSR_PARTS = ("data", "indices", "indptr")
-_OF_OBJECTS = {str: np.str_, bool: np.bool_, int: np.int64, float: np.float64}
-_CHUNK = 2**20  # bytes read at a time
+_TYPES_OF_OBJECTS = {str: np.str_, bool: np.bool_, int: np.int64, float: np.float64}
+_CHUNK_SIZE = 2**20  # bytes read at a time
 
 # -- headers ---------------------------------------------------------------------------------------
 
 
 def plain(value: Any, where: str = "header") -> Any:
-    """`value` in the types that come back from JSON as they were.
+    """Return `value` in types that JSON preserves.
 
-    NumPy's numbers become Python's and tuples lists. Anything else that JSON would change or
-    refuse, such as a number as a key, is a TypeError that says `where` it stands.
+    Numbers of NumPy become numbers of Python, and tuples become lists. Any other value that JSON
+    changes or refuses, such as a number as a key, raises a TypeError that names its place `where`.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -95,18 +95,18 @@ def plain(value: Any, where: str = "header") -> Any:
 
 
 def to_json(value: Any, indent: int | None = None) -> bytes:
-    """JSON as bytes. Infinities and NaN are written the way Python reads them."""
+    """Return JSON as bytes, with infinities and NaN in the notation of Python."""
     return json.dumps(value, indent=indent).encode("ascii")
 
 
 def from_json(text: bytes) -> dict[str, Any]:
-    """The dictionary in `text`, or a ValueError."""
+    """Return the dictionary in `text`, or raise ValueError."""
     try:
         value = json.loads(text)
     except RecursionError as error:
         raise ValueError("JSON that is nested too deeply") from error
     if not isinstance(value, dict):
-        raise ValueError("JSON that is no dictionary")
+        raise ValueError("JSON that is not a dictionary")
     return value
 
 
@@ -114,7 +114,7 @@ def from_json(text: bytes) -> dict[str, Any]:
 
 
 def flatten(arrays: Mapping[str, Any]) -> tuple[Layout, Parts]:
-    """What `arrays` are, as JSON, and the plain ndarrays that they consist of."""
+    """Return the layout of `arrays`, as JSON, and their parts."""
     layout: Layout = {}
     parts: Parts = {}
     for name, value in arrays.items():
@@ -145,7 +145,7 @@ def flatten(arrays: Mapping[str, Any]) -> tuple[Layout, Parts]:
 
 
 def restore(layout: Layout, parts: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """The arrays that were flattened. What does not fit together is a ValueError."""
+    """Return the arrays of a layout and its parts; raise ValueError if they are inconsistent."""
     arrays: dict[str, Any] = {}
     for name, entry in layout.items():
         match entry:
@@ -158,7 +158,7 @@ def restore(layout: Layout, parts: Mapping[str, NDArray[Any]]) -> dict[str, Any]
                 if indices.dtype.kind + indptr.dtype.kind != "ii" or indptr.shape != (rows + 1,):
                     raise ValueError(f"the indices of {name!r} are not those of a CSR matrix")
                 matrix = _CSR[kind]((data, indices, indptr), shape=(rows, columns))
-                # as they were: the constructor narrows 64-bit indices where it can
+                # the constructor converts 64-bit indices to 32 bits if possible
                 matrix.indices, matrix.indptr = indices, indptr
                 matrix.check_format(full_check=True)  # native code trusts indices
                 arrays[name] = matrix
@@ -168,7 +168,7 @@ def restore(layout: Layout, parts: Mapping[str, NDArray[Any]]) -> dict[str, Any]
 
 
 def names_of_parts(layout: Layout) -> list[str]:
-    """The parts that `restore` will ask for."""
+    """Return the names of the parts of a layout."""
     names = []
     for name, entry in layout.items():
         if isinstance(entry, dict) and entry.get("kind") in _CSR:
@@ -184,7 +184,7 @@ def write_npy(stream: IO[bytes], array: NDArray[Any]) -> None:
 
 
 def read_npy(stream: IO[bytes], size: int) -> NDArray[Any]:
-    """The array in the next `size` bytes of a stream, or a ValueError. Sets: stream."""
+    """Read an array from the next `size` bytes of a stream, or raise ValueError. Sets: stream."""
     prefix = stream.read(npy.MAGIC_LEN + 2)
     version = npy.read_magic(io.BytesIO(prefix))
     if version != (1, 0):
@@ -210,10 +210,10 @@ def read_npy(stream: IO[bytes], size: int) -> NDArray[Any]:
 
 
 def _fill(raw: NDArray[np.uint8], stream: IO[bytes]) -> None:
-    """Read as many bytes as there is room for, in pieces: no second copy. Sets: raw, stream."""
+    """Fill an array from a stream in chunks, without a second copy. Sets: raw, stream."""
     room, filled = raw.data, 0
     while filled < len(room):
-        piece = stream.read(min(_CHUNK, len(room) - filled))
+        piece = stream.read(min(_CHUNK_SIZE, len(room) - filled))
         if not piece:
             raise ValueError("an array that ends early")
         room[filled : filled + len(piece)] = piece
@@ -221,11 +221,11 @@ def _fill(raw: NDArray[np.uint8], stream: IO[bytes]) -> None:
 
 
 def _of_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """An object array as one of strings, booleans, integers or floats."""
+    """Convert an object array to one of strings, booleans, integers or floats."""
     values = [v.item() if isinstance(v, np.generic) else v for v in array.ravel().tolist()]
     kinds = {type(v) for v in values} or {str}
     kind = kinds.pop()
-    if kinds or kind not in _OF_OBJECTS:
+    if kinds or kind not in _TYPES_OF_OBJECTS:
         found = ", ".join(sorted(k.__name__ for k in kinds | {kind}))
         raise TypeError(
             f"array {name!r} holds objects of type {found}; only str, bool, int and float can be "
@@ -234,18 +234,18 @@ def _of_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
     if kind is str and any(v.endswith("\0") for v in values):
         raise ValueError(f"array {name!r} has strings that end in a null character, which is lost")
     try:
-        return np.array(values, dtype=_OF_OBJECTS[kind]).reshape(array.shape)
+        return np.array(values, dtype=_TYPES_OF_OBJECTS[kind]).reshape(array.shape)
     except OverflowError as error:
         raise ValueError(
             f"array {name!r} has integers of more than 64 bits: convert it with .astype(str)"
         ) from error
 
 
-# -- disks -----------------------------------------------------------------------------------------
+# -- durable files ---------------------------------------------------------------------------------
 
 
 def sync(descriptor: int) -> None:
-    """Return when everything written to an open file would survive a loss of power."""
+    """Wait until everything written to an open file would survive a loss of power."""
     if sys.platform == "darwin":  # its fsync stops at the cache of the drive
         with suppress(OSError):
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
@@ -261,7 +261,7 @@ def sync_directory(path: str) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems have no such thing
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not supported by some file systems
             raise
     finally:
         os.close(descriptor)
@@ -269,10 +269,10 @@ def sync_directory(path: str) -> None:
 
 @contextmanager
 def replacing(path: str) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of `path` when the block ends, all at once and durably.
+    """Yield a new file that replaces `path` atomically and durably at the end of the block.
 
-    Whatever happens, `path` is either what it was or the whole new file. A block that raises leaves
-    nothing behind; a process that is killed may leave a file ``.street-*.tmp``.
+    At any time `path` is either the old file or the complete new one. If the block raises, the new
+    file is removed; a process that is killed may leave a file ``.street-*.tmp``.
     """
     path = os.path.realpath(path)  # a link stays a link
     temporary = os.path.join(os.path.dirname(path), f".street-{uuid.uuid4().hex}.tmp")
@@ -289,7 +289,7 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             sync(file.fileno())
-        with suppress(OSError):  # there is none yet, or the file system has no modes
+        with suppress(OSError):  # there is no old file, or the file system has no modes
             os.chmod(temporary, os.stat(path).st_mode & 0o7777)
         os.replace(temporary, path)
     except BaseException as error:

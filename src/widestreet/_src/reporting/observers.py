@@ -20,7 +20,7 @@ class Reporter(Protocol):
 
     @property
     def active(self) -> bool:
-        """Whether there are callbacks."""
+        """True if there are callbacks."""
         ...
 
     def problem(self, name: str) -> AbstractContextManager[None]:
@@ -28,12 +28,12 @@ class Reporter(Protocol):
         ...
 
     def __call__(self, record: TraceRecord) -> bool:
-        """Report a round; return whether the problem is to end here."""
+        """Report a round; return True if a callback asks to stop the problem."""
         ...
 
 
 class Observers:
-    """Hand each record of each problem to all observers.
+    """Pass each record of each problem to the log, the progress bar and the callbacks.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Observers:
     tol : float
     reporter : Reporter
     names : sequence of str
-        Of the problems, one of which is solved in a single fit.
+        Names of the problems.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Observers:
         self._observer.__exit__(kind, error, traceback)
 
     def tell(self, record: TraceRecord) -> None:
-        """Hand on the only record of a problem that was solved beforehand."""
-        if not self.in_order:  # nobody wants to know where a problem begins and ends
+        """Pass on the only record of a problem that was solved before."""
+        if not self.in_order:  # without callbacks there are no tasks to begin and end
             with self._lock:
                 self._observer(record)
             return
@@ -75,9 +75,9 @@ class Observers:
 
     @contextmanager
     def problem(self, number: int = 0) -> Iterator[Observer]:
-        """Within the block, one problem is solved; what it gives is called with each record.
+        """Solve one problem within the block; yield a function to call with each record.
 
-        A callback that wants to stop gets what it asked for: status "approximate".
+        If a callback asks to stop, the fit ends with status "approximate".
         """
 
         def look(record: TraceRecord) -> None:

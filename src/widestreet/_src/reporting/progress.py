@@ -1,21 +1,22 @@
-"""One observer for a fit: a record per round in, a live line and a log message out.
+"""The observer of a fit: a log message and a progress line per round.
 
-The engines know nothing of printing. They call an observer with each `TraceRecord`, and this
-module is the only one that shows it::
+Engines do not print. They call an observer with each `TraceRecord`, and only this module shows
+it::
 
     with observer(verbose, tol) as observe:
         solution = engine(..., observe)
 
-Every record goes to the logger ``"widestreet"`` at DEBUG. With ``verbose >= 1`` it is drawn too::
+Every record is logged at level DEBUG by the logger ``"widestreet"``. With ``verbose >= 1`` it is
+also drawn::
 
     round 9 ━━━━━━━━━━━━━━━━  violation 2.1e-02 (tol 0.001)  SVs 2,697  12.4 s
         working set 4,096  gap (estimate) 3.4e-01  scanned 1.0M  skipped 912.3k
 
-(on one line where the terminal is wide enough). The gap is estimated from the rows seen so far and
-can differ from that of the certificate by orders of magnitude (see `TraceRecord`). Where there is
-no terminal, plain lines are written instead: at most one per second, or one per round with
-``verbose >= 2``. The bar's length is logarithmic: half way means that the violation stands at the
-geometric mean of where it began and the tolerance.
+(on one line if the terminal is wide enough). The gap is estimated from the rows scanned so far and
+can differ from that of the certificate by orders of magnitude (see `TraceRecord`). Without a
+terminal, plain lines are written instead: at most one per second, or one per round with
+``verbose >= 2``. The bar is logarithmic: it is half full when the violation is the geometric mean
+of its first value and the tolerance.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ __all__ = ["Observer", "ProgressBar", "observer"]
 
 logger = logging.getLogger("widestreet")
 
-_BAR_MIN, _BAR_MAX = 8, 24  # columns
+_SHORTEST_BAR, _LONGEST_BAR = 8, 24  # columns of the terminal
 
 
 class Observer(AbstractContextManager["Observer"]):
@@ -48,7 +49,7 @@ class Observer(AbstractContextManager["Observer"]):
     Parameters
     ----------
     bar : ProgressBar or None, default=None
-        What draws; None for nothing but the log.
+        Progress bar; None for the log only.
     """
 
     def __init__(self, bar: ProgressBar | None = None) -> None:
@@ -74,7 +75,7 @@ class Observer(AbstractContextManager["Observer"]):
         Parameters
         ----------
         record : TraceRecord
-            What happened in it.
+            Record of the round.
         """
         logger.debug(
             "round %d: working set %d, %d SVs (%d free), violation %.3g, gap (estimate) %.3g, "
@@ -101,12 +102,12 @@ def observer(verbose: int, tol: float, problems: int = 1) -> Observer:
     Parameters
     ----------
     verbose : int
-        0: log only. 1: a live line, or where there is no terminal at most one plain line a second.
+        0: log only. 1: a progress line or, without a terminal, at most one plain line per second.
         2 and more: a plain line for every round as well.
     tol : float
-        The violation at which the fit is done; 0 if it does not end by that.
+        Violation at which the fit ends; 0 if it ends by another criterion.
     problems : int, default=1
-        How many are solved in the fit.
+        Number of problems solved in the fit.
 
     Returns
     -------
@@ -126,18 +127,18 @@ def observer(verbose: int, tol: float, problems: int = 1) -> Observer:
 
 
 class ProgressBar(AbstractContextManager["ProgressBar"]):
-    """A fit on one live line.
+    """Progress of a fit on one line.
 
     Parameters
     ----------
     tol : float
-        The violation at which the bar is full; 0 if nobody knows how long it takes.
+        Violation at which the bar is full; 0 if the progress is unknown.
     problems : int, default=1
-        How many are solved, each of which fills a part of the bar.
+        Number of problems, each of which fills a part of the bar.
     every_round : bool, default=False
-        Whether each round leaves a plain line of its own.
+        If True, each round prints a plain line.
     console : rich.console.Console or None, default=None
-        Where to draw; None is the standard error stream.
+        Console to draw on; None means the standard error stream.
     """
 
     def __init__(
@@ -155,7 +156,7 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         self._live: Live | None = None
         self._record: TraceRecord | None = None
         self._first = math.nan  # the first finite violation
-        self._done = 0.0  # fraction, never falls
+        self._done = 0.0  # fraction, never decreases
         self._started = 0.0
         self._printed = -math.inf  # when the last plain line was written
         self._unprinted = False
@@ -193,7 +194,7 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         Parameters
         ----------
         record : TraceRecord
-            What happened in it.
+            Record of the round.
         """
         if self._record is None or self._record.problem != record.problem:
             self._first = math.nan
@@ -209,7 +210,7 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
             self._printed = now
 
     def _fields(self, record: TraceRecord) -> list[str]:
-        """What is shown of a record, with its problem where there are several."""
+        """Return the fields shown for a record, with its problem if there are several."""
         head, *fields = describe(record, self.tol)
         if self.problems > 1:
             head = f"pair {record.problem + 1}/{self.problems} {head}"
@@ -223,20 +224,20 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
             self._unprinted = False
 
     def _line(self) -> Text:
-        """The live line: round, bar, fields, elapsed time; what does not fit goes below."""
+        """Return the progress line: round, bar, fields and elapsed time, in at most two lines."""
         from rich.text import Text
 
         elapsed = clock(time.perf_counter() - self._started)
         if self._record is None or self._console is None:
             return Text(f"starting  {elapsed}")
         head, *fields = self._fields(self._record)
-        room = self._console.width - len(head) - len(elapsed) - _BAR_MIN - 4
+        room = self._console.width - len(head) - len(elapsed) - _SHORTEST_BAR - 4
         shown: list[str] = []
         while fields and room >= len(fields[0]) + 2:
             room -= len(fields[0]) + 2
             shown.append(fields.pop(0))
         unknown = self.tol == 0 and self.problems == 1
-        width = 0 if unknown else min(_BAR_MIN + max(room, 0), _BAR_MAX)
+        width = 0 if unknown else min(_SHORTEST_BAR + max(room, 0), _LONGEST_BAR)
         full = round(self._done * width)
         style = "green" if self._done >= 1 else "cyan"
         return Text.assemble(
@@ -252,14 +253,14 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
 
 
 def fraction(first: float, now: float, tol: float) -> float:
-    """How far the violation has come from `first` to `tol`, on a logarithmic scale.
+    """Return the progress of the violation from `first` to `tol`, on a logarithmic scale.
 
     Parameters
     ----------
     first, now : float
-        The violation at the beginning and now.
+        First and current violation.
     tol : float
-        The violation at which all is done.
+        Violation at which the fit ends.
 
     Returns
     -------
@@ -280,14 +281,14 @@ def fraction(first: float, now: float, tol: float) -> float:
 
 
 def describe(record: TraceRecord, tol: float) -> list[str]:
-    """The fields of the line that shows `record`, the most important first.
+    """Return the fields of the line that shows `record`, the most important first.
 
     Parameters
     ----------
     record : TraceRecord
         One round.
     tol : float
-        The violation at which the fit is done, if it ends by that.
+        Violation at which the fit ends; 0 if it ends by another criterion.
 
     Returns
     -------
@@ -307,7 +308,7 @@ def describe(record: TraceRecord, tol: float) -> list[str]:
 
 
 def count(number: float) -> str:
-    """A number of rows in at most six characters.
+    """Return a number of rows in at most six characters.
 
     Parameters
     ----------
@@ -335,7 +336,7 @@ def count(number: float) -> str:
 
 
 def clock(seconds: float) -> str:
-    """A duration as tenths of seconds below a minute, else as h:mm:ss.
+    """Return a duration in tenths of seconds below a minute, else as h:mm:ss.
 
     Parameters
     ----------

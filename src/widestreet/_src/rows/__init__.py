@@ -1,4 +1,4 @@
-"""Rows of data, however they are stored."""
+"""Storage of rows of data."""
 
 from widestreet._src.rows.base import Rows, Vectors
 from widestreet._src.rows.csr import CsrRows

@@ -1,4 +1,4 @@
-"""What rows are to the layers above: the protocols that a storage of rows implements."""
+"""Protocols of row storage."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Protocol
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 
-VALUES_AT_ONCE = 1 << 20  # values whose squares are added up at a time
+VALUES_AT_ONCE = 1 << 20  # values whose squares are summed at a time
 
 
 def without_native(rows: Vectors) -> dict[str, Any]:
-    """Return what is pickled of rows: what the core makes of them is made anew."""
+    """Return the attributes of rows to pickle; the object of the core is created again."""
     return {name: value for name, value in vars(rows).items() if name != "native"}
 
 
@@ -20,28 +20,28 @@ class Rows(Protocol):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Number of rows and of columns."""
         ...
 
     @property
     def data(self) -> Any:
-        """The rows as the user knows them; indexing it with row numbers selects rows."""
+        """Rows as the user passed them; indexing with row numbers selects rows."""
         ...
 
 
 class Vectors(Rows, Protocol):
-    """Rows of features, which the core can read.
+    """Rows of features that the core can read.
 
     Attributes
     ----------
     native : _core.Rows
-        The rows for the core.
+        Rows in the form of the core.
     centre : ndarray or None
-        The point relative to which the core sees the rows.
+        Point that the core subtracts from the rows.
     sparse : bool
-        Whether zeros are not stored.
+        True if zeros are not stored.
     few_nonzeros : bool
-        Whether the core visits the nonzeros of a row only.
+        True if the core visits only the nonzeros of a row.
     """
 
     @property
@@ -57,7 +57,7 @@ class Vectors(Rows, Protocol):
     def few_nonzeros(self) -> bool: ...
 
     def density(self) -> float:
-        """Return the part of the values that are not zero, more or less."""
+        """Return the approximate fraction of nonzero values."""
         ...
 
     def largest_square(self, threads: int) -> float:

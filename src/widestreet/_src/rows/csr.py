@@ -32,7 +32,7 @@ class CsrRows:
     few_nonzeros: ClassVar[bool] = True
 
     def density(self) -> float:
-        """Part of the values that are stored."""
+        """Return the fraction of values that are stored."""
         return float(self.values.nnz) / max(1, self.shape[0] * self.shape[1])
 
     @cached_property
@@ -46,11 +46,11 @@ class CsrRows:
         return _core.Rows.csr(data, indices, indptr, *self.shape)
 
     def largest_square(self, threads: int) -> float:
-        """The largest |x|^2 of a row."""
+        """Return the largest |x|^2 of a row."""
         return _core.largest_square(self.native, threads)
 
     def squares(self, index: Ints | None = None) -> Floats:
-        """|x|^2 of some rows."""
+        """Return |x|^2 of some rows, or of all."""
         count = self.shape[0] if index is None else len(index)
         square = np.empty(count)
         step = max(1, int(VALUES_AT_ONCE / max(1.0, self.values.nnz / max(1, self.shape[0]))))
@@ -65,5 +65,5 @@ class CsrRows:
 
     @property
     def data(self) -> Any:
-        """The rows as the user knows them."""
+        """Rows as the user passed them."""
         return self.values

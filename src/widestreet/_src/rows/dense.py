@@ -17,11 +17,11 @@ _SAMPLED_ROWS = 256  # rows whose zeros are counted to estimate a density
 
 @dataclass(frozen=True, eq=False)
 class DenseRows:
-    """Rows of a dense matrix, seen relative to `centre`.
+    """Rows of a dense matrix, relative to `centre`.
 
-    Subtracting the mean of each column changes no distance, but keeps the norms small from which
-    the core computes distances. Rows that are mostly zero are left where they are, so that the
-    core can skip the zeros.
+    Subtracting the mean of each column changes no distance, but makes the norms smaller from which
+    the core computes distances. Rows that are mostly zero are not centred, so that the core can
+    skip the zeros.
     """
 
     values: Real
@@ -39,11 +39,11 @@ class DenseRows:
 
     @property
     def few_nonzeros(self) -> bool:
-        """Whether the core goes by the nonzeros of a row."""
+        """True if the core visits only the nonzeros of a row."""
         return self.skip_zeros
 
     def density(self) -> float:
-        """Part of the values that are not zero, more or less."""
+        """Return the approximate fraction of nonzero values."""
         return density_of(self.values)
 
     @cached_property
@@ -51,11 +51,11 @@ class DenseRows:
         return _core.Rows.dense(self.values, self.centre, self.skip_zeros)
 
     def largest_square(self, threads: int) -> float:
-        """The largest |x|^2 of a row, relative to the centre."""
+        """Return the largest |x|^2 of a row, relative to the centre."""
         return _core.largest_square(self.native, threads)
 
     def squares(self, index: Ints | None = None) -> Floats:
-        """|x|^2 of some rows, relative to the centre."""
+        """Return |x|^2 of some rows, or of all, relative to the centre."""
         count = self.shape[0] if index is None else len(index)
         square = np.empty(count)
         step = max(1, VALUES_AT_ONCE // max(1, self.shape[1]))
@@ -72,11 +72,11 @@ class DenseRows:
 
     @property
     def data(self) -> Real:
-        """The rows as the user knows them."""
+        """Rows as the user passed them."""
         return self.values
 
 
 def density_of(X: Real) -> float:
-    """Part of the values that are not zero, from some rows spread over the data."""
+    """Return the fraction of nonzero values in a sample of evenly spaced rows."""
     sample = X[:: max(1, len(X) // _SAMPLED_ROWS)]
     return float(np.count_nonzero(sample)) / max(1, sample.size)

@@ -1,7 +1,8 @@
-"""Rows equal in every feature and in the label are one variable with a wider box.
+"""Merging of rows that are equal in every feature and in the label.
 
-Any split of the sum of their coefficients is optimal, so the merged problem has exactly the same
-decision function, bias and objective.
+Equal rows become one variable whose box is the sum of their boxes. Any split of its coefficient
+among the equal rows is optimal, so the merged problem has exactly the same decision function, bias
+and objective.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from widestreet._src.rows.base import Vectors
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """Which rows stand for the data.
+    """Distinct rows of a data set.
 
     Attributes
     ----------
     kept : ndarray
-        Index of the row that stands for each variable, ascending.
+        Index of the row that represents each variable, ascending.
     member_of : ndarray or None
-        For each original row, which of the kept ones it belongs to, or -1 if its box is empty;
-        None when every row stands for itself.
+        For each original row, the position of its representative in `kept`, or -1 if its box is
+        empty; None if every row is kept.
     box : ndarray
         Width of the box of each kept row: the sum over its members.
     """
@@ -36,21 +37,22 @@ class Merged:
 
     @property
     def selection(self) -> Ints | None:
-        """The kept rows; None when they are all rows."""
+        """Indices of the kept rows; None if all rows are kept."""
         return None if self.member_of is None else self.kept
 
     def spread(self, beta: Floats, own_box: Floats, *, proportional: bool = False) -> Floats:
         """Divide coefficients of merged rows among their members.
 
-        Members fill their boxes one after the other, so that as few as possible become support
-        vectors; or all get a share in proportion to their boxes.
+        By default the boxes of the members are filled one after the other, so that as few as
+        possible become support vectors.
 
         Parameters
         ----------
         beta : ndarray of shape (layers, len(kept))
         own_box : ndarray of shape (n,)
-            Width of the box that each row has for itself.
+            Width of the box of each original row.
         proportional : bool
+            If True, members get shares in proportion to their boxes.
 
         Returns
         -------
@@ -66,7 +68,7 @@ class Merged:
             return spread
         order = np.lexsort((member, self.box[member]))  # small boxes are not added to large ones
         rows, member, box = rows[order], member[order], own_box[rows[order]]
-        filled = np.cumsum(box, dtype=np.longdouble)  # up to and with each row
+        filled = np.cumsum(box, dtype=np.longdouble)  # including each row
         first = np.flatnonzero(np.diff(member, prepend=-1))
         begin = np.empty(len(self.kept), dtype=np.longdouble)
         begin[member[first]] = (filled - box)[first]
@@ -83,7 +85,7 @@ class Merged:
         return spread
 
     def gather(self, coef: Floats) -> Floats:
-        """Add up coefficients of all rows, of shape (lines, n), over the members of kept ones."""
+        """Sum the coefficients of all rows, of shape (lines, n), over the members of kept rows."""
         if self.member_of is None:
             return coef
         present = self.member_of >= 0
@@ -93,7 +95,7 @@ class Merged:
 
 
 def merge_duplicates(rows: Vectors, label: Floats, box: Floats, threads: int) -> Merged:
-    """Merge equal (row, label) pairs, adding up their boxes; empty boxes are left out."""
+    """Merge equal (row, label) pairs and sum their boxes; rows with empty boxes are left out."""
     first, distinct = _core.first_equal(rows.native, label, threads)
     if distinct == len(label):
         return without_empty(box)
@@ -105,7 +107,7 @@ def merge_duplicates(rows: Vectors, label: Floats, box: Floats, threads: int) ->
 
 
 def without_empty(box: Floats) -> Merged:
-    """Every row for itself, less those with an empty box."""
+    """Keep every row with a nonempty box, without merging."""
     kept = np.flatnonzero(box > 0)
     if len(kept) == len(box):
         return Merged(kept, None, box)

@@ -9,7 +9,7 @@ from widestreet._src.arrays import Ints, Real
 
 @dataclass(frozen=True, eq=False)
 class KernelRows:
-    """Rows of a precomputed kernel matrix; `column` is where a row stands as a support vector."""
+    """Rows of a precomputed kernel matrix; `column` is the column of each row in it."""
 
     values: Real
     column: Ints
@@ -23,5 +23,5 @@ class KernelRows:
 
     @property
     def data(self) -> Real:
-        """The rows as the user knows them."""
+        """Rows as the user passed them."""
         return self.values

@@ -1,4 +1,4 @@
-"""The storage that fits an array or a sparse matrix."""
+"""Choice of the storage for an array or a sparse matrix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from widestreet._src.rows.base import Vectors
 from widestreet._src.rows.csr import CsrRows
 from widestreet._src.rows.dense import DenseRows, density_of
 
-_FEW_NONZEROS = 0.25  # density below which the core skips the zeros of dense rows
+_SPARSE_DENSITY = 0.25  # density below which the core skips the zeros of dense rows
 
 
 def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> Vectors:
@@ -22,10 +22,9 @@ def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> V
     ----------
     X : ndarray or sparse matrix of float32 or float64
     centred : bool
-        Look at dense rows relative to their mean, for kernels that allow it, unless most of their
-        values are zero.
+        If True, the mean of dense rows is subtracted, unless most of their values are zero.
     centre : ndarray, optional
-        Look at dense rows relative to this point instead.
+        Point to subtract from dense rows instead of their mean.
     """
     if sparse.issparse(X):
         X = X.tocsr()
@@ -35,7 +34,7 @@ def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> V
         return CsrRows(X)
     if any(stride % X.itemsize for stride in X.strides):
         X = X.copy()  # a field of packed records
-    if centre is None and density_of(X) < _FEW_NONZEROS:
+    if centre is None and density_of(X) < _SPARSE_DENSITY:
         return DenseRows(X, skip_zeros=True)
     if centred and centre is None:
         centre = np.asarray(X.mean(axis=0, dtype=np.float64))

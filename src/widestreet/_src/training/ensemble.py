@@ -1,4 +1,4 @@
-"""One pair of classes of an ensemble: from rows to certified coefficients."""
+"""Training of the ensembles of all pairs of classes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from widestreet._src.training.examiner import ANSWER_WITHIN
 from widestreet._src.training.outcome import Trained, labelled, stopped_by
 from widestreet._src.training.settings import Resources, threads_for
 
-_HELD = 0.5  # of the memory that the kernel matrix may take
+_KERNEL_MATRIX_SHARE = 0.5  # of the memory limit that a stored kernel matrix may take
 
 
 def train_ensembles(
@@ -48,7 +48,7 @@ def train_ensembles(
     resources: Resources,
     observers: Observers,
 ) -> list[Result]:
-    """Train the ensembles of all pairs of classes, each in an equal part of the time left.
+    """Train the ensembles of all pairs of classes, each with an equal share of the remaining time.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def train_ensembles(
     rows : Rows
         All rows.
     merged : Merged
-        Which of them have a variable, and their weights.
+        The distinct rows and their weights.
     code : ndarray
-        The class of each variable, from 0.
+        Class index of each distinct row.
     plan : Plan
     resources : Resources
     observers : Observers
@@ -116,7 +116,7 @@ def train_pair(
 
 
 def _chosen(path: Trajectory, plan: Plan, size: int) -> tuple[Floats, float]:
-    """The weights that become the model, and a'Qa of them."""
+    """Return the weights of the model and their a'Qa."""
     if plan.aggregate == "ensemble":
         return path.means[size]
     which = "last" if plan.aggregate == "last" else "first"
@@ -125,7 +125,7 @@ def _chosen(path: Trajectory, plan: Plan, size: int) -> tuple[Floats, float]:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Engines over the rows of a pair: all of them, or without a part of them.
+    """Engines over the rows of a pair of classes, with or without held-out rows.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Training:
     plan : Plan
     product : Product
     length : ndarray
-        The root of K(x, x) for each row.
+        sqrt(K(x, x)) of each row.
     budget : Budget
     kernel_values : callable
     """
@@ -146,13 +146,13 @@ class Training:
     kernel_values: Function[[], int]
 
     def engine(self, observe: Observer, out: Bools | None = None) -> MultiplicativeEngine:
-        """What trains; not a single step for a Parzen window.
+        """Return an engine, which takes no step for a Parzen window.
 
         Parameters
         ----------
         observe : callable
         out : ndarray of bool, optional
-            Rows that are left out, and judge the ensemble of the others.
+            Mask of held-out rows, on which the error of the ensemble is measured.
         """
         plan, prior = self.plan, self.pair.prior
         parzen = plan.aggregate == "parzen"
@@ -170,13 +170,13 @@ class Training:
         )
 
     def _fold_budget(self) -> Budget:
-        """Return what a fold may spend: the time that is left, and all steps anew."""
+        """Return the budget of a fold: the remaining time, and all steps."""
         return self.budget.part(reserve=self.budget.reserve, max_steps=self.budget.max_steps)
 
     def best_size(self, path: Trajectory) -> tuple[int, Status]:
-        """The size at which ensembles are best for rows that were left out, fold by fold.
+        """Return the size with the smallest cross-validation error, and the status.
 
-        All members if nobody can be left out, or if there is no time for it; and the status.
+        The size is that of all members if there are too few rows, or too little time, for folds.
         """
         folds = [self.engine(lambda record: None, out) for out in self._folds(path.margin)]
         found = solve_together(folds)
@@ -186,7 +186,7 @@ class Training:
         return best_size(sorted(path.means), [one.errors for one in found]), path.status
 
     def _folds(self, margin: Floats) -> Iterator[Bools]:
-        """Parts of the rows, alike in how hard they are for the Parzen window, class by class.
+        """Yield masks of folds, stratified by class and by the margin of the Parzen window.
 
         They depend on the rows and not on their order.
         """
@@ -203,7 +203,7 @@ class Training:
 
 
 def _length(gram: Gram, plan: Plan) -> Floats:
-    """The root of K(x, x) for each row."""
+    """Return sqrt(K(x, x)) of each row."""
     diagonal = gram.diag()
     least = float(diagonal.min())
     if least < 0:
@@ -212,12 +212,12 @@ def _length(gram: Gram, plan: Plan) -> Floats:
 
 
 def streams(rows: int, plan: Plan) -> bool:
-    """Whether kernel values are computed anew for every step."""
-    return plan.rank is None and Held.memory(rows) > _HELD * plan.memory
+    """Return whether the kernel matrix is computed again in every step."""
+    return plan.rank is None and Held.memory(rows) > _KERNEL_MATRIX_SHARE * plan.memory
 
 
 def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator, poll: Poll) -> Product:
-    """How kernel values meet weights."""
+    """Return the product with the kernel matrix: stored, streamed or of low rank."""
     n = len(pair.sign)
     if plan.rank is None:
         return Streamed(gram, poll) if streams(n, plan) else Held.of(gram, poll)
@@ -226,37 +226,38 @@ def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator, poll:
     asked = min(int(plan.rank), n) if whole else n
     if room < 1 or (whole and room < asked):
         raise ValueError(
-            f"rank={plan.rank!r}: {n:,} rows need {LowRank.memory(n, max(asked, 1)):,} bytes for "
-            f"it, but max_memory is {plan.memory:,}; lower rank or raise max_memory"
+            f"rank={plan.rank!r} needs {LowRank.memory(n, max(asked, 1)):,} bytes for {n:,} rows, "
+            f"but max_memory is {plan.memory:,}; lower rank or raise max_memory"
         )
     found = LowRank.of(gram, min(asked, room), 0.0 if whole else plan.rank, rng, poll)
     if not whole and room < n and found.left > plan.rank:
         raise ValueError(
             f"rank={plan.rank!r}: the {room:,} columns that max_memory={plan.memory:,} allows miss "
-            f"{found.left:.3g} of the trace; raise rank or max_memory"
+            f"a fraction {found.left:.3g} of the trace; raise rank or max_memory"
         )
     return found
 
 
 def _raised(product: Product) -> Product:
-    """The product with 1 + K."""
+    """Return the product with 1 + K."""
     return lambda coef: product(coef) + coef.sum(axis=-1, keepdims=True)
 
 
 def _pruned(weight: Floats, square: float, longest: float, most: float) -> tuple[Floats, float]:
-    """Weights without the smallest, and how far that may move the model, in parts of its length.
+    """Set the smallest weights to zero; return a bound on the relative change of the model.
 
-    What is left out has at most the length of its weights times that of the longest row.
+    The norm of the removed part is at most the sum of its weights times the norm of the longest
+    row.
 
     Parameters
     ----------
     weight : ndarray
     square : float
-        A lower bound on |w|^2.
+        Lower bound on |w|^2.
     longest : float
-        Length of the longest row.
+        Norm of the longest row.
     most : float
-        How far the model may move.
+        Largest relative change allowed.
     """
     if not 0 < square < inf:
         return weight, 0.0
@@ -277,7 +278,7 @@ def _certified(
     weight: Floats,
     square: float,
 ) -> Trained:
-    """The coefficients with their certificate: an empty one if there is no time for another."""
+    """Return the coefficients with their certificate, an empty one if there is no time."""
     status = path.status
     poll = Poll(budget.look_at_end)
     cost = gram.seconds_per_value * float(np.count_nonzero(weight)) * len(weight)
@@ -312,7 +313,7 @@ def _certified(
 
 
 def _stages(path: Trajectory, plan: Plan) -> Floats:
-    """Weights of the model after every step."""
+    """Return the weights of the model after every step."""
     members = [weight for _, weight in path.members]
     if plan.aggregate == "last":
         return np.array([*members, path.last])

@@ -1,4 +1,4 @@
-"""How an ensemble is trained, on what, and what comes of it."""
+"""Parameters, data and result of the training of an ensemble."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from widestreet._src.training.outcome import Trained
 
 @dataclass(frozen=True)
 class Plan:
-    """How an ensemble is trained.
+    """Parameters of the training of an ensemble.
 
     Attributes
     ----------
@@ -19,19 +19,20 @@ class Plan:
     aggregate : str
         "ensemble", "last" or "parzen".
     rank : int, float or None
-        Columns of the low-rank kernel, or the part of its trace that may be missing, or none.
+        Rank of the kernel approximation, or the fraction of the trace that it may miss; None for
+        the exact kernel.
     intercept : bool
-        Whether 1 is added to all kernel values.
+        True if 1 is added to all kernel values.
     prune : float
-        What may be missing of the model, as a part of its length.
+        Bound on the change of the model by pruning, relative to |w|.
     part : float
-        Of rho: the violation up to which a model is optimal.
+        Violation, relative to rho, up to which a model is optimal.
     memory : int
-        Bytes for kernel values.
+        Memory limit in bytes.
     keep : bool
-        Whether to keep all members.
+        True if all members are kept.
     folds : int
-        By which the size of an ensemble is chosen; less than two keep all members.
+        Number of folds that determine the size of an ensemble; below two it has all members.
     """
 
     pace: Projection | FixedRate
@@ -52,9 +53,9 @@ class Pair:
     Attributes
     ----------
     sign : ndarray
-        +1 and -1.
+        Classes of the rows, +1 and -1.
     prior : ndarray
-        Positive weights.
+        Positive weights of the rows.
     """
 
     sign: Floats
@@ -63,21 +64,20 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What became of a pair.
+    """Result of the training of a pair of classes.
 
     Attributes
     ----------
     trained : Trained
-        Coefficients are weights times signs.
+        Solution whose coefficients are weights times signs.
     stages : ndarray of shape (stages, n)
-        The coefficients of the model after every step, if they were to be kept.
+        Coefficients of the model after every step, if they are kept.
     size : int
-        Members of the ensemble.
+        Number of members of the ensemble.
     missing : float
-        How far the model may be from what it was before rows were left out, as a part of its
-        length |w|.
+        Bound on the change of the model by pruning, relative to |w|.
     left : float
-        The part of the trace of the kernel that its low-rank version does not have.
+        Fraction of the trace of the kernel matrix that its approximation misses.
     """
 
     trained: Trained

@@ -290,7 +290,7 @@ def test_a_row_far_away_does_not_make_the_others_rounding():
 @pytest.mark.parametrize("pace", PACES)
 def test_an_indefinite_kernel_is_refused(pace):
     K = np.array([[1.0, 3.0], [3.0, 1.0]])
-    with pytest.raises(ValueError, match=r"kernel: it is not positive semidefinite .* = -1\)"):
+    with pytest.raises(ValueError, match=r"kernel is not positive semidefinite .* = -1\)"):
         run(K, np.array([1.0, -1.0]), PACES[pace])
 
 

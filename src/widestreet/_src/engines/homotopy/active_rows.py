@@ -1,16 +1,16 @@
 """The rows that a homotopy evaluates in every step.
 
-A step needs h only of variables that may reach h = 0 soon, and of thousands of bound variables
-hardly any may. A homotopy evaluates all rows now and then. From h and its slope dh there it
-predicts which rows matter until the next time: those of free variables, those whose data move, and
-those of the m bound variables of least
+A step needs h only of variables that may reach h = 0 soon, which are few of thousands of bound
+variables. A homotopy evaluates all rows periodically. From h and its slope dh it predicts which
+rows matter until the next full scan: those of free variables, those whose data move, and those of
+the m bound variables of least
 
     |h| / (|dh| + mean |dh|)
 
 (the mean, because slopes change at breakpoints). The scores of all other rows are not updated until
-the next full scan, at the latest at the end: one product makes them current. A variable that
-violates its condition then was missed. The point is optimal for targets that satisfy its
-condition, and a second homotopy leads from these to the true ones.
+the next full scan, at the latest at the end, where one product updates them. A variable that then
+violates its condition was missed. The point is optimal for other targets that satisfy its
+condition, and a second homotopy leads from these to the true targets.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _ACTIVE_BOUND_VARIABLES = 128  # m: their product costs less than the rest of a 
 _WIDENING_FACTOR = 4  # of m, for the homotopy that follows one that has missed variables
 _STEPS_BETWEEN_SCANS = 50  # the prediction gets worse with every breakpoint
 _KERNEL_VALUES_WORTH_RESTRICTING = 300_000  # n |S|: below it one product takes microseconds
-_SMALLEST_SLOPE = 1e-100  # avoids 0 / 0 where no h changes
+_SMALLEST_SLOPE = 1e-100  # avoids 0 / 0 if no h changes
 
 
 class ActiveRows:
-    """Chooses active rows, and brings the scores of the others up to date.
+    """Choice of active rows, and update of the scores of all others.
 
     Parameters
     ----------
     moving : ndarray of bool
         Rows whose data move.
     limit : int or None
-        How many bound variables to keep active; None for the default, 0 for all.
+        Number of bound variables to keep active; None for the default, 0 for all.
     """
 
     def __init__(self, moving: Bools, limit: int | None) -> None:
@@ -46,7 +46,7 @@ class ActiveRows:
 
     @property
     def wider_limit(self) -> int:
-        """The limit to use after variables were missed."""
+        """Limit to use after variables were missed."""
         return _WIDENING_FACTOR * self.limit
 
     def is_stale(self, state: PathState) -> bool:
@@ -64,11 +64,11 @@ class ActiveRows:
         Parameters
         ----------
         state : PathState
-            All of its rows are active.
+            State in which all rows are active.
         slope : ndarray
-            The slope of h of every variable.
+            Slope of h of every variable.
         variable : int
-            A variable that is about to change its bound state.
+            Variable that will change its bound state.
         """
         movable = state.upper > state.lower
         movable[state.free.variables] = False

@@ -21,7 +21,7 @@ _SUM_ROUNDING = 1e-14  # of sum |beta|: rounding of a total
 
 @dataclass(frozen=True, eq=False)
 class Endpoint:
-    """The data at theta = 1; None leaves them as they are."""
+    """The data at theta = 1; None means no change."""
 
     target: Floats | None = None
     lower: Floats | None = None
@@ -64,14 +64,14 @@ class DataRates:
         return cls(target, lower, upper, total, negligible)
 
     def moving_rows(self, layers: int) -> Bools:
-        """Return which rows have data that move."""
+        """Return the mask of rows whose data move."""
         moving = (self.target != 0) | (self.lower != 0) | (self.upper != 0)
         rows: Bools = moving.reshape(-1, layers).any(axis=1)
         return rows
 
 
 class BoundMotion:
-    """Rates of the variables at bounds, and of what depends on them.
+    """Rates of the variables at bounds, and of the scores and sums that depend on them.
 
     Attributes
     ----------
@@ -99,12 +99,12 @@ class BoundMotion:
         self.score = state.product(state.sum_by_row(self.beta))
 
     def update(self, state: PathState, variable: int, column: Floats | None = None) -> None:
-        """Follow a change of the bound state of a variable.
+        """Update the rates after a change of the bound state of a variable.
 
         Parameters
         ----------
         column : ndarray, optional
-            The kernel column of the variable, if it is known.
+            Kernel column of the variable, if it is known.
 
         Sets: everything.
         """

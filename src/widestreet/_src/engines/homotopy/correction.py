@@ -1,7 +1,8 @@
-"""Corrections at the end of a homotopy: what rounding has left is taken out.
+"""Corrections of rounding errors at the end of a homotopy.
 
-Variables at a bound but for rounding are put on it, free variables get h = 0 and groups their sums,
-and biases that no free variable determines are put in the middle of what they may be.
+Variables that differ from a bound only by rounding are put on it. Free variables get h = 0 and
+groups their sums. Biases that no free variable determines are put in the middle of their optimal
+interval.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from widestreet._src.engines.homotopy.pivoting import leave
 
 _RESIDUAL_GOAL = 1e-14  # of the largest target: a smaller h is rounding of the scores
 _SUM_GOAL = 1e-15  # of sum |beta|: a smaller difference is rounding of the sums
-_OVERSHOOT_TOLERANCE = 1e-9  # of a box: how far from a bound a correction may find its variable
+_OVERSHOOT_TOLERANCE = 1e-9  # of a box: distance from a bound within which a variable is put on it
 
 
 def correct(state: PathState) -> None:
-    """Take rounding out of the variables and biases.
+    """Remove rounding errors from the variables and biases.
 
     Sets: beta, score, bias, free, bound_state.
     """
@@ -30,7 +31,7 @@ def correct(state: PathState) -> None:
 
 
 def snap_to_bounds(state: PathState) -> None:
-    """Put free variables that are at a bound but for rounding on it.
+    """Put free variables on a bound if they differ from it only by rounding.
 
     Sets: beta, score, free, bound_state.
     """
@@ -45,7 +46,7 @@ def snap_to_bounds(state: PathState) -> None:
 def solve_residuals(state: PathState) -> bool:
     """Solve for h = 0 of the free variables and for the sums; return whether anything changed.
 
-    A variable that the solution leads out of its box is put on the bound if it is near it.
+    A variable that the solution moves out of its box is put on the bound if it is close to it.
     Sets: beta, score, bias, free, bound_state.
     """
     h_goal = _RESIDUAL_GOAL * state.largest_target()
@@ -84,7 +85,7 @@ def _put_on_bound(state: PathState, variables: Ints, bound_state: int) -> None:
 def centre_biases(state: PathState) -> None:
     """Put biases without a free variable in the middle of the values that are optimal.
 
-    They equal those of a batch fit then, and do not depend on the path. Sets: bias.
+    Then they equal those of a batch fit and do not depend on the path. Sets: bias.
     """
     determined = state.free.groups_present(state.groups)
     if not all(determined):

@@ -31,14 +31,14 @@ class FreeSet:
     layers : int
         Variables per row.
     sigma : float
-        The typical size of kernel values.
+        Typical size of kernel values.
 
     Attributes
     ----------
     members : list of int
-        The variables.
+        Free variables.
     variables, rows, group : ndarray
-        The variables, the row and the group of each.
+        Free variables, and the row and the group of each.
     columns : KernelColumns
         Kernel values of all rows with the row of each variable.
     """
@@ -79,14 +79,14 @@ class FreeSet:
     # -- members -----------------------------------------------------------------------------------
 
     def _set_members(self, members: list[int], group: list[int]) -> None:
-        """Sets: members, variables, rows, group."""
+        """Set the members and their groups. Sets: members, variables, rows, group."""
         self.members, self._group = members, group
         self.variables = np.array(members, dtype=np.int64)
         self.rows = self.variables // self.layers
         self.group = np.array(group, dtype=np.uint8)
 
     def groups_present(self, groups: int) -> list[bool]:
-        """Return which of the groups have a free variable."""
+        """Return for each group whether it has a free variable."""
         return [g in self._group for g in range(groups)]
 
     def index(self, variable: int) -> int:
@@ -96,7 +96,7 @@ class FreeSet:
     # -- entering and leaving ----------------------------------------------------------------------
 
     def replace(self, variables: Ints, group: Bytes, K: Floats) -> bool:
-        """Replace all members at once, unless their matrix is singular; return whether it was done.
+        """Replace all members, unless their matrix is singular; return whether it was done.
 
         Parameters
         ----------
@@ -121,9 +121,9 @@ class FreeSet:
         Parameters
         ----------
         own : float
-            The kernel value of its row with itself.
+            Kernel value of the row of the variable with itself.
         column : ndarray
-            Kernel values of all rows with its row.
+            Kernel values of all rows with the row of the variable.
 
         Sets: everything.
         """

@@ -1,4 +1,4 @@
-"""A homotopy: the optimum follows data that move on straight lines, from breakpoint to breakpoint.
+"""A homotopy: the optimum follows linearly changing data from breakpoint to breakpoint.
 
 Targets, boxes and totals of the dual (problems/dual.py) move from their values at theta = 0 to an
 endpoint at theta = 1. Between two breakpoints the same variables are free (set S), at their lower
@@ -47,17 +47,17 @@ from widestreet._src.engines.homotopy.straight_piece import (
 )
 
 _STEPS_BETWEEN_REFRESHES = 500  # bounds the rounding that updates accumulate in the scores
-_ZERO_STEPS_BEFORE_BLAND = 30  # in a row: more than the ties of most data
-_ZERO_STEPS_BEFORE_PERTURBATION = 300  # in a row: more than a tie that Bland's rule resolves
+_ZERO_STEPS_BEFORE_BLAND = 30  # consecutive ones: more than the ties of most data
+_ZERO_STEPS_BEFORE_PERTURBATION = 300  # consecutive ones: more than Bland's rule needs
 _PERTURBATION = 1e-9  # of the scale of targets: beyond rounding, below any tolerance of a fit
 _MOST_PERTURBATIONS = 100  # of one homotopy: what these do not separate is rounding
 _THETA_ROUNDING = 1e-14  # distance from 1 at which a homotopy has ended
-_LAST_PART = 1e-9  # of theta: a group exhausted as near the end is exhausted but for rounding
+_EXHAUSTION_ROUNDING = 1e-9  # distance from theta = 1 at which exhaustion is rounding
 _VIOLATION_ROUNDING = 1e-12  # of the scale of targets: rounding of h at a full scan
 
 
 class InfeasibleError(ValueError):
-    """The constraints have no solution beyond some theta."""
+    """Error: the constraints have no solution beyond some theta."""
 
     def __init__(self, theta: float, group: int) -> None:
         super().__init__(f"no feasible point beyond theta={theta:g}: group {group} is exhausted")
@@ -66,18 +66,18 @@ class InfeasibleError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class PathSegment:
-    """A piece of a path on which the optimum is linear.
+    """Section of a path on which the optimum is linear.
 
     Attributes
     ----------
     theta, length : float
-        Where it begins, and its length.
+        Start and length of the section.
     free : ndarray
-        The free variables.
+        Free variables.
     beta, change : ndarray
-        Their values at the beginning, and their rates by theta.
+        Values of the free variables at the start, and their rates by theta.
     at_upper : ndarray of uint8
-        Bits: which variables are at their upper bounds.
+        Packed bits of the mask of variables at their upper bounds.
     """
 
     theta: float
@@ -92,25 +92,25 @@ SegmentObserver: TypeAlias = Callable[[PathSegment], None]
 
 
 class Homotopy:
-    """Advances a state along a homotopy.
+    """Move a state along a homotopy.
 
     Parameters
     ----------
     state : PathState
-        Optimal for its data.
+        State that is optimal for its data.
     end : Endpoint
     observe : callable, optional
         Called with every straight piece. All rows are active then.
     active_limit : int, optional
-        How many bound variables to keep active, see `ActiveRows`.
+        Number of bound variables to keep active, see `ActiveRows`.
 
     Attributes
     ----------
     theta : float
     goal : ndarray
-        The targets at theta = 1.
+        Targets at theta = 1.
     target_shift : ndarray or None
-        What was added to targets along the way, and is still in them at the end.
+        Sum of the shifts of the targets, which is still in them at the end.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class Homotopy:
         return None
 
     def _advance(self, piece: StraightPiece, length: float) -> None:
-        """Follow a straight piece, and compute the scores anew when it is time.
+        """Follow a straight piece, and recompute the scores if it is due.
 
         Sets: data, beta, score, bias, theta.
         """
@@ -203,7 +203,7 @@ class Homotopy:
             s.refresh()
 
     def _change_sets(self, found: Breakpoint) -> None:
-        """Let the variable of a breakpoint enter or leave the free set. Sets: everything."""
+        """Make the variable of a breakpoint enter or leave the free set. Sets: everything."""
         s, variable = self.state, found.variable
         zero = found.length <= ZERO_STEP_LENGTH
         self._zero_steps = self._zero_steps + 1 if zero else 0
@@ -232,7 +232,7 @@ class Homotopy:
         movable &= (s.group == group) & (s.bound_state == (LOWER if up else UPPER))
         candidates = np.flatnonzero(movable)
         if len(candidates) == 0:
-            if self.theta < 1.0 - _LAST_PART:
+            if self.theta < 1.0 - _EXHAUSTION_ROUNDING:
                 raise InfeasibleError(self.theta, group)
             self.theta = 1.0
             return
@@ -281,12 +281,12 @@ class Homotopy:
         self._zero_steps = 0
 
     def _shift_targets(self, shift: Floats) -> None:
-        """Sets: target, target_shift."""
+        """Add a shift to the targets. Sets: target, target_shift."""
         self.target_shift = shift if self.target_shift is None else self.target_shift + shift
         self.state.target += shift
 
     def finish(self) -> None:
-        """Set the data to their endpoint exactly, and take rounding out. Sets: everything."""
+        """Set the data to their endpoint exactly, and remove rounding errors. Sets: everything."""
         s, end = self.state, self.end
         self._rescan_all_rows()
         s.lower, s.upper, s.total = (

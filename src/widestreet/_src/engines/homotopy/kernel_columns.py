@@ -14,9 +14,9 @@ from widestreet._src.arrays import Floats, Ints
 
 ALL_ROWS = slice(None)
 
-_EMPTY_SLOTS_ALLOWED = 16  # beyond one for each column: products read empty slots as well
-_GROWTH = 1.5  # of what is needed: geometric growth makes the copies O(1) per appended entry
-_FIRST_SLOTS = 16  # beside what is needed, so that small arrays do not grow at every step
+_EMPTY_SLOTS_ALLOWED = 16  # in addition to one per column: products read empty slots as well
+_GROWTH_FACTOR = 1.5  # of the size needed: geometric growth makes copies O(1) per entry
+_FIRST_SLOTS = 16  # in addition to those needed, so that small arrays do not grow at every step
 
 
 class KernelColumns:
@@ -25,7 +25,7 @@ class KernelColumns:
     Parameters
     ----------
     rows : int
-        The number of rows n.
+        Number of rows n.
     """
 
     def __init__(self, rows: int) -> None:
@@ -33,7 +33,7 @@ class KernelColumns:
         self._slot: list[int] = []  # of each column, in `_values`
         self._empty: list[int] = []  # slots without a column, below the last used one
         self._values: Floats = np.zeros((rows, _FIRST_SLOTS))
-        self._shared = False  # whether a copy uses `_values`, too: it must not be written
+        self._shared = False  # if a copy uses `_values` as well, it must not be written
         self._slots = np.array(self._slot, dtype=np.int64)
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ class KernelColumns:
 
     @property
     def _width(self) -> int:
-        """Slots up to the last used one."""
+        """Number of slots up to the last used one."""
         return len(self._slot) + len(self._empty)
 
     # -- reading -----------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class KernelColumns:
     def replace(self, values: Floats) -> None:
         """Replace all columns. Sets: everything."""
         k = values.shape[1]
-        self._values = np.zeros((self.rows, int(_GROWTH * k) + _FIRST_SLOTS))
+        self._values = np.zeros((self.rows, int(_GROWTH_FACTOR * k) + _FIRST_SLOTS))
         self._values[:, :k] = values
         self._shared = False
         self._set_slots(list(range(k)), [])
@@ -113,14 +113,14 @@ class KernelColumns:
         self._set_slots(list(range(k)), [])
 
     def _reserve(self, rows: int, slots: int) -> None:
-        """Make room for so many rows and slots, in an array of its own. Sets: values."""
+        """Make room for rows and slots in an unshared array. Sets: values."""
         height, width = self._values.shape
         if rows <= height and slots <= width and not self._shared:
             return
         if rows > height:
-            height = int(_GROWTH * rows) + _FIRST_SLOTS
+            height = int(_GROWTH_FACTOR * rows) + _FIRST_SLOTS
         if slots > width:
-            width = int(_GROWTH * slots) + _FIRST_SLOTS
+            width = int(_GROWTH_FACTOR * slots) + _FIRST_SLOTS
         values = np.zeros((height, width))
         k = self._width
         values[: self.rows, :k] = self._values[: self.rows, :k]

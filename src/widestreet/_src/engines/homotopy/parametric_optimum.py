@@ -1,7 +1,7 @@
 """The exact optimum of a dual problem whose data change.
 
-Every change is a homotopy (homotopy.py). The boxes of added rows grow from nothing, those of
-forgotten rows shrink to nothing; changes of weights, C, nu, epsilon or labels are other endpoints.
+Every change is a homotopy (homotopy.py). The boxes of added rows grow from zero width, and those of
+removed rows shrink to zero width. Changes of weights, C, nu, epsilon or labels are other endpoints.
 The cost of a step is one product of the kernel columns of the free variables (n x |S|) with a
 vector, and O(|S|^2) for the factor of their matrix (free_set.py).
 """
@@ -50,7 +50,7 @@ class ParametricOptimum:
         K(x, x).
     dual : Dual
     beta : ndarray of shape (layers, n)
-        A feasible point; the nearer to the optimum, the fewer steps.
+        Feasible point; a point closer to the optimum needs fewer steps.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class ParametricOptimum:
         return other
 
     def _solve_from_point(self) -> None:
-        """Go from a feasible point to the optimum.
+        """Move from a feasible point to the optimum.
 
         The point is optimal for other targets and totals; a homotopy leads from these to the true
         ones. Sets: everything.
@@ -108,22 +108,22 @@ class ParametricOptimum:
 
     @property
     def beta(self) -> Floats:
-        """The variables, row by row."""
+        """Variables, row by row."""
         return self.state.beta
 
     @property
     def bias(self) -> Floats:
-        """The bias of each group."""
+        """Bias of each group."""
         return self.state.bias
 
     @property
     def score(self) -> Floats:
-        """The score of each row."""
+        """Score of each row."""
         return self.state.score
 
     @property
     def total(self) -> Floats:
-        """The sum of the variables of each group."""
+        """Sum of the variables of each group."""
         return self.state.total
 
     @property
@@ -153,12 +153,12 @@ class ParametricOptimum:
         self.state.append_rows(target, group, diagonal)
 
     def drop(self, rows: Ints) -> Ints:
-        """Remove rows with empty boxes; the last rows take their places.
+        """Remove rows with empty boxes; the last rows take their positions.
 
         Returns
         -------
         order : ndarray
-            The former number of each remaining row.
+            Former position of each remaining row.
 
         Sets: everything that has an entry per row.
         """
@@ -197,9 +197,9 @@ class ParametricOptimum:
         ----------
         end : Endpoint
         observe : callable, optional
-            Called with every `PathSegment` of the way.
+            Called with every `PathSegment`.
         active_limit : int, optional
-            How many bound variables to evaluate between scans of all of them; 0 for all.
+            Number of bound variables to evaluate between full scans; 0 for all.
 
         Sets: everything.
         """
@@ -220,7 +220,7 @@ class ParametricOptimum:
 
 
 def order_after_removal(n: int, rows: Ints) -> Ints:
-    """Return which of n rows stands at each place when the last ones replace the removed ones."""
+    """Return the former positions of n rows after the last ones replaced the removed ones."""
     order = np.arange(n)
     for row in np.sort(rows)[::-1].tolist():
         order[row] = order[-1]

@@ -26,7 +26,9 @@ LOWER, FREE, UPPER = 0, 1, 2  # values of `bound_state`
 
 NEGLIGIBLE_RATE = 1e-13  # of the largest rate: a smaller one is rounding of the linear solve
 
-_BOUND_TOLERANCE = 1e-12  # of a box or its content: a variable as near a bound is at the bound
+_BOUND_TOLERANCE = (
+    1e-12  # of a box or its content: a variable this close to a bound is at the bound
+)
 _SIGMA_RANGE = 10.0  # factor between sigma and kernel values at which the factor loses digits
 
 _PER_VARIABLE = ("target", "lower", "upper", "group", "beta", "bound_state")
@@ -58,11 +60,11 @@ class PathCounts:
     rays : int
         Moves of a bias alone.
     exchanges : int
-        Variables that moved at the cost of others because they depended on the free ones.
+        Variables that were exchanged for others because they depended on the free ones.
     zero_steps : int
         Pieces of length zero.
     perturbations : int
-        Times that targets were perturbed to end a cycle.
+        Perturbations of targets to end a cycle.
     missed : int
         Variables that violated their condition while their rows were not active.
     """
@@ -88,7 +90,7 @@ class PathState:
     diagonal : ndarray of shape (n,)
         K(x, x) of every row.
     target, lower, upper, group, beta, bound_state : ndarray of shape (n * layers,)
-        Of every variable.
+        Data, value and bound state of every variable.
     total, bias : ndarray of shape (groups,)
     score : ndarray of shape (n,)
         K c of every row; up to date for the active rows.
@@ -157,7 +159,7 @@ class PathState:
 
     @property
     def all_active(self) -> bool:
-        """Whether the scores of all rows are up to date."""
+        """True if the scores of all rows are up to date."""
         return isinstance(self.active, slice)
 
     @property
@@ -187,8 +189,9 @@ class PathState:
     def bound_tolerance(self, variables: Ints | slice) -> Floats:
         """Return the distance from a bound within which a variable is at it.
 
-        It is a part of the box, or of the largest coefficient if boxes are much larger. That
-        coefficient may be rounding only: the size that targets and kernel values suggest is enough.
+        It is relative to the box, or to the largest coefficient if boxes are much larger. The size
+        that targets and kernel values suggest is a lower limit of that coefficient, which may be
+        mere rounding.
         """
         width = self.upper[variables] - self.lower[variables]
         largest = float(np.abs(self.beta).max(initial=0.0))

@@ -1,8 +1,8 @@
 """Variables that enter and leave the free set.
 
-A variable that enters may depend on the free ones: it adds no curvature (a repeated row, a kernel
-of low rank). It is exchanged then: it moves inward along the direction in which no score changes,
-until a free variable or itself reaches a bound.
+A variable that enters may depend on the free ones and add no curvature, for example with a repeated
+row or a kernel of low rank. Then it is exchanged: it moves inward along the direction in which no
+score changes, until it or a free variable reaches a bound.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def enter(state: PathState, variable: int) -> list[int]:
     Returns
     -------
     changed : list of int
-        The variables whose bound state may have changed.
+        Variables whose bound state may have changed.
 
     Sets: everything but the data.
     """
@@ -70,7 +70,7 @@ def _append(state: PathState, variable: int, column: Floats) -> bool:
 
 
 def _exchange(state: PathState, variable: int, column: Floats) -> int:
-    """Move a variable inward at the cost of the free ones, and return which one met a bound.
+    """Move a variable inward in exchange for free ones; return the one that reached a bound.
 
     Sets: beta, score, bias, and free and bound_state of that one.
     """

@@ -5,7 +5,7 @@ The rates of the free variables (S) and biases solve
     [K_SS  A_S'] [dbeta_S]   [dt_S - K_SB dbeta_B        ]
     [A_S     0 ] [  db   ] = [dtotal - A_B dbeta_B       ],     A_gv = 1 if v belongs to group g
 
-where B are the variables at bounds, which move with these (bound_motion.py).
+where B are the variables at bounds, which move with their bounds (bound_motion.py).
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from widestreet._src.engines.homotopy.path_state import FREE, NEGLIGIBLE_RATE, P
 ZERO_STEP_LENGTH = 1e-13  # of theta: a shorter piece is rounding of a tie
 
 _SLOPE_ROUNDING = 1e-13  # of the terms of a slope of h: rounding of their sum
-_RESIDUAL_SLOPES = 10.0  # of the slope that free variables have by rounding: others may have more
+_RESIDUAL_FACTOR = 10.0  # of the slopes of free variables, which are rounding: limit for others
 
 
 class Breakpoint(NamedTuple):
     """The end of a straight piece."""
 
-    length: float  # of the piece
-    variable: int  # which changes its bound state; -1 at theta = 1
-    bound_state: int  # which it gets
+    length: float  # length of the piece
+    variable: int  # variable that changes its bound state; -1 at theta = 1
+    bound_state: int  # new bound state of the variable
 
 
 class StraightPiece:
-    """The direction in which the optimum moves from a state.
+    """Direction in which the optimum moves from a state.
 
     Parameters
     ----------
     state : PathState
     motion : BoundMotion
     total_rate : ndarray
-        By how much the free variables of each group must change its sum.
+        Rate at which the free variables of each group must change its sum.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class StraightPiece:
     bias : ndarray
         Rates of the biases.
     score : ndarray
-        Rates of the scores; right for the active rows.
+        Rates of the scores, valid for the active rows.
     """
 
     def __init__(self, state: PathState, motion: BoundMotion, total_rate: Floats) -> None:
@@ -92,19 +92,19 @@ class StraightPiece:
     def next_breakpoint(self, left: float, by_index: bool) -> Breakpoint:
         """Return the nearest breakpoint.
 
-        Variables that seem to violate at once, by a slope that is rounding, are passed over.
+        Variables whose immediate violation is only rounding of the slope are skipped.
 
         Parameters
         ----------
         left : float
-            What is left of theta.
+            Remaining length of theta.
         by_index : bool
-            Of variables that reach their ends together, take the one of least index.
+            If True, ties between variables are broken by the least index (Bland's rule).
         """
-        passed_over: list[int] = []
+        skipped: list[int] = []
         while True:
             length, variable, to, slope, residual = self._native.nearest(
-                NEGLIGIBLE_RATE, ZERO_STEP_LENGTH, by_index, np.array(passed_over, dtype=np.int64)
+                NEGLIGIBLE_RATE, ZERO_STEP_LENGTH, by_index, np.array(skipped, dtype=np.int64)
             )
             if length >= left:
                 return Breakpoint(left, -1, FREE)
@@ -115,9 +115,9 @@ class StraightPiece:
             row = variable // self._state.layers
             terms = float(np.abs(self._state.free.columns.row(row)) @ np.abs(self.free))
             terms += abs(self._motion.score[row])
-            if abs(slope) > _RESIDUAL_SLOPES * residual + _SLOPE_ROUNDING * terms:
+            if abs(slope) > _RESIDUAL_FACTOR * residual + _SLOPE_ROUNDING * terms:
                 return Breakpoint(length, variable, to)
-            passed_over.append(variable)
+            skipped.append(variable)
 
     def _residual_slope(self) -> float:
         """Return the largest slope of h of free variables, which is rounding."""

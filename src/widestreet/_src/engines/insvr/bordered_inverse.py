@@ -31,12 +31,12 @@ _SMALLEST_PIVOT = 1e-6  # of its terms: a smaller pivot has lost six of sixteen 
 
 
 class BorderedInverse:
-    """A symmetric matrix M and its inverse R, with integers as names of their rows.
+    """Symmetric matrix M and its inverse R, with integers as names of their rows.
 
     Attributes
     ----------
     keys : list of int
-        The name of each row: negative for multipliers, otherwise a variable.
+        Name of each row: negative for multipliers, otherwise a variable.
     matrix, inverse : ndarray of shape (k, k)
     on_change : callable or None
         Called after every change.

@@ -20,12 +20,12 @@ from widestreet._src.arrays import Bools, Floats, Ints
 
 MARGIN_VECTOR, ERROR_VECTOR, REMAINING_VECTOR = 0, 1, -1
 
-_BOUND_TOLERANCE = 1e-12  # of C: a variable as near a bound is at the bound
-_FIRST_CAPACITY = 16  # samples, so that small sets do not grow at every step
+_BOUND_TOLERANCE = 1e-12  # of C: a variable this close to a bound is at the bound
+_FIRST_CAPACITY = 16  # samples for which there is room at first
 
 
 class ExtendedSet:
-    """The samples, their kernel matrix and the present point.
+    """Samples, their kernel matrix and the present point.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class ExtendedSet:
     size : int
         Number of samples l; there are 2l variables.
     scale : float
-        The factor of the kernel matrix in Q.
+        Factor of the kernel matrix in Q.
     bias, tube : float
-        b and e of the gradient; where they are not unique, one of the possible values.
+        b and e of the gradient; one of the optimal values if they are not unique.
     """
 
     def __init__(self, C: float) -> None:
@@ -68,7 +68,7 @@ class ExtendedSet:
 
     @property
     def state(self) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
-        """The set of each variable."""
+        """Set of each variable."""
         return self._state[: 2 * self.size]
 
     @property
@@ -77,7 +77,7 @@ class ExtendedSet:
 
     @property
     def linear_term(self) -> Floats:
-        """The linear term z y of the objective."""
+        """Linear term z y of the objective."""
         return self.z * np.repeat(self.y, 2)
 
     @property
@@ -87,7 +87,7 @@ class ExtendedSet:
 
     @property
     def margin(self) -> Ints:
-        """The set S."""
+        """Variables of the set S."""
         return np.flatnonzero(self.state == MARGIN_VECTOR)
 
     @property
@@ -114,7 +114,7 @@ class ExtendedSet:
         return float(np.max(violation, initial=0.0))
 
     def at_bounds(self, alpha: Floats) -> tuple[Bools, Bools]:
-        """Return which values of alpha are zero and which are C, but for rounding."""
+        """Return masks of the values of alpha that are zero, and that are C, up to rounding."""
         return alpha <= _BOUND_TOLERANCE * self.C, alpha >= (1.0 - _BOUND_TOLERANCE) * self.C
 
     # -- changes -----------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class ExtendedSet:
         self.g[-2:] = self.tube + f, self.tube - f
 
     def _reserve(self, samples: int) -> None:
-        """Make room for so many samples. Sets: everything with an entry per sample."""
+        """Make room for samples. Sets: everything with an entry per sample."""
         extra = samples - len(self._y)
         self._K = np.pad(self._K, (0, extra))
         self._y = np.pad(self._y, (0, extra))

@@ -63,37 +63,38 @@ from widestreet._src.engines.insvr.extended_set import (
     ExtendedSet,
 )
 from widestreet._src.engines.insvr.margin_set import MarginSet
-from widestreet._src.engines.insvr.stages import CURE, StageCounts, Stages
+from widestreet._src.engines.insvr.stages import REMEDY, StageCounts, Stages
 from widestreet._src.engines.insvr.thresholds import thresholds
 from widestreet._src.problems.formulations import Scaling
 
 _LARGEST_VIOLATION = 1e-8  # of max(1, max|y|): rounding of a successful update is far below it
 _VIOLATION_ROUNDING = 1e-11  # of max(1, max|y|): a smaller violation of a new sample is rounding
-_NEWTON_STEPS = 2  # after each sample: the second one takes out the rounding of the first
+_NEWTON_STEPS = 2  # after each sample: the second one removes the rounding errors of the first
 
 
 class Insvr:
-    """The optimum of nu-SVR as samples are added one by one.
+    """Optimum of nu-SVR while samples are added one by one.
 
     Callers must pass finite values and parameters in their ranges.
 
     Parameters
     ----------
     C : float
-        The box. LIBSVM's C is C / l with `scaling="schoelkopf"`, and C with `scaling="libsvm"`.
+        Upper bound of the variables. The C of LIBSVM is C / l with `scaling="schoelkopf"`, and C
+        with `scaling="libsvm"`.
     nu : float
-        In (0, 1].
+        Parameter in (0, 1].
     scaling : {"schoelkopf", "libsvm"}
-        Whether the kernel matrix is divided by the number of samples.
+        With "schoelkopf" the kernel matrix is divided by the number of samples.
     epsilon : float
-        The negative number of (29); no solution depends on it.
+        Negative number of (29); no solution depends on it.
     debug : bool
-        Measure the inverse after every change, which costs more than the change.
+        If True, the error of the inverse is measured after every change, at a high cost.
 
     Attributes
     ----------
     counts, last : StageCounts
-        Of all samples that were added, and of the last one.
+        Counts over all samples that were added, and over the last one.
 
     Examples
     --------
@@ -198,7 +199,7 @@ class Insvr:
         try:
             self._insert(stages, column, own, y)
         except np.linalg.LinAlgError as error:
-            raise RuntimeError(f"sample {self._set.size}: singular matrix; {CURE}") from error
+            raise RuntimeError(f"sample {self._set.size}: singular matrix; {REMEDY}") from error
         self.last.exchanges = self._margin.exchanges - self.counts.exchanges
         self.counts += self.last
 
@@ -220,7 +221,7 @@ class Insvr:
         violation = self._refine()
         if not violation <= _LARGEST_VIOLATION * self._target_scale():
             raise RuntimeError(
-                f"sample {self._set.size}: the conditions are violated by {violation:.1e}; {CURE}"
+                f"sample {self._set.size}: the conditions are violated by {violation:.1e}; {REMEDY}"
             )
 
     def _insert_first(self, own: float, y: float) -> None:

@@ -10,16 +10,16 @@ from widestreet._src.engines.insvr.extended_set import MARGIN_VECTOR, ExtendedSe
 from widestreet._src.engines.insvr.line import Line
 from widestreet._src.engines.insvr.margin_set import MarginSet, Stage
 
-CURE = 'method="path" can train on such data'
+REMEDY = 'method="path" can train on such data'
 
 _SUM_ROUNDING = 1e-14  # of C nu l: a smaller difference is rounding of the sum of alpha
-_ZERO_STEPS_BEFORE_BLAND = 5  # in a row: more than the ties of most data
-_STEPS_PER_SAMPLE = 100  # of one stage, for each sample: one that takes more is cycling
+_ZERO_STEPS_BEFORE_BLAND = 5  # consecutive ones: more than the ties of most data
+_STEPS_PER_SAMPLE = 100  # of one stage, per sample: a stage that takes more is cycling
 
 
 @dataclass
 class StageCounts:
-    """Steps of each stage, and how many of them met a special case.
+    """Counts of the steps of each stage, and of their special cases.
 
     Attributes
     ----------
@@ -49,13 +49,13 @@ class StageCounts:
 
 
 class Stages:
-    """Adjusts an extended set and its margin set for one new sample.
+    """Adjustments of an extended set and its margin set for one new sample.
 
     Parameters
     ----------
     extended : ExtendedSet
     margin : MarginSet
-        Of `extended`.
+        Margin set of `extended`.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Stages:
         self.counts.held += self.margin.has_fixed
         if steps > _STEPS_PER_SAMPLE * (self.extended.size + 1):
             raise RuntimeError(
-                f"sample {self.extended.size}: not optimal after {steps} steps; {CURE}"
+                f"sample {self.extended.size}: not optimal after {steps} steps; {REMEDY}"
             )
 
     def _follow(self, line: Line, limit: float) -> tuple[float, int | None]:
@@ -147,7 +147,7 @@ class Stages:
         s = self.extended
         step, variable = line.longest_step(s, limit, self._zero_steps > _ZERO_STEPS_BEFORE_BLAND)
         if not np.isfinite(step):
-            raise RuntimeError(f"sample {s.size}: a line has no end; {CURE}")
+            raise RuntimeError(f"sample {s.size}: a line has no end; {REMEDY}")
         line.follow(s, step)
         self._zero_steps = self._zero_steps + 1 if step == 0 else 0
         if variable is not None and variable in line.members:

@@ -1,4 +1,4 @@
-"""The bias b and the half width e of the tube that are reported.
+"""The reported bias b and half width e of the tube.
 
 The variables determine intervals for b + e (upper sides) and -b + e (lower sides). Without a free
 variable an interval is more than a point; the middle is reported, as LIBSVM does.
@@ -15,7 +15,7 @@ from widestreet._src.engines.insvr.extended_set import ExtendedSet
 
 @dataclass(frozen=True)
 class Interval:
-    """The values that are optimal for one threshold."""
+    """Interval of the optimal values of one threshold."""
 
     low: float
     high: float
@@ -26,7 +26,7 @@ class Interval:
 
 
 def thresholds(extended: ExtendedSet) -> tuple[float, float]:
-    """Return b and e: unique, or the middle of all that are optimal with e >= 0."""
+    """Return b and e; the middle of the optimal values with e >= 0 if they are not unique."""
     upper, lower = interval(extended, 0), interval(extended, 1)
     p, q = upper.middle, lower.middle  # b + e and -b + e
     room_p, room_q = upper.high - p, lower.high - q

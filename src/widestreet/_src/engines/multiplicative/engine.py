@@ -1,28 +1,30 @@
-"""The multiplicative engine: a hard-margin machine by entropy projection, and the way to it.
+"""The multiplicative engine: a hard-margin SVM by entropy projection, and the steps towards it.
 
-The rho-SVM is the plane through the origin with  max 2 rho - |w|^2,  y_i w.phi_i >= rho. Its dual
-is
+The rho-SVM is the hyperplane through the origin with  max 2 rho - |w|^2,  y_i w.phi_i >= rho. Its
+dual is
 
     min a'Qa  over the simplex  a >= 0, sum a = 1,     Q_ij = y_i y_j K_ij
 
-and with the margins h = Q a the two are equal at rho* = a'h. A step of the engine takes the nearest
-point, in relative entropy, at which the present machine would have the smaller edge rho / (1 + e):
+and with the margins h = Q a the two are equal at rho* = a'h. A step of the engine moves to the
+nearest point, in relative entropy, at which the present classifier has the smaller edge rho / (1 +
+e):
 
     a_i <- a_i exp(-eta h_i) / Z(eta),     eta = argmin ln Z(eta) + eta rho / (1 + e)
 
-The bracket is convex in eta; its derivative is rho / (1 + e) less the mean of h under the new
-weights (equation 16: there they are equal), its second derivative their variance. There is no eta
-if no margin is that small. Then, or if rho did not fall, the step is not taken and e is halved; the
-engine is done when e falls below epsilon. Since a'Qa is convex, 2 min h - rho <= rho* <= rho for
-every point: that is the proof of how near the end is, and the printed rule of stopping is not.
+The function to minimise is convex in eta. Its derivative is rho / (1 + e) minus the mean of h under
+the new weights, which is zero at the solution (equation 16); its second derivative is their
+variance. There is no solution if no margin is below rho / (1 + e). Then, or if rho does not
+decrease, the step is not taken and e is halved. The engine ends when e falls below epsilon. Since
+a'Qa is convex, 2 min h - rho <= rho* <= rho holds for every point. This bounds the distance from
+the optimum, which the stopping rule of the paper does not.
 
-Every point on the way is a classifier: the first, with equal weights, is a Parzen window, the last
-one a nearly trained hard-margin machine, and their mean weighted by eta, the ensemble, is what
-boosting Parzen windows would give. It is one expansion like each of them.
+Every point is a classifier: the first, with equal weights, is a Parzen window; the last is a nearly
+trained hard-margin SVM. Their mean weighted by eta is the ensemble that boosting of Parzen windows
+gives. It is one expansion in kernel values, like each of its members.
 
-How e goes on after a step that was taken is the difference between `Projection` as printed
-(growth = 1) and as it is by default: it may recover from a halving. `FixedRate` has the same
-eta for all steps and ends where rho falls no more (Cristianini, Campbell and Shawe-Taylor, 1999).
+In the paper, e never grows again after a halving (`Projection` with growth = 1). By default it
+grows after every step. `FixedRate` uses the same eta for all steps and ends when rho no longer
+decreases (Cristianini, Campbell and Shawe-Taylor, 1999).
 """
 
 from __future__ import annotations
@@ -42,13 +44,13 @@ from widestreet._src.kernels.products import Product
 from widestreet._src.status import Status
 
 _Value = TypeVar("_Value")
-Run: TypeAlias = Generator[Floats, Floats, _Value]  # asks for products of K with vectors
+Run: TypeAlias = Generator[Floats, Floats, _Value]  # yields vectors, receives their products with K
 
-_EXACT = 1e-13  # of the edge: how well a line search meets it
-_SEARCHES = 200  # steps of a line search, of which a dozen are usual
-_SMALLEST = -600.0  # logarithm of weights that are nothing; still smaller ones are slow
-_ROUNDING = 1e-14  # of the sizes of the terms of rho: a smaller one is zero
-_INDEFINITE = 1e-9  # of the same: a rho so far below zero is none that rounding made
+_EDGE_TOL = 1e-13  # relative accuracy of the edge in a line search
+_MOST_SEARCH_STEPS = 200  # of a line search, which usually takes a dozen
+_SMALLEST_LOGARITHM = -600.0  # of weights: smaller ones count as zero, and denormals are slow
+_RHO_ROUNDING = 1e-14  # of the sum of absolute terms of rho: a smaller rho is zero
+_NEGATIVE_RHO = 1e-9  # of the same sum: a rho below minus this is not caused by rounding
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,11 @@ class Projection:
     Attributes
     ----------
     start : float
-        The first e.
+        First value of e.
     least : float
-        The engine is done when e is smaller.
+        The engine ends when e is smaller than this.
     growth : float
-        What e is multiplied by after a step, up to `start`.
+        Factor of e after a step; e does not exceed `start`.
     """
 
     start: float = 0.1
@@ -72,7 +74,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class FixedRate:
-    """The same eta for every step."""
+    """Step lengths that all equal eta."""
 
     eta: float
 
@@ -84,14 +86,14 @@ class Point:
     Attributes
     ----------
     log : ndarray
-        Their logarithms, which do not underflow.
+        Logarithms of the weights, which do not underflow.
     weight : ndarray
     margin : ndarray
         h = Q a.
     rho : float
         a'h.
     least : float
-        The smallest margin of rows that are trained on.
+        Smallest margin of the training rows.
     """
 
     log: Floats
@@ -102,33 +104,33 @@ class Point:
 
     @property
     def bound(self) -> float:
-        """A lower bound on rho*."""
+        """Lower bound on rho*."""
         return 2.0 * self.least - self.rho
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """Where the engine went.
+    """Points of the engine from the start to the end.
 
     Attributes
     ----------
     first, last, ensemble : ndarray
-        Weights on the simplex: where it began, where it ended, and the mean of all points before
+        Weights on the simplex: the first point, the last point, and the mean of all points before
         the last, each weighted by the eta of the step that left it.
     rho : dict
-        a'Qa of these, by name; infinite where it was never computed.
+        a'Qa of these points, by name; infinite if it was not computed.
     margin : ndarray
-        Where it began.
+        Margins at the first point.
     means : dict
-        For some sizes that the ensemble had, the mean and its a'Qa.
+        For some sizes of the ensemble, the mean and its a'Qa.
     errors : list of float
-        For every size that it had, what those who judge it have to say.
+        For every size of the ensemble, its weighted error on held-out rows.
     status : Status
-        "approximate" if it ended by its own rule, else what stopped it.
+        "approximate" if the engine ended by its own rule, else the reason why it was stopped.
     trace : Trace
     steps : int
     members : list of (float, ndarray)
-        The eta and the weights of every point before the last, if they were to be kept.
+        Eta and weights of every point before the last, if they are kept.
     """
 
     first: Floats
@@ -145,7 +147,7 @@ class Trajectory:
 
 
 def unmoved(prior: Floats, status: Status) -> Trajectory:
-    """Where the engine is that was stopped before it knew anything."""
+    """Return the trajectory of an engine that was stopped before its first product."""
     weight, _ = tilted(_logarithms(prior))
     rho = dict.fromkeys(("first", "last", "ensemble"), np.inf)
     margin, means = np.full(len(prior), np.inf), {1: (weight, np.inf)}
@@ -153,36 +155,36 @@ def unmoved(prior: Floats, status: Status) -> Trajectory:
 
 
 def _logarithms(prior: Floats) -> Floats:
-    """Of weights, some of which may be zero."""
+    """Return the logarithms of weights, some of which may be zero."""
     with np.errstate(divide="ignore"):
         log: Floats = np.log(prior)
     return log
 
 
 class MultiplicativeEngine:
-    """Goes from a prior towards the rho-SVM.
+    """Engine that moves from prior weights towards the rho-SVM.
 
     Parameters
     ----------
     product : Product
-        With K, over all rows.
+        Product with K over all rows.
     sign : ndarray of shape (n,)
-        The classes, +1 and -1.
+        Classes of the rows, +1 and -1.
     prior : ndarray of shape (n,)
-        Weights to begin with; they are scaled to sum one. Rows of weight zero are not trained on.
+        First weights, which are scaled to sum one. Rows of weight zero are not training rows.
     pace : Projection or FixedRate
     length : ndarray of shape (n,)
-        The root of K(x, x) for each row, which rounding is measured by.
+        sqrt(K(x, x)) of each row; rounding is relative to it.
     budget : Budget
     observer : callable
-        Is told of every point.
+        Function that is called with a record of every point.
     kernel_values : callable
-        Tells how many were computed so far.
+        Function that returns the number of kernel values computed so far.
     keep : bool
-        Whether to keep all points.
+        If True, all points are kept.
     judged : ndarray of shape (n,), optional
-        What each of the rows counts for that judge the ensemble; the engine ends soon after they
-        liked it best.
+        Weights of held-out rows. The engine ends some steps after the size of the ensemble with the
+        smallest error on them.
     """
 
     def __init__(
@@ -206,17 +208,17 @@ class MultiplicativeEngine:
         self._members: list[tuple[float, Floats]] = []
         self._mean = Ensemble(judged)
         self._present = prior > 0
-        self._tried = 0  # products so far
-        self._eta = 1.0  # of the last step: where the next line search begins
+        self._tried = 0  # number of products so far
+        self._eta = 1.0  # of the last step, at which the next line search starts
         self._e = 0.0 if isinstance(pace, FixedRate) else pace.start
 
     def solve(self) -> Trajectory:
-        """Take steps until the pace or the budget says that it is enough."""
+        """Take steps until the stopping rule or the budget ends them."""
         [found] = solve_together([self])
         return found
 
     def run(self) -> Run[Trajectory]:
-        """The same, with somebody else to multiply."""
+        """Generator form of `solve`: yields vectors and receives their products with K."""
         first = point = None
         status = Status.APPROXIMATE
         try:
@@ -252,7 +254,7 @@ class MultiplicativeEngine:
         )
 
     def _point(self, log: Floats) -> Run[Point]:
-        """The point of some logarithms, scaled to sum one."""
+        """Return the point of logarithms of weights, scaled to sum one."""
         self.budget.look_at_clock()
         weight, total = tilted(log)
         log = log - (log.max() + np.log(total))
@@ -262,7 +264,7 @@ class MultiplicativeEngine:
         return Point(log, weight, margin, float(weight @ margin), least)
 
     def _step(self, point: Point) -> Run[tuple[float, Point] | None]:
-        """The next point, and the eta that leads there; None if this is the last."""
+        """Return the next point and the eta of the step; None if this point is the last."""
         if not self._positive(point):
             return None
         if isinstance(self.pace, FixedRate):
@@ -281,20 +283,20 @@ class MultiplicativeEngine:
         return None
 
     def _positive(self, point: Point) -> bool:
-        """Whether there is anything left to be made smaller."""
-        size = float(point.weight @ self.length) ** 2  # not less than the terms of rho add up to
-        if point.rho < -_INDEFINITE * size:
+        """Return whether rho is positive beyond rounding, so that a step can reduce it."""
+        size = float(point.weight @ self.length) ** 2  # bounds the sum of the absolute terms of rho
+        if point.rho < -_NEGATIVE_RHO * size:
             raise indefinite(f"a'Ka = {point.rho:.3g}")
-        return point.rho > _ROUNDING * size
+        return point.rho > _RHO_ROUNDING * size
 
     def _collect(self, eta: float, point: Point) -> None:
-        """Let a point have its part in the ensemble. Sets: mean, members."""
+        """Add a point to the ensemble. Sets: mean, members."""
         if self.keep:
             self._members.append((eta, point.weight))
         self._mean.add(eta, point.weight, point.margin)
 
     def _tell(self, point: Point, eta: float) -> None:
-        """Write down a point, and what led there. Sets: trace."""
+        """Record a point and the step that led to it. Sets: trace."""
         gap = point.rho - point.least
         used = int(np.count_nonzero(point.weight > 1e-6 * point.weight.max()))
         record = TraceRecord(
@@ -317,7 +319,7 @@ class MultiplicativeEngine:
 
 
 def solve_together(engines: Sequence[MultiplicativeEngine]) -> list[Trajectory]:
-    """Let engines that have the same product take their steps at the same time.
+    """Run engines with the same kernel matrix in lockstep.
 
     A product of the kernel matrix with several vectors takes little more time than with one.
     """
@@ -338,7 +340,7 @@ def solve_together(engines: Sequence[MultiplicativeEngine]) -> list[Trajectory]:
             answers = _multiplied(engines[0].product, asked) if asked else {}
         except KeyboardInterrupt as stop:
             for number, run in list(runs.items()):
-                if getgeneratorstate(run) != GEN_SUSPENDED:  # nobody is there to be told
+                if getgeneratorstate(run) != GEN_SUSPENDED:  # it cannot receive the exception
                     found[number] = unmoved(engines[number].prior, Status.INTERRUPTED)
                     del runs[number]
             answers = dict.fromkeys(runs, stop)
@@ -346,14 +348,14 @@ def solve_together(engines: Sequence[MultiplicativeEngine]) -> list[Trajectory]:
 
 
 def _told(run: Run[Trajectory], answer: Any) -> Floats:
-    """What a run asks for next, when it is told a product, or what stopped it; None begins."""
+    """Send a product or an exception to a run (None starts it); return its next vector."""
     if isinstance(answer, BaseException):
         return run.throw(answer)
     return next(run) if answer is None else run.send(answer)
 
 
 def _multiplied(product: Product, asked: dict[int, Floats]) -> dict[int, Any]:
-    """The products that some runs have asked for, or what stopped the work on them."""
+    """Return the products that runs requested, or the exception that stopped them."""
     try:
         if len(asked) == 1:
             return {number: product(coef) for number, coef in asked.items()}
@@ -363,25 +365,26 @@ def _multiplied(product: Product, asked: dict[int, Floats]) -> dict[int, Any]:
 
 
 def indefinite(proof: str) -> ValueError:
-    """The error for a kernel that is not positive semidefinite."""
+    """Return the error for a kernel that is not positive semidefinite."""
     return ValueError(
-        f"kernel: it is not positive semidefinite on these rows ({proof}), and then there is no "
-        "margin to maximise; use 'rbf', 'linear', 'poly' with coef0 >= 0 or 'laplacian'"
+        f"kernel is not positive semidefinite on these rows ({proof}), so there is no margin to "
+        "maximise; use 'rbf', 'linear', 'poly' with coef0 >= 0 or 'laplacian'"
     )
 
 
 def tilted(log: Floats) -> tuple[Floats, float]:
-    """Weights of sum one from their logarithms, and the sum they had when the largest was one."""
-    weight = np.exp(np.maximum(log - log.max(), _SMALLEST))
+    """Return weights of sum one from logarithms, and their sum before scaling (largest: one)."""
+    weight = np.exp(np.maximum(log - log.max(), _SMALLEST_LOGARITHM))
     total = float(weight.sum())
     weight /= total
     return weight, total
 
 
 def line_search(log: Floats, margin: Floats, edge: float, start: float) -> float:
-    """The eta at which the mean of the margins under the new weights is `edge`.
+    """Return the eta at which the mean of the margins under the new weights is `edge`.
 
-    Newton's method within a bracket: at eta = 0 the mean is larger, and some margin is smaller.
+    Newton's method within a bracket: at eta = 0 the mean exceeds the edge, and some margin is below
+    it.
 
     Parameters
     ----------
@@ -390,18 +393,18 @@ def line_search(log: Floats, margin: Floats, edge: float, start: float) -> float
     margin : ndarray
     edge : float
     start : float
-        Where to begin.
+        First value of eta.
 
     Returns
     -------
     float
     """
     low, high, eta = 0.0, np.inf, start
-    for _ in range(_SEARCHES):
+    for _ in range(_MOST_SEARCH_STEPS):
         weight, _ = tilted(log - eta * margin)
         mean = float(weight @ margin)
         excess = mean - edge
-        if abs(excess) <= _EXACT * edge:
+        if abs(excess) <= _EDGE_TOL * edge:
             break
         low, high = (eta, high) if excess > 0 else (low, eta)
         variance = float(weight @ (margin - mean) ** 2)

@@ -1,8 +1,8 @@
-"""The mean of many machines, and how good it is at rows that none of them has seen.
+"""The mean of many classifiers, and its error on held-out rows.
 
-Each machine is a point a of the simplex over the rows, with margins h = Q a, as in
-engines/multiplicative.py, and so is their mean. Rows that have no weight in any of them have
-margins, too: a mean over some rows says what it thinks of the others at no cost.
+Each classifier is a point a of the simplex over the rows, with margins h = Q a, as in engine.py,
+and so is their mean. Rows of weight zero have margins as well, so that the margins of held-out rows
+cost nothing.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ import numpy as np
 
 from widestreet._src.arrays import Floats
 
-_SIZES = 2.0  # means that are remembered while their size doubles
-_TWICE, _MORE = 2, 20  # members after which it is enough: twice as many as were best, and some more
+_MEANS_PER_DOUBLING = 2.0  # means that are kept while the size doubles
+_FACTOR_PAST_BEST, _MEMBERS_PAST_BEST = 2, 20  # the engine ends at 2 * best size + 20 members
 
 
 class Ensemble:
-    """The mean of the points that were added, now and at some sizes it had before.
+    """Mean of the points that were added, at the current size and at some earlier sizes.
 
     Parameters
     ----------
     judged : ndarray of shape (n,), optional
-        What each of the rows counts for that are to judge the mean; zero for the others.
+        Weights of held-out rows, zero for training rows.
 
     Attributes
     ----------
     means : dict
-        For some sizes, the last included, the mean and its a'Qa.
+        For some sizes, including the last, the mean and its a'Qa.
     errors : list of float
-        For every size, the sum of what the rows count for that the mean is wrong about.
+        For every size, the total weight of the held-out rows that the mean misclassifies.
     """
 
     def __init__(self, judged: Floats | None = None) -> None:
@@ -37,12 +37,12 @@ class Ensemble:
         self.errors: list[float] = []
         self._etas = 0.0
         self._weights: Floats | float = 0.0  # sum of eta times weights
-        self._margins: Floats | float = 0.0  # and of eta times margins
+        self._margins: Floats | float = 0.0  # sum of eta times margins
 
     def add(self, eta: float, weight: Floats, margin: Floats) -> None:
         """Add a point to the mean. Sets: everything.
 
-        The means are replaced at once: after an interrupt the point is in them or it is not.
+        The means are replaced in one assignment, so that an interrupt leaves them consistent.
         """
         self._weights = self._weights + eta * weight
         self._margins = self._margins + eta * margin
@@ -61,30 +61,30 @@ class Ensemble:
 
     @property
     def enough(self) -> bool:
-        """Whether the size at which it was best, according to those who judge, is long past."""
+        """True if the size with the smallest error on held-out rows is far exceeded."""
         if not self.errors:
             return False
         best = self.size - int(np.argmin(self.errors[::-1]))
-        return self.size >= _TWICE * best + _MORE
+        return self.size >= _FACTOR_PAST_BEST * best + _MEMBERS_PAST_BEST
 
 
 def _remembered(size: int) -> bool:
-    """Whether a size is the first beyond a power of the root of two."""
+    """Return whether the mean of a size is kept: the first beyond each power of sqrt(2)."""
     if size < 1:
         return False
-    step = np.floor(_SIZES * np.log2(size))
-    return size == int(np.ceil(2.0 ** (step / _SIZES)))
+    step = np.floor(_MEANS_PER_DOUBLING * np.log2(size))
+    return size == int(np.ceil(2.0 ** (step / _MEANS_PER_DOUBLING)))
 
 
 def best_size(sizes: list[int], errors: list[list[float]]) -> int:
-    """The size with the fewest errors in all; of several the largest.
+    """Return the size with the smallest total error; of several the largest.
 
     Parameters
     ----------
     sizes : list of int
-        To choose from.
+        Sizes to choose from.
     errors : list of list of float
-        Of several ensembles, for every size; those that ended sooner stay as they were.
+        Errors of several ensembles for every size; the last one counts for larger sizes.
     """
     total = [sum(one[min(size, len(one)) - 1] for one in errors) for size in sizes]
     return max(size for size, wrong in zip(sizes, total, strict=True) if wrong <= min(total))
