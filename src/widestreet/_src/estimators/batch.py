@@ -72,6 +72,13 @@ class BatchFit(CallbackSupport, KernelModel):
     def _formulation(self) -> Formulation:
         """Return the formulation of this SVM with validated parameters."""
 
+    def _goal(self) -> Goal:
+        """Return how exact the solution is to be."""
+        gap_tol = self.gap_tol
+        if gap_tol is not None:
+            gap_tol = validation.require_real("gap_tol", gap_tol, above=0.0)
+        return Goal(validation.require_real("tol", self.tol, above=0.0), gap_tol)
+
     def _settings(self) -> Resources:
         """Return the validated parameters of training."""
         validation.require_choice("device", self.device, ("cpu",))
@@ -80,16 +87,13 @@ class BatchFit(CallbackSupport, KernelModel):
         max_time = self.max_time
         if max_time is not None:
             max_time = validation.require_real("max_time", max_time, above=0.0)
-        gap_tol = self.gap_tol
-        if gap_tol is not None:
-            gap_tol = validation.require_real("gap_tol", gap_tol, above=0.0)
         memory = self.max_memory
         if self.cache_size is not None:
             cache = 1e6 * validation.require_real("cache_size", self.cache_size, above=0.0)
             memory = cache if memory is None else memory
         return Settings(
             strategy=validation.resolve_strategy(self.strategy),
-            goal=Goal(validation.require_real("tol", self.tol, above=0.0), gap_tol),
+            goal=self._goal(),
             max_steps=validation.require_limit("max_iter", self.max_iter),
             max_time=max_time,
             max_memory=parse_memory(memory),
