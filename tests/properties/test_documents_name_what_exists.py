@@ -21,18 +21,19 @@ NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)?")
 
 
 def in_code(document: str) -> list[list[str]]:
-    """Return what stands in backticks, line by line, without examples and inventions."""
+    """Return what stands in backticks, line by line, without examples."""
     text = EXAMPLES.sub("", (ROOT / document).read_text(encoding="utf-8"))
     return [CODE.findall(line) for line in text.splitlines()]
 
 
 @cache
-def sources() -> str:
-    """Return the text of all sources."""
-    folders = [ROOT / name for name in ("src", "core", "tests", "tools")]
-    files = [path for folder in folders for path in folder.rglob("*.*")]
+def sources(*folders: str) -> dict[str, str]:
+    """Return the text of all sources in some folders, by their paths."""
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.*")]
     kinds = (".py", ".pyi", ".hpp", ".cpp")
-    return "\n".join(path.read_text(encoding="utf-8") for path in files if path.suffix in kinds)
+    return {
+        path.as_posix(): path.read_text(encoding="utf-8") for path in files if path.suffix in kinds
+    }
 
 
 @cache
@@ -63,10 +64,23 @@ def test_files_exist(document):
     assert [name for name in named if not exists(name)] == []
 
 
+@pytest.mark.parametrize("folder", ["src", "core"])
+def test_files_that_sources_name_exist(folder):
+    paths = [*sources("src", "core", "tests")]
+    wrong = [
+        (path, name)
+        for path, text in sources(folder).items()
+        for name in re.findall(r"[\w/]*\w\.(?:py|hpp|cpp)\b", text)
+        if not any(known.endswith(f"/{name}") for known in paths)
+    ]
+    assert wrong == []
+
+
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_names_occur_in_the_sources(document):
     named = {code for line in in_code(document) for code in line if NAME.fullmatch(code)}
-    words = set(re.findall(r"\w+", sources()))
+    text = "\n".join(sources("src", "core", "tests", "tools").values())
+    words = set(re.findall(r"\w+", text))
     assert [name for name in sorted(named) if not set(name.split(".")) <= words] == []
 
 

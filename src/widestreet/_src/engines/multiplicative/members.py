@@ -1,7 +1,7 @@
 """The mean of many machines, and how good it is at rows that none of them has seen.
 
 Each machine is a point a of the simplex over the rows, with margins h = Q a, as in
-engines/multiplicative.py, and so is their mean. Rows that have no weight in any of them have
+engine.py, and so is their mean. Rows that have no weight in any of them have
 margins, too: a mean over some rows says what it thinks of the others at no cost.
 """
 
