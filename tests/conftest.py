@@ -81,7 +81,7 @@ class Tolerances:
     kernel_float32: float = 5e-6  # the same with 24 bits
     scan_float64: float = 1e-13  # relative to sum |coef| max(1, |K|)
     scan_float32: float = 5e-6  # the same; its float32 partial sums are added up in float64
-    exp_float32: float = 2.2e-7  # the vectorised exponential, relative: stated in core/simd.hpp
+    exp_float32: float = 2.2e-7  # relative error of 2^z, stated in core/kernels/simd.hpp
     exp_float64: float = 4.5e-16  # the same in float64
 
     # -- twins: a native function against its NumPy version, the same arithmetic reordered ---------

@@ -50,3 +50,10 @@ def test_another_module_is_a_user():
         warnings.simplefilter("always")
         module("somebody.else")["warn"](3)
     assert caught[0].filename == "<somebody.else>"
+
+
+def test_code_without_a_module_is_a_user():
+    nameless = {"inner": module("widestreet.inner")["warn"]}
+    with pytest.warns(UserWarning, match="look") as caught:
+        exec(compile("inner(1)", "<nameless>", "exec"), nameless)
+    assert caught[0].filename == "<nameless>"

@@ -50,7 +50,7 @@ def test_small_boxes_beside_large_ones():
     merged = Merged(np.array([0, 2]), np.array([0, 0, 1, 1, 1]), np.array([2e12, 3e-8]))
     own = np.array([1e12, 1e12, 1e-8, 1e-8, 1e-8])
     spread = merged.spread(np.array([[1e12, -9e-9]]), own)
-    np.testing.assert_allclose(spread, [[1e12, 0, -9e-9, 0, 0]], rtol=1e-12)
+    np.testing.assert_allclose(spread, [[1e12, 0, -9e-9, 0, 0]], rtol=TOL.feasibility)
 
 
 @given(

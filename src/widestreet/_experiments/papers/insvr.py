@@ -1,6 +1,6 @@
 """INSVR: Table 3, Figures 2 and 3.
 
-Its problems are in `regressions.py`, its trials in `additions.py`, what is made of them in
+Its problems are in `insvr_problems.py`, its trials in `insvr_trials.py`, what is made of them in
 `insvr_table.py` and `insvr_figures.py`.
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import FrameType
 
 _INTERNAL_MODULES = (
     "widestreet.",
@@ -14,6 +15,11 @@ _INTERNAL_MODULES = (
 def level_of_caller() -> int:
     """Return the stack level with which a warning of the calling function points at user code."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(_INTERNAL_MODULES):
+    while frame.f_back is not None and _module(frame).startswith(_INTERNAL_MODULES):
         frame, level = frame.f_back, level + 1
     return level
+
+
+def _module(frame: FrameType) -> str:
+    """Return the name of the module of a frame; code run by `exec` may have none."""
+    return str(frame.f_globals.get("__name__", ""))

@@ -24,7 +24,7 @@ from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, NativeKernel
 
 UNIT = 2.0**-53
 UNIT_FLOAT32 = 2.0**-24
-EXPONENTIAL = 4.5e-16  # relative error of 2^z in float64, stated in core/simd.hpp
+EXPONENTIAL = 4.5e-16  # relative error of 2^z in float64, stated in core/kernels/simd.hpp
 EXPONENTIAL_FLOAT32 = 2.3e-7
 _LINEAR_UP_TO = 0.1  # errors of an exponent for which 2^error - 1 <= 1.1 log(2) error
 _LARGEST_Z_OF_POWER = 1.0 / (e * log(2))  # max of z 2^-z

@@ -2,7 +2,7 @@
 
 It coordinates as the working-set engine does, one level above it: what a round solves is not a
 working set but the dual of a whole sample, and several of them at once through the runner. How a
-sample is solved is somebody else's affair; strategies/prsvm.py explains the steps.
+sample is solved is somebody else's affair; prsvm.py explains the steps.
 """
 
 from __future__ import annotations

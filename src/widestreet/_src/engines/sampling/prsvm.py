@@ -1,6 +1,6 @@
 """PRSVM: weighted random samples, solved on many sites at once; RSVM is PRSVM on one site.
 
-Problem and stopping criterion: the dual of duals.py; until the solution of some site has no
+Problem and stopping criterion: the dual of dual.py; until the solution of some site has no
 violators, which the certificate then confirms.
 
 Every row x has a multiplicity u(x), at first 1: the data are a multiset. With C sites, samples of

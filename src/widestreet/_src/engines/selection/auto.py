@@ -1,6 +1,6 @@
 """The default strategy: random violators, a doubling working set, skipped rows.
 
-Problem and stopping criterion: the dual of duals.py, until a survey that visits every row finds
+Problem and stopping criterion: the dual of dual.py, until a survey that visits every row finds
 none that violates by more than 0.4 tol against the middle of the bias interval and the working set
 itself is solved to 0.4 tol (goal.py); together these bound the violation by 0.8 tol, which leaves
 room for rounding in the scores.

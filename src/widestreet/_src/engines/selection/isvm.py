@@ -1,6 +1,6 @@
 """iSVM: a working set that grows by the most prominent row of a small random sample.
 
-Problem and stopping criterion: the dual of duals.py; as published (`until_certified=False`) one
+Problem and stopping criterion: the dual of dual.py; as published (`until_certified=False`) one
 pass over the data, whatever that leaves; by default passes until every row was looked at with one
 and the same solution and none violates it, which the certificate then confirms.
 

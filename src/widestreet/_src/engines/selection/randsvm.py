@@ -1,6 +1,6 @@
 """RandSVM: support vectors and a random subset of the violators, again and again.
 
-Problem and stopping criterion: the dual of duals.py; until no row violates, which the certificate
+Problem and stopping criterion: the dual of dual.py; until no row violates, which the certificate
 then confirms, or as published until there are k support vectors.
 
     W = r random rows, solved;  SV = support vectors of W,  V = rows outside W that violate

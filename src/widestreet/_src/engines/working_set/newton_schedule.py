@@ -3,7 +3,7 @@
 Pair steps come first. A Newton step is due when those since the last one have cost as much as it
 will, by a count of operations, times a factor that says how useful such steps were: so the work is
 never much more than that of the better of the two. With few free variables it is the exact step of
-newton.py, which alone leaves them at their maximiser, otherwise the proximal one of proximal.py.
+newton.py, which alone leaves them at their maximiser, otherwise that of proximal_newton.py.
 """
 
 from __future__ import annotations
