@@ -1,4 +1,4 @@
-"""Names for the array types that travel through the package."""
+"""Type aliases of arrays."""
 
 from __future__ import annotations
 

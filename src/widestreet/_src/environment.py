@@ -1,15 +1,15 @@
-"""Read the environment variables. Importing this module applies WIDESTREET_ISA.
+"""Environment variables. Importing this module applies WIDESTREET_ISA.
 
 No other module reads the environment:
 
 WIDESTREET_ISA
-    the instruction set to use (avx512, avx2 or portable) in place of the best one
+    instruction set to use (avx512, avx2 or portable) instead of the fastest one
 WIDESTREET_NUM_THREADS, OMP_NUM_THREADS
-    the largest number of threads; the first one that is set counts
+    largest number of threads; the first variable that is set counts
 WIDESTREET_DATA
-    the folder of the real data of the experiments
+    folder of the real data of the experiments
 WIDESTREET_DOWNLOAD
-    whether scikit-learn may download data that this folder lacks
+    if set, scikit-learn may download data that this folder lacks
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ THREADS = (
 
 
 def thread_limit() -> int | None:
-    """Return the largest number of threads allowed, or None where there is no limit."""
+    """Return the largest number of threads allowed, or None if there is no limit."""
     for name in ("WIDESTREET_NUM_THREADS", "OMP_NUM_THREADS"):
         limit = os.environ.get(name, "").split(",")[0].strip()
         if limit.isdigit() and int(limit) > 0:
@@ -40,30 +40,30 @@ def thread_limit() -> int | None:
 
 
 def data_folder() -> str | None:
-    """Return the folder of the experiments' real data, or None where it is not set."""
+    """Return the folder of the experiments' real data, or None if it is not set."""
     return os.environ.get(DATA) or None
 
 
 def downloads_allowed() -> bool:
-    """Return whether scikit-learn may download data that are missing."""
+    """Return whether scikit-learn may download missing data."""
     return os.environ.get(DOWNLOAD, "") not in ("", "0")
 
 
 def allow_downloads() -> None:
-    """Allow downloads in this process and in those that it starts."""
+    """Allow downloads in this process and its child processes."""
     os.environ[DOWNLOAD] = "1"
 
 
 def with_threads(threads: int) -> dict[str, str]:
-    """Return the environment of a child process whose libraries all use so many threads."""
+    """Return the environment of a child process whose libraries use `threads` threads."""
     return os.environ | dict.fromkeys(THREADS, str(threads))
 
 
 def _choose_instruction_set() -> None:
     """Use the instruction set that WIDESTREET_ISA names.
 
-    An unavailable one is a ValueError. An ImportError would be taken for a missing package where
-    widestreet is optional.
+    An unavailable one raises ValueError. Callers for which widestreet is optional would take an
+    ImportError for a missing package.
     """
     name, available = os.environ.get("WIDESTREET_ISA"), _core.instruction_sets()
     if not name:

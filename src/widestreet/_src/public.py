@@ -1,4 +1,4 @@
-"""Public names say where users find them."""
+"""Module names of public classes and functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def set_home(names: Iterable[str], namespace: Mapping[str, Any]) -> None:
-    """Let classes and functions of a public module say that they live there.
+    """Set the module name of classes and functions to that of their public module.
 
     Sets: `__module__` of each, which tracebacks, `help` and pickles show.
 
@@ -17,7 +17,7 @@ def set_home(names: Iterable[str], namespace: Mapping[str, Any]) -> None:
     names : iterable of str
         Public names of the module.
     namespace : mapping
-        What `globals()` returns there.
+        Result of `globals()` in that module.
     """
     for name in names:
         if isinstance(namespace[name], type | FunctionType):

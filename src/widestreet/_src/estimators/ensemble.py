@@ -135,13 +135,13 @@ class EnsembleSVC(BatchClassifier):
     n_kernel_values_ : int
         Number of kernel values computed, including those of the certificate.
     fit_status_, shape_fit_
-        As for `SVC`.
+        Same as for `SVC`.
 
     Notes
     -----
-    Weights of rows are where the updates begin: the prior of the Parzen window. A weight of two is
-    the same as a repeated row, as everywhere else. But unlike the weights of `SVC` they lose their
-    influence along the way; the hard-margin machine itself has none.
+    Sample weights are the prior of the Parzen window, from which the updates start. A weight of two
+    has the effect of a repeated row. Unlike in `SVC`, weights lose their influence during training,
+    because the hard-margin SVM does not depend on them.
 
     Examples
     --------

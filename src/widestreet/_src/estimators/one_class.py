@@ -156,17 +156,17 @@ default="rbf"
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
-        """Find the region of rows X.
+        """Train on rows X.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Or the square kernel matrix, for kernel="precomputed".
+            Training rows, or the square kernel matrix for kernel="precomputed".
         y : object, default=None
             Ignored.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of two is the same as a repeated row, a weight of zero the same as a missing
-            one.
+            Weights of the rows. A weight of two has the effect of a repeated row, a weight of zero
+            that of a missing row.
 
         Returns
         -------

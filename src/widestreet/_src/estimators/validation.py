@@ -1,6 +1,6 @@
 """Validation of the parameters and data that users pass.
 
-Every error names the parameter and says what to do.
+Every error message names the parameter and the remedy.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ the disk. The settings of the connection:
 ``secure_delete=ON``        A deleted record is overwritten with zeros.
 ==========================  =======================================================================
 
-The locks of POSIX belong to a process and end when the process closes the file, by whatever
-descriptor. Therefore this module never opens a file that is already open as a journal here, and
-`append` checks that no other process has written.
+The locks of POSIX belong to a process and end when the process closes any
+descriptor of the file. Therefore this module never opens a file that is already open as a journal
+here, and `append` checks that no other process has written.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ def flatten(arrays: Mapping[str, Any]) -> tuple[Layout, Parts]:
         if not isinstance(value, np.ndarray | np.generic) or np.ma.isMaskedArray(value):
             raise TypeError(
                 f"array {name!r} must be an ndarray or a CSR matrix, got {type(value).__name__}; "
-                "convert it with numpy.asarray, or with .tocsr() where it is sparse"
+                "convert it with numpy.asarray, or with .tocsr() if it is sparse"
             )
         array = np.asarray(value)
         objects = array.dtype.kind in "OT"

@@ -141,7 +141,7 @@ class ParametricOptimum:
     # -- changes -----------------------------------------------------------------------------------
 
     def extend(self, target: Floats, group: Bytes, diagonal: Floats) -> None:
-        """Append rows with empty boxes, which `kernel` knows already.
+        """Append rows with empty boxes; `kernel` must already include them.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class ParametricOptimum:
             homotopy.finish()
             if homotopy.target_shift is None:
                 return
-            # another homotopy takes back what was added to the targets
+            # another homotopy removes the shifts of the targets
             end, observe = Endpoint(target=homotopy.goal), None
             active_limit = homotopy.active_rows.wider_limit
 

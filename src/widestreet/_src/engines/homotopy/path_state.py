@@ -232,7 +232,7 @@ class PathState:
         self.bias += step * bias_change
 
     def append_rows(self, target: Floats, group: Bytes, diagonal: Floats) -> None:
-        """Append rows with empty boxes, which `kernel` knows already.
+        """Append rows with empty boxes; `kernel` must already include them.
 
         Parameters
         ----------

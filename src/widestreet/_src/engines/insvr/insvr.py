@@ -133,7 +133,7 @@ class Insvr:
 
     @property
     def bias(self) -> float:
-        """The bias b'; the middle of the possible values if there are several."""
+        """Bias b'; the middle of the optimal values if there are several."""
         return thresholds(self._set)[0] if self._set.size else 0.0
 
     @property
@@ -148,12 +148,12 @@ class Insvr:
 
     @property
     def g(self) -> Floats:
-        """The gradient (10) at `bias` and `tube`, of shape (2, l)."""
+        """Gradient (10) at `bias` and `tube`, of shape (2, l)."""
         return self._set.gradient(self.bias, self.tube).reshape(-1, 2).T
 
     @property
     def inverse_error(self) -> float:
-        """With `debug`, the largest entry of |MR - 1| after any change."""
+        """Largest entry of |MR - 1| after any change, with `debug` only."""
         return self._margin.largest_error
 
     # -- changes -----------------------------------------------------------------------------------
@@ -168,9 +168,9 @@ class Insvr:
         K : ndarray of shape (l, l)
         y : ndarray of shape (l,)
         alpha : ndarray of shape (2, l), optional
-            An optimum, at most C. Without it samples are added one by one.
+            Optimum, at most C. Without it samples are added one by one.
         bound_tolerance : float
-            Of C: how near a bound alpha is put on it.
+            Distance from a bound, relative to C, within which alpha is put on it.
 
         Sets: everything.
         """
@@ -189,7 +189,7 @@ class Insvr:
         column : ndarray of shape (l,)
             Kernel values with the present samples.
         own : float
-            The kernel value with itself.
+            Kernel value of the sample with itself.
         y : float
 
         Sets: everything. After an exception the object must be loaded again.
@@ -204,7 +204,7 @@ class Insvr:
         self.counts += self.last
 
     def _insert(self, stages: Stages, column: Floats, own: float, y: float) -> None:
-        """Sets: everything."""
+        """Insert a sample in three stages. Sets: everything."""
         if self._set.size == 0:
             self._insert_first(own, y)
             return
@@ -225,7 +225,7 @@ class Insvr:
             )
 
     def _insert_first(self, own: float, y: float) -> None:
-        """Insert a sample that is alone: it is in S with both sides. Sets: everything."""
+        """Insert the first sample, which is in S with both sides. Sets: everything."""
         self._set.append(np.zeros(0), own, y)
         self._set.alpha[:] = 0.5 * self.C * self.nu
         self._set.state[:] = MARGIN_VECTOR

@@ -14,20 +14,20 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.insvr.extended_set import ERROR_VECTOR, REMAINING_VECTOR, ExtendedSet
 
 _RATE_ROUNDING = 1e-12  # of the terms of a rate: a smaller rate is rounding of their sum
-_LARGEST_TERM_ROUNDING = 1e-15  # of the largest term of all rates: the same, by absolute size
-_TIE_TOLERANCE = 1e-12  # relative difference of step lengths that are equal but for rounding
-_TINY = 1e-300  # avoids 0 / 0 where nothing moves
+_LARGEST_TERM_ROUNDING = 1e-15  # of the largest term of all rates: rounding in absolute size
+_TIE_TOLERANCE = 1e-12  # relative difference of step lengths that is rounding
+_SMALLEST_RATE = 1e-300  # avoids 0 / 0 if nothing moves
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
     """Rates of change along a line."""
 
-    members: Ints  # the variables whose alpha moves
-    rate: Floats  # of their alpha
+    members: Ints  # variables whose alpha moves
+    rate: Floats  # rates of their alpha
     bias: float
     tube: float
-    g: Floats  # of every variable
+    g: Floats  # rates of g of every variable
     noise: Floats  # rates of g below this are rounding
 
     @classmethod
@@ -57,15 +57,15 @@ class Line:
     def longest_step(
         self, extended: ExtendedSet, limit: float, by_index: bool = False
     ) -> tuple[float, int | None]:
-        """Return how far the line leads, and the variable that changes its set there.
+        """Return the length of the line, and the variable that changes its set at its end.
 
         Parameters
         ----------
         limit : float
-            A length at which the line ends; then the variable is None.
+            Length at which the line ends at the latest; then the variable is None.
         by_index : bool
-            Of events that coincide take the variable of least index instead of the fastest one:
-            this ends cycles (Bland's rule).
+            If True, ties are broken by the least index instead of the largest speed, which ends
+            cycles (Bland's rule).
         """
         variables, length, speed = self._events(extended)
         shortest = float(length.min(initial=np.inf))
@@ -88,8 +88,8 @@ class Line:
         others = np.flatnonzero(approaching)
         g, g_rate = s.g[others], self.g[others]
         to_zero = np.abs(g) / np.abs(g_rate)
-        to_zero[(g > 0) == (g_rate > 0)] = 0.0  # beyond zero already, by rounding
-        speeds = [np.abs(r) / np.abs(r).max(initial=_TINY) for r in (rate, g_rate)]
+        to_zero[(g > 0) == (g_rate > 0)] = 0.0  # already beyond zero, by rounding
+        speeds = [np.abs(r) / np.abs(r).max(initial=_SMALLEST_RATE) for r in (rate, g_rate)]
         return (
             np.concatenate([members, others]),
             np.concatenate([np.maximum(to_bound, 0.0), to_zero]),

@@ -32,18 +32,18 @@ BIAS, TUBE = -2, -1  # the rows of b' and e'
 _CURVATURE_BEYOND_ROUNDING = 1e-9  # of its terms: a larger curvature is not rounding
 _CURVATURE_ROUNDING = 1e-14  # of its terms: a smaller curvature is rounding
 _SMALLEST_DIAGONAL = 1e-6  # of the largest K(x, x): added, since K(x, x) may be zero
-_FLAT_RATES = 10.0  # of their rounding: rates of g of a curvature between these two that is zero
+_FLAT_RATES = 10.0  # of their rounding: largest rates of g on a flat line of doubtful curvature
 
 
 class MarginSet:
-    """S' with its matrix, which follows the states of an extended set.
+    """The set S' and its matrix, which follow the states of an extended set.
 
     Attributes
     ----------
     exchanges : int
         Variables that were exchanged or removed because S depended on them.
     largest_error : float
-        With `debug` the largest entry of |MR - 1| after any change.
+        Largest entry of |MR - 1| after any change, with `debug` only.
     """
 
     def __init__(self, extended: ExtendedSet, epsilon: float, debug: bool) -> None:
@@ -59,12 +59,12 @@ class MarginSet:
 
     @property
     def one_label(self) -> bool:
-        """Whether S is not empty and has one label only: |sum z_S| = |S|."""
+        """True if S is not empty and has one label only: |sum z_S| = |S|."""
         return len(np.unique(self.extended.margin & 1)) == 1
 
     @property
     def has_fixed(self) -> bool:
-        """Whether some variables of S are held fixed."""
+        """True if some variables of S are held fixed."""
         members = sum(key >= 0 for key in self.bordered.keys)
         return members < len(self.extended.margin)
 
@@ -98,9 +98,9 @@ class MarginSet:
         Parameters
         ----------
         linear_rate : ndarray, optional
-            The rate of the linear term z y.
+            Rate of the linear term z y.
         driven : int, optional
-            A variable outside S that rises at unit speed.
+            Variable outside S that rises at unit speed.
         """
         h = self.bordered.solve(right)
         keys = np.array(self.bordered.keys, dtype=np.int64)

@@ -1,1 +1,1 @@
-"""Machines whose rows come and go."""
+"""Online estimators."""

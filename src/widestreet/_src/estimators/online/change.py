@@ -1,4 +1,4 @@
-"""A change of an online machine: as a whole, or not at all."""
+"""Atomic changes of an online estimator."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from widestreet._src.threads import limited_blas
 
 
 class Machine(Protocol):
-    """What a change needs of an online machine."""
+    """Attributes and methods of an online estimator that a change uses."""
 
     kernel: Any
     _log: Log | None
 
     def _published(self, state: OnlineState) -> dict[str, Any]:
-        """Return the attributes of the machine at the optimum."""
+        """Return the attributes of the estimator with the model of a state."""
         ...
 
     def _warn(self, state: OnlineState) -> None:
-        """Warn of what is unusual about the optimum."""
+        """Warn if the optimum is not the one that the parameters ask for."""
         ...
 
 
@@ -44,11 +44,11 @@ def changing(
     machine : Machine
     state : OnlineState
     journal : object
-        None if the change is not recorded.
+        Path of the journal; None if the change is not recorded.
     kind : str
-        What the change is called in the journal.
+        Kind of the change in the journal.
     given : dict
-        The arrays that are recorded.
+        Arrays that are recorded.
     """
     kept, gone, final = state.kept(), list[Ints](), False
     try:
