@@ -30,10 +30,8 @@ def in_code(document: str) -> list[list[str]]:
 def sources(*folders: str) -> dict[str, str]:
     """Return the text of all sources in some folders, by their paths."""
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.*")]
-    kinds = (".py", ".pyi", ".hpp", ".cpp")
-    return {
-        path.as_posix(): path.read_text(encoding="utf-8") for path in files if path.suffix in kinds
-    }
+    files = [path for path in files if path.suffix in (".py", ".pyi", ".hpp", ".cpp")]
+    return {path.as_posix(): path.read_text(encoding="utf-8") for path in files}
 
 
 @cache
