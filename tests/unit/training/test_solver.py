@@ -53,6 +53,7 @@ def test_rows_that_are_not_kept_do_not_matter(rng):
     assert some.certificate.n_rows == 25
 
 
+@pytest.mark.whole
 def test_what_is_small():
     """Few rows, a strategy that allows it, and no diagonal term, which the core does not know."""
     problem, _, _ = toy_model("c_svc", 40)
