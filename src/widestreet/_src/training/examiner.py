@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from widestreet._src.arrays import Floats
-from widestreet._src.certificate import Examination, Part, examine_parts, here
+from widestreet._src.certificate import Examination, Part, examine_all, examine_parts, here, scores
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.solution import Solution
 from widestreet._src.engines.working_set.state import Check
@@ -18,6 +18,7 @@ from widestreet._src.training.outcome import Trained, uncertified
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
 
+_ROWS_OF_THE_CORE = 2048  # of duals for which the calls of Python cost more than the sums
 ANSWER_WITHIN = 0.15  # seconds a certificate may take after an interrupt
 
 
@@ -40,12 +41,17 @@ class Examiner:
         return found
 
     def _examined(self, beta: Floats) -> tuple[Floats, Examination, Part]:
-        dual = self.problem.dual
-        part = Part.whole(self.gram, dual, beta, poll=self.poll)
-        convex = self.gram.kernel.positive
-        found = examine_parts(
-            here([part]), dual.total, convex=convex, tol=self.goal.tol, compare=True
-        )
+        gram, dual, tol = self.gram, self.problem.dual, self.goal.tol
+        if dual.rows <= _ROWS_OF_THE_CORE and dual.diagonal is None:
+            score = scores(gram, beta, self.poll)
+            [found] = examine_all(gram, [dual], [beta], [score])
+            part = Part.whole(gram, dual, beta, score, self.poll)
+            if not found.violation <= tol < found.violation + found.rounding:
+                rounding = float("inf") if part.disagrees() else found.rounding
+                return beta, replace(found, rounding=rounding), part
+        part = Part.whole(gram, dual, beta, poll=self.poll)
+        convex = gram.kernel.positive
+        found = examine_parts(here([part]), dual.total, convex=convex, tol=tol, compare=True)
         return beta, found, part
 
     def check(self, beta: Floats) -> Check:
