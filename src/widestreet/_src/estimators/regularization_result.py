@@ -24,7 +24,7 @@ from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.status import Status
 
-_CANDIDATES = 200  # breakpoints among which a value is chosen
+_CANDIDATES = 200  # fewest breakpoints among which a value is chosen, if there are so many
 _BLOCK_VALUES = 1 << 22  # kernel values computed at a time
 
 
@@ -210,7 +210,7 @@ class RegularizationPath:
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         values : array-like, default=None
-            Values of the parameter; by default about 200 breakpoints over the whole interval.
+            Values of the parameter; by default a few hundred breakpoints over the whole interval.
 
         Returns
         -------
@@ -275,7 +275,7 @@ class RegularizationPath:
         Returns
         -------
         float
-            The best of about 200 breakpoints; of equal ones the smallest.
+            The best of a few hundred breakpoints; of equal ones the smallest.
         """
         return float(self._some(None)[np.argmax(self.scores(X, y))])
 
@@ -315,7 +315,7 @@ class RegularizationPath:
         Returns
         -------
         float
-            The best of about 200 breakpoints; of equal ones the smallest.
+            The best of a few hundred breakpoints; of equal ones the smallest.
         """
         return float(self._some(None)[np.argmin(self.leave_one_out_bounds())])
 

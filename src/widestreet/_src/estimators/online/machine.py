@@ -283,7 +283,7 @@ class OnlineMachine(KernelModel):
         -------
         Certificate
             Certificate with status "optimal" if the violation of the optimality conditions is at
-            most `tol` for all rows, relative to the largest target of regressors.
+            most `tol` for all rows; for regressors, at most tol * max(1, max |y|).
 
         Raises
         ------

@@ -54,8 +54,8 @@ class OnlineNuSVR(OnlineRegressor):
     coef0 : float, default=0.0
         Constant in the polynomial kernel; not negative.
     tol : float, default=1e-8
-        Largest violation of the optimality conditions at which `verify` reports "optimal", relative
-        to the largest target.
+        Largest violation of the optimality conditions, relative to max(1, max |y|), at which
+        `verify` reports "optimal".
     max_rows : int, default=None
         Largest number of rows stored. When more are added, the oldest are removed.
     random_state : int, RandomState or None, default=None

@@ -24,8 +24,8 @@ class OnlineSVR(OnlineRegressor):
     coef0 : float, default=0.0
         Constant in the polynomial kernel; not negative.
     tol : float, default=1e-8
-        Largest violation of the optimality conditions at which `verify` reports "optimal", relative
-        to the largest target.
+        Largest violation of the optimality conditions, relative to max(1, max |y|), at which
+        `verify` reports "optimal".
     C : float, default=1.0
         Penalty of a residual beyond epsilon.
     epsilon : float, default=0.1
