@@ -72,3 +72,10 @@ def test_a_solution_is_compared_by_identity():
     one, other = (Solution(beta, bias, 0.0, "optimal", Trace(), 0, 0) for _ in range(2))
     assert one != other
     assert one.status == "optimal"
+
+
+def test_an_empty_trace_has_the_columns_of_a_record():
+    pytest.importorskip("pandas")
+    assert list(Trace().to_frame().columns) == list(
+        Trace([record(timings={}, notes={})]).to_frame().columns
+    )

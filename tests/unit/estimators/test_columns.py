@@ -372,3 +372,11 @@ def test_no_warning_without_a_reason(rng):
     assert warned_of(*checkerboard(300, random_state=0), C=10.0) == []
     csr = sparse.random_array((100, 30), density=0.1, rng=rng, format="csr")
     assert warned_of(csr, y) == []
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+@pytest.mark.parametrize("label", ["a", 1])
+def test_missing_labels_are_named(missing, label):
+    y = np.array([label, missing] * 4, dtype=object)
+    with pytest.raises(ValueError, match="y contains (missing labels|NaN)"):
+        ws.SVC().fit(np.arange(8.0)[:, None], y)

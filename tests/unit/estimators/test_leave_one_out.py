@@ -170,3 +170,13 @@ def test_what_cannot_be_done_is_refused(options, match):
     X, y = data("svc", 24)
     with pytest.raises(ValueError, match=match):
         ws.leave_one_out(ws.SVC(**options), X, y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [ws.SVC(loss="squared_hinge"), ws.SVR(loss="squared_epsilon_insensitive")],
+)
+def test_squared_losses_are_refused(estimator):
+    X = np.arange(8.0)[:, None]
+    with pytest.raises(ValueError, match=r"does not support loss='squared_.*cross_val_predict"):
+        ws.leave_one_out(estimator, X, np.arange(8) % 2)

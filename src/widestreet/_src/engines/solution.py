@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeAlias
 
 from widestreet._src.arrays import Floats
@@ -75,7 +75,8 @@ class Trace(list[TraceRecord]):
     """List of the records of a fit, one `TraceRecord` per round."""
 
     def __repr__(self) -> str:
-        return f"<Trace of {len(self)} records: to_frame() returns a DataFrame>"
+        count = "1 record" if len(self) == 1 else f"{len(self)} records"
+        return f"<Trace of {count}: to_frame() returns a DataFrame>"
 
     def to_frame(self) -> Any:
         """Return the records as a pandas DataFrame, one row per round.
@@ -91,7 +92,8 @@ class Trace(list[TraceRecord]):
             row |= row.pop("notes")
             row |= {f"seconds_{part}": value for part, value in row.pop("timings").items()}
             rows.append(row)
-        return pd.DataFrame(rows)
+        known = [one.name for one in fields(TraceRecord) if one.name not in ("notes", "timings")]
+        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=known)
 
 
 @dataclass(frozen=True, eq=False)

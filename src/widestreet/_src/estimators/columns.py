@@ -65,9 +65,17 @@ def explained(X: Any, y: Any = None, *, numeric: bool = False) -> Iterator[None]
             raise TypeError(f"{complaint} ({said})") from None
         if complaint is not None:
             raise ValueError(complaint) from None
+        if not numeric and "contains NaN" in said and _has_missing(y):
+            raise ValueError("y contains missing labels (NaN or None): remove those rows") from None
         if re.search(r"\b(X|y)\b", said):
             raise
         raise ValueError(_with_parameter(said)) from None
+
+
+def _has_missing(y: Any) -> bool:
+    """Return whether labels have a value that is None or not equal to itself."""
+    labels = np.asarray(y, dtype=object).ravel().tolist()
+    return any(label is None or label != label for label in labels)
 
 
 def _with_parameter(said: str) -> str:

@@ -70,6 +70,12 @@ def _online_machine(estimator: Any) -> Any:
         raise TypeError(
             f"estimator must be one of {names} or an online estimator, got {estimator!r}"
         )
+    if getattr(estimator, "loss", "").startswith("squared"):
+        raise ValueError(
+            f"leave_one_out does not support loss={estimator.loss!r}: use loss="
+            f"{estimator.loss.removeprefix('squared_')!r}, or sklearn.model_selection."
+            "cross_val_predict with cv=LeaveOneOut()"
+        )
     known = set(_ONLINE[kind]._get_param_names()) - {"tol"}
     mine = {name: value for name, value in estimator.get_params().items() if name in known}
     return _ONLINE[kind](**mine)

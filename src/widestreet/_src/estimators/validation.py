@@ -292,6 +292,8 @@ def check_kernel_matrix(K: Any) -> None:
 
 def check_labels(y: Any) -> None:
     """Raise ValueError if labels are continuous or of mixed types."""
+    if y.dtype.kind == "O" and any(label is None or label != label for label in y.ravel()):
+        raise ValueError("y contains missing labels (NaN or None): remove those rows")
     try:
         check_classification_targets(y)
     except ValueError as error:
