@@ -378,5 +378,5 @@ def test_no_warning_without_a_reason(rng):
 @pytest.mark.parametrize("label", ["a", 1])
 def test_missing_labels_are_named(missing, label):
     y = np.array([label, missing] * 4, dtype=object)
-    with pytest.raises(ValueError, match="y contains (missing labels|NaN)"):
+    with pytest.raises(ValueError, match=r"y contains (missing labels|NaN)"):
         ws.SVC().fit(np.arange(8.0)[:, None], y)

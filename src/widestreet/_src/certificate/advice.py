@@ -33,7 +33,7 @@ def advice(certificates: Sequence[Certificate]) -> str | None:
         )
     gap = f"duality gap {certificate.gap:.3g} (relative {certificate.relative_gap:.3g})"
     if isnan(certificate.gap):
-        gap = "no duality gap for a kernel that may be indefinite"
+        gap = "no duality gap: the kernel may be indefinite, or the objective overflows"
     return (
         f"{stopped}: violation {certificate.kkt_violation:.3g} (tol={certificate.tol:g}), {gap}. "
         f"{_grade(certificate)} To get closer to the optimum, {cure}."

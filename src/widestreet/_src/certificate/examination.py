@@ -49,7 +49,8 @@ class Examination:
     @property
     def gap(self) -> float:
         """Duality gap; negative values, caused by rounding, count as zero."""
-        return max(0.0, self.primal - self.dual)
+        gap = self.primal - self.dual
+        return gap if gap != gap else max(0.0, gap)  # nan where the objectives overflow
 
     @property
     def _scale(self) -> float:

@@ -70,7 +70,7 @@ def _online_machine(estimator: Any) -> Any:
         raise TypeError(
             f"estimator must be one of {names} or an online estimator, got {estimator!r}"
         )
-    if getattr(estimator, "loss", "").startswith("squared"):
+    if getattr(estimator._formulation(), "loss", "linear") != "linear":
         raise ValueError(
             f"leave_one_out does not support loss={estimator.loss!r}: use loss="
             f"{estimator.loss.removeprefix('squared_')!r}, or sklearn.model_selection."

@@ -85,7 +85,13 @@ class ModelFamily:
         known = set(self._plain._get_param_names())
         given = self.machine.get_params() | {self._parameter: value}
         model = self._plain(**{name: given[name] for name in given.keys() & known})
-        certificates = {"certificates_": [proof], "certificate_": proof, "n_iter_": 0}
+        steps = np.zeros(1, dtype=np.int64) if self.state.classes is not None else 0
+        certificates = {
+            "certificates_": [proof],
+            "certificate_": proof,
+            "fit_status_": int(not proof.status.success),
+            "n_iter_": steps,
+        }
         model.__dict__ |= self.state.seen | fitted | certificates
         return model
 

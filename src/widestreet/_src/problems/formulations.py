@@ -339,7 +339,7 @@ def _squared(dual: Dual, cost: Floats, most: float) -> Dual:
     most : float
         The primal objective of a constant decision function.
     """
-    bound = 2.0 * np.sqrt(cost * (most + cost))
+    bound = 2.0 * np.sqrt(cost) * np.sqrt(most + cost)
     lower = np.where(dual.lower < 0, -bound, 0.0)
     upper = np.where(dual.upper > 0, bound, 0.0)
     return replace(dual, lower=lower, upper=upper, diagonal=1.0 / (2.0 * cost))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy import sparse
 
 from support.journals import failing
 from support.online_files import MACHINES, add, assert_same, data, fresh
+from widestreet._src.estimators.online.persistence import Log
 from widestreet._src.persistence.journal import Journal, JournalWarning
 from widestreet.online import OnlineSVC, OnlineSVR, load
 
@@ -192,3 +194,27 @@ def test_names_of_features_survive(tmp_path):
     one.partial_fit(frame[20:25], y[20:25], journal=tmp_path / "j")
     one.end_journal()
     assert load(tmp_path / "j").feature_names_in_.tolist() == frame.columns.tolist()
+
+
+def test_a_call_without_the_journal_ends_it_even_before_the_first_row(tmp_path):
+    X, y = data("svc")
+    model = OnlineSVC(gamma=1.0)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.partial_fit(X[:9], y[:9], np.full(9, -1.0), journal=tmp_path / "j")
+    model._log = Log.begin((tmp_path / "j").resolve(), model)  # as after a change that failed
+    with pytest.warns(UserWarning, match="not written to the journal") as caught:
+        model.partial_fit(X[:9], y[:9])
+    assert [one.filename for one in caught] == [__file__]
+    assert model._log is None
+
+
+def test_a_fit_that_may_not_end_its_journal_changes_nothing(tmp_path):
+    X, y = data("svc")
+    model = OnlineSVC(gamma=1.0).partial_fit(X[:20], y[:20], journal=tmp_path / "j")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="not written to the journal"):
+            model.fit(X[:30], y[:30])
+    assert model.n_rows_ == 20
+    model.partial_fit(X[20:25], y[20:25], journal=tmp_path / "j").end_journal()
+    assert load(tmp_path / "j").n_rows_ == 25

@@ -28,7 +28,6 @@ from widestreet._src.estimators.online.persistence import Log, open_journal, sav
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.state import OnlineState
 from widestreet._src.estimators.online.tasks import Task
-from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.threads import limited_blas
 
@@ -123,8 +122,8 @@ class OnlineMachine(KernelModel):
         if state is None:
             centred = formulation.coefficients_sum_to_zero
             state = OnlineState(new_store(self, X, weight, centred=centred), seen, every)
-        if journal is not None or not first:
-            open_journal(self, journal, level_of_caller())
+        if not fresh:
+            open_journal(self, journal)
         with changing(self, state, journal, "add", given) as gone:
             state.rename_classes(every)
             new = state.store.add(X, target, weight)
@@ -135,8 +134,7 @@ class OnlineMachine(KernelModel):
             self._arrange(state, new)
             if fresh:
                 self._task.check_complete(state)
-        if fresh:
-            open_journal(self, None, level_of_caller())
+                open_journal(self, None)
         return self
 
     def forget(self, ids: Any, *, journal: Any = None) -> Self:
@@ -194,7 +192,7 @@ class OnlineMachine(KernelModel):
         state = self._state
         check_same_kernel(self, state.store.kernel)
         self._check_weights(weight, state.store.weight[rows])
-        open_journal(self, journal, level_of_caller())
+        open_journal(self, journal)
         given = {"ids": state.store.ids[rows]} | ({} if leaving else {"weight": weight})
         with changing(self, state, journal, kind, given) as gone:
             state.store.weight[rows] = weight

@@ -135,9 +135,9 @@ class OnlineNuSVR(OnlineRegressor):
 
     def _counted(self) -> tuple[StageCounts, StageCounts]:
         check_is_fitted(self, "_state")
-        if self._state.counts is None:
+        if self.method != "insvr":
             raise AttributeError('counts of INSVR exist only with method="insvr"')
-        total, last = self._state.counts
+        total, last = self._state.counts or (StageCounts(), StageCounts())
         return replace(total), replace(last)
 
     def _formulation(self) -> NuSVR:
@@ -159,8 +159,6 @@ class OnlineNuSVR(OnlineRegressor):
             raise ValueError(
                 f'max_rows={self.max_rows!r}: method="insvr" cannot remove rows; {_CURE}'
             )
-        if hasattr(self, "_state"):
-            self._check_weights(self._state.store.weight)
 
     def _check_weights(self, weight: Floats, before: Floats | None = None) -> None:
         if self.method != "insvr":
@@ -193,6 +191,7 @@ class OnlineNuSVR(OnlineRegressor):
 
         After a failed change INSVR starts again from the rows stored before. Sets: state.
         """
+        self._check_weights(state.store.weight)
         published, problem = self.method == "insvr", OnlineProblem(self._formulation())
         for key, optimum in state.optima.items():
             if isinstance(optimum, InsvrOptimum) != published:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.persistence import archive
 from widestreet._src.persistence.journal import Journal
 
@@ -92,7 +93,7 @@ def snapshot(machine: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     arrays: dict[str, Any] = {}
     if not hasattr(machine, "_state"):
         return header, arrays
-    state = machine._state
+    state = machine._present()
     store = state.store
     if state.classes is not None:
         arrays["classes"] = state.classes
@@ -122,15 +123,14 @@ def save(machine: Any, path: str | PathLike[str]) -> None:
     archive.write(path, header, arrays)
 
 
-def open_journal(machine: Any, journal: Any, stacklevel: int) -> None:
+def open_journal(machine: Any, journal: Any) -> None:
     """Continue a journal, begin one, or end the one that is open. Sets: the log of the machine.
 
     Parameters
     ----------
     machine : OnlineMachine
     journal : str, path-like or None
-        None ends the journal that is open, with a warning that points to `stacklevel`.
-    stacklevel : int
+        None ends the journal that is open, with a warning.
     """
     if journal is None:
         if machine._log is not None:
@@ -138,7 +138,7 @@ def open_journal(machine: Any, journal: Any, stacklevel: int) -> None:
                 f"this call is not written to the journal {str(machine._log.path)!r}, which ends "
                 "here; pass journal= to every call that must survive a crash",
                 UserWarning,
-                stacklevel=stacklevel,
+                stacklevel=level_of_caller(),
             )
         machine.end_journal()
     elif machine._log is None or machine._log.path != Path(journal).resolve():

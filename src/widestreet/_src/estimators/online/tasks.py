@@ -56,7 +56,7 @@ class Task(Protocol):
         ...
 
 
-def _shared(state: OnlineState) -> dict[str, Any]:
+def _shared(state: OnlineState, formulation: DualFormulation) -> dict[str, Any]:
     """Return the arguments of `fitted_attributes` that all online estimators share."""
     store = state.store
     return {
@@ -64,7 +64,7 @@ def _shared(state: OnlineState) -> dict[str, Any]:
         "X": store.X,
         "centre": store.centre,
         "index": np.argsort(np.argsort(store.ids, kind="stable"), kind="stable"),
-        "scale": 1.0,
+        "scale": formulation.scale,
         "records": (),
         "kernel_values": store.kernel_values,
         "steps": sum(optimum.steps for optimum in state.optima.values()),
@@ -112,7 +112,9 @@ class SingleTask:
         coef, bias = np.zeros((1, state.store.n)), np.zeros(formulation.groups)
         for solution in solutions.values():
             coef[0, solution.members], bias = solution.coef, solution.bias
-        return single_attributes(coef=coef, reading=formulation.read(bias, tol), **_shared(state))
+        return single_attributes(
+            coef=coef, reading=formulation.read(bias, tol), **_shared(state, formulation)
+        )
 
     def left_out(
         self, state: OnlineState, formulation: DualFormulation, tol: float, values: Floats
@@ -212,7 +214,7 @@ class ClassTask:
             readings=readings,
             classes=state.classes,
             class_weight=self._factor(state),
-            **_shared(state),
+            **_shared(state, formulation),
         )
 
     def left_out(
