@@ -17,6 +17,7 @@ from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.one_class import OneClassSVM
 from widestreet._src.estimators.regularization_path import regularization_path
+from widestreet._src.estimators.regularization_result import RegularizationPath
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
 from widestreet._src.public import set_home
@@ -30,6 +31,7 @@ __all__ = [
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
+    "RegularizationPath",
     "Trace",
     "__version__",
     "datasets",

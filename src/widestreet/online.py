@@ -16,9 +16,19 @@ from widestreet._src.estimators.online.nu_svr import OnlineNuSVR
 from widestreet._src.estimators.online.one_class import OnlineOneClassSVM
 from widestreet._src.estimators.online.svc import OnlineSVC
 from widestreet._src.estimators.online.svr import OnlineSVR
+from widestreet._src.persistence.journal import JournalError, JournalWarning
 from widestreet._src.public import set_home
 
-__all__ = ["OnlineNuSVC", "OnlineNuSVR", "OnlineOneClassSVM", "OnlineSVC", "OnlineSVR", "load"]
+__all__ = [
+    "JournalError",
+    "JournalWarning",
+    "OnlineNuSVC",
+    "OnlineNuSVR",
+    "OnlineOneClassSVM",
+    "OnlineSVC",
+    "OnlineSVR",
+    "load",
+]
 
 set_home(__all__, globals())
 del set_home

@@ -4,6 +4,7 @@ from widestreet._src.engines.sampling.prsvm import PRSVM, RSVM, WeightedSampling
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import (
     Proposal,
+    RowSource,
     Search,
     Situation,
     Stateless,
@@ -13,6 +14,7 @@ from widestreet._src.engines.selection.isvm import ISVM
 from widestreet._src.engines.selection.randsvm import RandSVM
 from widestreet._src.engines.selection.smo import SMO
 from widestreet._src.public import set_home
+from widestreet._src.shards.survey import SurveyOrder
 
 __all__ = [
     "ISVM",
@@ -22,10 +24,12 @@ __all__ = [
     "Auto",
     "Proposal",
     "RandSVM",
+    "RowSource",
     "Search",
     "Situation",
     "Stateless",
     "Strategy",
+    "SurveyOrder",
     "WeightedSampling",
 ]
 
