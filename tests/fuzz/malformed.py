@@ -263,6 +263,7 @@ def run(seed: int, index: int) -> tuple[str, str | None]:
             )
         except Exception as error:
             return "raised", f"{type(error).__name__}: {error!s:.200}: {drawn.name:.300}"
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
+    alone = "leave_one_out" in drawn.name and len(values) == 1  # nothing is known of a lone row
+    if values.dtype.kind == "f" and not np.isfinite(values).all() and not alone:
         return "not finite", f"a result is not finite: {drawn.name:.300}"
     return "accepted", None

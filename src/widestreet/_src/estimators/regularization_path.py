@@ -12,6 +12,7 @@ from widestreet._src.estimators import validation
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
+from widestreet._src.estimators.online.change import indefinite_kernels_named
 from widestreet._src.estimators.online.machine import OnlineMachine
 from widestreet._src.estimators.online.nu_svc import OnlineNuSVC
 from widestreet._src.estimators.online.nu_svr import OnlineNuSVR
@@ -156,7 +157,7 @@ def _follow(
         )
     legs = []
     stops = _stops(parameter, low, high)
-    with limited_blas(1):
+    with limited_blas(1), indefinite_kernels_named(machine.kernel):
         for start, stop in zip([low, *stops], stops, strict=False):
             segments: list[PathSegment] = []
             optimum.path.follow(Endpoint.of(family.dual(stop)), observe=segments.append)

@@ -7,7 +7,7 @@ import pytest
 
 from support.online_states import N, state
 from widestreet._src.engines.homotopy.parametric_optimum import InfeasibleError
-from widestreet._src.estimators.online.change import changing
+from widestreet._src.estimators.online.change import changing, indefinite_kernels_named
 
 
 class Log:
@@ -99,3 +99,11 @@ def test_a_path_without_an_end_blames_the_function_that_is_the_kernel():
     with pytest.raises(ValueError, match="kernel must be positive semidefinite"):  # noqa: SIM117
         with changing(machine, state("svc"), None, "add", {}):
             raise InfeasibleError(0.5, 0)
+
+
+def test_an_infeasible_homotopy_names_a_callable_kernel_only():
+    named = pytest.raises(ValueError, match="kernel must be positive semidefinite")
+    with named, indefinite_kernels_named(np.dot):
+        raise InfeasibleError(0.5, 0)
+    with pytest.raises(InfeasibleError), indefinite_kernels_named("rbf"):
+        raise InfeasibleError(0.5, 0)

@@ -112,3 +112,9 @@ def test_gamma_from_a_row_or_two_is_doubted(machine, call, rows):
     with pytest.warns(UserWarning, match="gamma='scale'") as caught:
         getattr(machine(), call)(X[few], y[few])
     assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_a_kernel_that_is_an_array_is_refused_by_name():
+    X, y = data("svc", 30)
+    with pytest.raises(ValueError, match="kernel must be one of"):
+        machine("svc", kernel=np.array([1.0, 2.0])).fit(X, y)

@@ -30,6 +30,20 @@ class Machine(Protocol):
 
 
 @contextmanager
+def indefinite_kernels_named(kernel: Any) -> Iterator[None]:
+    """Let errors of the homotopy name a callable kernel as their cause."""
+    try:
+        yield
+    except InfeasibleError as error:
+        if not callable(kernel):
+            raise
+        raise ValueError(
+            "kernel must be positive semidefinite, but the values of this function are not: "
+            "the homotopy is not defined"
+        ) from error
+
+
+@contextmanager
 def changing(
     machine: Machine, state: OnlineState, journal: Any, kind: str, given: dict[str, Any]
 ) -> Iterator[list[Ints]]:
@@ -52,7 +66,7 @@ def changing(
     """
     kept, gone, final = state.kept(), list[Ints](), False
     try:
-        with limited_blas(1):
+        with limited_blas(1), indefinite_kernels_named(machine.kernel):
             yield gone
         for rows in gone:
             kept.rows.keep(state.store, rows)
@@ -65,14 +79,9 @@ def changing(
                 machine._log.write(kind, machine, given, kept.rows.arrived)
             machine.__dict__ = published  # one assignment: an interrupt cannot split it
             final = True
-    except BaseException as error:
+    except BaseException:
         if final:  # an interrupt that was delayed
             raise
         with undisturbed():
             state.restore(kept)
-        if isinstance(error, InfeasibleError) and callable(machine.kernel):
-            raise ValueError(
-                "kernel must be positive semidefinite, but the values of this function are not: "
-                "the homotopy is not defined"
-            ) from error
         raise

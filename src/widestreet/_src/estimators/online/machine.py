@@ -103,6 +103,7 @@ class OnlineMachine(KernelModel):
         self._check_parameters()
         state = None if fresh else getattr(self, "_state", None)
         formulation, first = self._formulation(), state is None
+        validation.require_kernel(self.kernel)
         if self.kernel == "precomputed":
             raise ValueError(
                 "kernel='precomputed' cannot be updated online; pass the rows and a kernel"
