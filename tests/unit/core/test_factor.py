@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import widestreet._src.engines.homotopy.parametric_optimum  # noqa: F401 - provides BLAS
 from widestreet._core import Factor
 
 pytestmark = pytest.mark.numeric

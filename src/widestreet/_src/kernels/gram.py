@@ -2,7 +2,7 @@
 
 Solvers ask it for three things: `diag`, `block` (some rows against some columns) and `scan` (a
 product with a vector, without ever writing K). Whether rows are dense or sparse and where the
-values are computed is decided here and known to nobody above. A Gram over some of the rows, with a
+values are computed is decided here; no layer above knows it. A Gram over some of the rows, with a
 diagonal added if need be, is a `select` of another one.
 """
 

@@ -14,7 +14,7 @@ def _nothing() -> None:
 class Poll:
     """Looks at the clock between native calls, and counts kernel values.
 
-    One piece of work has one poll, whoever computes its kernel values.
+    One piece of work has one poll, wherever its kernel values are computed.
 
     Attributes
     ----------

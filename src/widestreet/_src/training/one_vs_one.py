@@ -111,7 +111,7 @@ class _Fit:
         try:
             for group, threads in self._groups():
                 found |= zip(group, self._solve_group(group, threads), strict=True)
-        except KeyboardInterrupt:  # just beside a call: nobody goes on
+        except KeyboardInterrupt:  # beside a call: no pair continues
             self._stop()
         large = [p for p in range(len(problems)) if p not in found]
         runner = LocalRunner(self.workers)

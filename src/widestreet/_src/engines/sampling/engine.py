@@ -1,8 +1,7 @@
 """Weighted samples of the rows, solved on many sites: the iterations of PRSVM.
 
-It coordinates as the working-set engine does, one level above it: what a round solves is not a
-working set but the dual of a whole sample, and several of them at once through the runner. How a
-sample is solved is somebody else's affair; prsvm.py explains the steps.
+A round solves the duals of several samples at the same time, through the runner. The caller passes
+the function that solves one sample. prsvm.py explains the steps.
 """
 
 from __future__ import annotations
@@ -178,7 +177,7 @@ class SamplingEngine:
             return
         support = (
             len(self.best.expansion.ids) or self.plan.size // 4
-        )  # nobody knows before the first
+        )  # a guess before the first solution
         seconds = 3.0 * self.shards.gram.seconds_per_value  # float32 first, float64 after it
         self.budget.keep_back(seconds * self.shards.rows * support)
 
@@ -221,7 +220,7 @@ class SamplingEngine:
         rng = np.random.default_rng((self._seed, len(self.trace), p))
         solution = self.solve_sample(rows, start, self._budgets[p], rng)
         if solution.status == Status.INTERRUPTED:
-            self._stop()  # whoever is not yet begun
+            self._stop()  # samples that have not begun
         return rows, solution
 
     def _stop(self) -> None:

@@ -82,12 +82,12 @@ class Situation:
 
     @property
     def goal(self) -> Goal:
-        """What is to be reached."""
+        """The tolerances of the solve."""
         return Goal(self.tol)
 
     @property
     def solved(self) -> bool:
-        """Whether every row was visited and none violates too much."""
+        """Return whether every row was visited and no violation exceeds the goal."""
         return self.complete and self.goal.met(self.violation)
 
 
@@ -195,7 +195,7 @@ class Strategy:
 
     def search(self) -> Search:
         """Return a search that has seen nothing yet."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} must override search, or solve")
 
     def solve(self, context: Context) -> Solution:
         """Solve a problem: by rounds of the working-set engine."""

@@ -1,6 +1,6 @@
 """Small problems, whole: one round in one native call, for many problems at a time.
 
-Where the first working set of a strategy is all rows, there is nobody to propose and nothing to
+Where the first working set of a strategy is all rows, there is nothing to propose and nothing to
 survey: the kernel tile is computed, pair steps and Newton steps are taken to the strategy's last
 tolerance, and the round is recorded. What is not solved then (steps that creep, kernel values that
 overflow) is for the working-set engine to go on with.

@@ -55,7 +55,7 @@ Examine: TypeAlias = Callable[[Floats], Check]
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What a fit is given.
+    """The inputs of a fit.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Progress:
 
 @dataclass(eq=False)
 class State:
-    """What moves from round to round.
+    """The state of a fit, which changes from round to round.
 
     Attributes
     ----------
