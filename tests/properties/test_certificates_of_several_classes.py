@@ -17,6 +17,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.goal import Goal
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import as_rows
+from widestreet._src.shards.point import Point
 from widestreet._src.training import one_vs_one
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.solver import Solver
@@ -85,7 +86,7 @@ def lying(monkeypatch, lie, at: int = 2) -> list[Problem]:
         solution = solve(self, problem, observe)
         asked.append(problem)
         if len(asked) - 1 == at:
-            solution = replace(solution, beta=lie(solution.beta), status="optimal")
+            solution = replace(solution, point=Point.of(lie(solution.beta)), status="optimal")
         return solution
 
     monkeypatch.setattr(Solver, "by_rounds", liar)
@@ -142,7 +143,7 @@ def test_an_engine_that_always_lies_is_not_believed(monkeypatch):
 
     def liar(self, problem, observe):
         solution = solve(replace(self, check=None), problem, observe)
-        return replace(solution, beta=0.5 * solution.beta, status="optimal")
+        return replace(solution, point=Point.of(0.5 * solution.beta), status="optimal")
 
     monkeypatch.setattr(Solver, "by_rounds", liar)
     with pytest.warns(ConvergenceWarning, match="'stalled' in 3 of 3 pairs"):

@@ -13,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
 from reference.duals import BetaDual
+from support.ports import shard_set
 from support.problems import Problem
-from widestreet._src.certificate import Certificate, Examination, examine, scores
+from widestreet._src.certificate import Certificate, Examination, examine
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.solution import Solution
 from widestreet._src.engines.working_set.engine import WorkingSetEngine
@@ -25,8 +26,9 @@ from widestreet._src.problems import dual as duals
 from widestreet._src.problems import formulations
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
+from widestreet._src.shards.point import Point
 from widestreet._src.shards.port import LocalPort
-from widestreet._src.shards.shard_set import Connect, ShardSet
+from widestreet._src.shards.shard_set import Connect
 from widestreet.strategies import Strategy
 
 
@@ -121,14 +123,12 @@ def limits_of_float64() -> Iterator[None]:
         yield
 
 
-def checker(gram: Gram, dual: duals.Dual, tol: float) -> Callable[[np.ndarray], Check]:
+def checker(gram: Gram, dual: duals.Dual, tol: float) -> Callable[[Point], Check]:
     """What an engine asks for the violation over all rows; the gap is not asked for."""
 
-    def check(beta: np.ndarray) -> Check:
-        score = scores(gram, beta)
-        found = examine(gram, dual, beta, score=score)
-        every = np.ones(len(score), dtype=bool)
-        return Check(found.violation, score, every, found.next_violation(Goal(tol)))
+    def check(point: Point) -> Check:
+        found = examine(gram, dual, point.dense(dual.rows))
+        return Check(found.violation, found.dual, found.next_violation(Goal(tol)))
 
     return check
 
@@ -154,7 +154,7 @@ def solve_dual(
     gram = Gram(kernel, rows, threads=threads)
 
     inputs = Inputs(
-        shards=ShardSet.of(gram, dual, threads=threads, parts=parts, connect=connect),
+        shards=shard_set(gram, dual, threads=threads, parts=parts, connect=connect),
         strategy=strategy,
         goal=Goal(tol),
         check=checker(Gram(kernel, rows, threads=threads), dual, tol) if checked else None,

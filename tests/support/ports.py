@@ -12,8 +12,10 @@ import numpy as np
 
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable as FunctionKernel
+from widestreet._src.kernels.kernels import Precomputed
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.dual import Dual, select
+from widestreet._src.shards.columns import HeardRows, TakenRows
 from widestreet._src.shards.news import News
 from widestreet._src.shards.port import LocalPort
 from widestreet._src.shards.shard import Shard
@@ -85,6 +87,33 @@ class PicklingPort:
         return answers
 
 
+def far_shards(
+    gram: Gram, dual: Dual, *, parts: int, forget: float, poll: Poll | None = None, threads: int = 1
+) -> ShardSet:
+    """Shards behind a pickling port that have no rows but their own."""
+    every = np.arange(dual.rows)
+    data, longest = gram.left.data[gram.left_index(every)], gram.left.largest_square(threads)
+    shards = []
+    for ids in np.array_split(every, parts):
+        own = gram.left.holding(data[ids])
+        variables = select(dual, ids)
+        columns = HeardRows(
+            gram.kernel, own, int(ids[0]), longest, ids, variables.diagonal, threads
+        )
+        shards.append(Shard(columns, variables, threads, int(ids[0])))
+    known = TakenRows(gram.kernel, gram.left.holding(data[:0]), longest, threads)
+    port = PicklingPort(shards, forget)
+    return ShardSet(port, known, select(dual, every[:0]), poll or Poll())
+
+
+def shard_set(gram: Gram, dual: Dual, *, connect: Any = LocalPort, **options: Any) -> ShardSet:
+    """Shards behind any of the ports."""
+    if connect in FAR.values():
+        return connect(gram, dual, **options)
+    return ShardSet.of(gram, dual, connect=connect, **options)
+
+
+FAR = {"far": partial(far_shards, forget=0.0), "far and forgetful": partial(far_shards, forget=0.5)}
 PORTS: dict[str, Callable[[Sequence[Shard]], Any]] = {
     "local": partial(LocalPort),  # which no `divide_fits` replaces
     "pickling": PicklingPort,
@@ -99,6 +128,10 @@ def divide_fits(parts: int, forget: float) -> None:
     def divided(cls: type[ShardSet], gram: Gram, dual: Dual, **options: Any) -> ShardSet:
         if "connect" not in options or options["connect"] is LocalPort:
             count = max(1, min(parts, dual.rows))
+            if not isinstance(gram.kernel, Precomputed):
+                options.pop("connect", None)
+                options["parts"] = count
+                return far_shards(gram, dual, forget=forget, **options)
             options |= {"connect": partial(PicklingPort, forget=forget), "parts": count}
         found: ShardSet = of(cls, gram, dual, **options)
         return found

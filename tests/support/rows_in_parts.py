@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -18,14 +19,18 @@ from widestreet._src.rows import as_rows
 POINTS = ("feasible", "at bounds", "zero", "sum not met", "outside", "all at upper")
 
 
-def pickling(parts):
-    """Ask parts by messages: questions and answers are pickled."""
+class PicklingParts:
+    """Parts that are asked by messages: questions and answers are pickled."""
 
-    def ask(question):
+    def __init__(self, parts):
+        self.parts = parts
+
+    def ask(self, question):
         message = pickle.dumps(question)
-        return [pickle.loads(pickle.dumps(pickle.loads(message)(part))) for part in parts]
+        return [pickle.loads(pickle.dumps(pickle.loads(message)(part))) for part in self.parts]
 
-    return ask
+    def screen(self, limits):
+        return self.ask(partial(Part.screen, limits=limits))
 
 
 def problem(model, rng, *, weighted=False, n=40, kernel=None, diagonal=False):
@@ -81,7 +86,7 @@ def split(gram, dual, beta, owner, score=None):
 
 def merged(gram, dual, beta, owner, score=None, **options):
     parts = list(split(gram, dual, beta, owner, score))
-    return examine_parts(pickling(parts), dual.total, convex=gram.kernel.positive, **options)
+    return examine_parts(PicklingParts(parts), dual.total, convex=gram.kernel.positive, **options)
 
 
 def size(dual, beta, score) -> float:

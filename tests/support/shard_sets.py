@@ -9,7 +9,7 @@ import pytest
 
 from reference.duals import MODELS
 from support.fitting import build_dual
-from support.ports import PORTS
+from support.ports import FAR, PORTS, shard_set
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.kernels.poll import Poll
@@ -18,10 +18,9 @@ from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.port import LocalPort
 from widestreet._src.shards.runner import LocalRunner
-from widestreet._src.shards.shard_set import ShardSet
 from widestreet.datasets import friedman, twonorm
 
-CONNECT = PORTS | {"threads": partial(LocalPort, runner=LocalRunner(3))}
+CONNECT = PORTS | FAR | {"threads": partial(LocalPort, runner=LocalRunner(3))}
 every_port = pytest.mark.parametrize("port", CONNECT)
 every_model = pytest.mark.parametrize("model", MODELS)
 
@@ -32,7 +31,7 @@ def shards_at_a_point(parts: int, port: str, rng, model: str = "c_svc"):
     kept = np.sort(rng.choice(100, 90, replace=False))
     dual = build_dual(model, np.float64(y[kept]), C=1.0, nu=0.4)
     gram = Gram(RBF(0.1), as_rows(X)).select(kept)
-    shards = ShardSet.of(gram, dual, parts=parts, poll=Poll(), connect=CONNECT[port])
+    shards = shard_set(gram, dual, parts=parts, poll=Poll(), connect=CONNECT[port])
     shards.use_double()
     beta = np.where(rng.random(dual.target.shape) < 0.3, dual.upper + dual.lower, 0.0)
     point = Point.of(beta)

@@ -13,6 +13,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.rows import as_rows
+from widestreet._src.shards.columns import AllRows
 from widestreet._src.shards.shard import Candidates
 
 KERNELS = {"rbf": (RBF(2.0), {"gamma": 2.0}), "linear": (Linear(), {})}
@@ -39,7 +40,7 @@ class Bench:
         values, params = KERNELS[kernel]
         self.K = kernels.matrix(kernel, X, **params)
         self.dual: Dual = build(model, labels(self.rng, model, n), np.ones(n))
-        self.work = WorkingSet(Gram(values, as_rows(X)), self.dual, capacity or n, 1)
+        self.work = WorkingSet(AllRows(Gram(values, as_rows(X))), self.dual, capacity or n, 1)
         self.beta = np.zeros_like(self.dual.target)
 
     @property

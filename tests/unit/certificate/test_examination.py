@@ -27,6 +27,7 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
+from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
 from widestreet.datasets import checkerboard
 
@@ -285,7 +286,7 @@ def test_an_engine_that_lies_is_found_out(problem, lie, monkeypatch):
     def lying(self):
         self.inputs = replace(self.inputs, check=None)  # no honest point is examined on the way
         solution = solve(self)
-        return replace(solution, beta=LIES[lie](solution.beta), status="optimal")
+        return replace(solution, point=Point.of(LIES[lie](solution.beta)), status="optimal")
 
     monkeypatch.setattr(WorkingSetEngine, "solve", lying)
     with pytest.warns(ConvergenceWarning, match=r"stalled.*violation"):

@@ -15,10 +15,10 @@ from support.fitting import build_dual
 from support.rows_in_parts import POINTS, merged, point, problem, size, split
 from widestreet import SVC
 from widestreet._src.certificate import (
+    LocalParts,
     Part,
     examine,
     examine_parts,
-    here,
     merging,
     scores,
     screening,
@@ -114,11 +114,16 @@ def test_a_solution_spares_rows_in_every_part(monkeypatch):
     parts = list(split(gram, dual, beta, np.arange(3000) % 3))
     asked = []
 
-    def ask(question):
-        asked.append(getattr(question, "func", question).__name__)
-        return [question(part) for part in parts]
+    class Watched(LocalParts):
+        def ask(self, question):
+            asked.append(getattr(question, "func", question).__name__)
+            return super().ask(question)
 
-    found = examine_parts(ask, dual.total, convex=True, tol=1e-3, compare=True)
+        def screen(self, limits):
+            asked.append("screen")
+            return super().screen(limits)
+
+    found = examine_parts(Watched(parts), dual.total, convex=True, tol=1e-3, compare=True)
     assert found.meets(Goal(1e-3, 0.01))
     assert all(0 < part.scores.exact.sum() < 1000 for part in parts)
     assert asked[:3] == ["extremes", "band", "screen"]
@@ -141,7 +146,7 @@ def test_one_part_that_disagrees_with_itself_is_enough(monkeypatch, rng):
     gram, dual = problem("c_svc", rng)
     beta = point(dual, "feasible", rng)
     parts = list(split(gram, dual, beta, np.arange(dual.rows) % 4))
-    ask = here(parts)
+    ask = LocalParts(parts)
     assert np.isfinite(examine_parts(ask, dual.total, convex=True, compare=True).rounding)
     monkeypatch.setattr(Part, "disagrees", lambda part: part is parts[2])
     assert examine_parts(ask, dual.total, convex=True, compare=True).rounding == np.inf

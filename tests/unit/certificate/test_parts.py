@@ -11,7 +11,7 @@ import pytest
 from conftest import TOL
 from reference.duals import MODELS
 from support.rows_in_parts import POINTS, point, problem, split
-from widestreet._src.certificate import Part, scores
+from widestreet._src.certificate import Part, scores, screening
 from widestreet._src.certificate.screening import Limits
 
 pytestmark = pytest.mark.numeric
@@ -55,13 +55,19 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_a_part_that_was_made_again_answers_for_its_extremes_first(name, rng):
+def test_a_part_that_was_made_again_repeats_its_screenings(name, rng, monkeypatch):
+    """Then it gives the same answers, whatever is asked first."""
+    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
     gram, dual = problem("c_svc", rng)
-    part = Part.whole(gram, dual, point(dual, "feasible", rng))
-    with pytest.raises(RuntimeError, match="first question"):
-        QUESTIONS[name](part)
-    part.extremes()
-    QUESTIONS[name](part)
+    beta = point(dual, "at bounds", rng) * (rng.random(dual.rows) < 0.3)
+    screens = [Limits(np.full(1, -end), np.full(1, end)) for end in (-1.0, 0.0)]
+    one, again = Part.whole(gram, dual, beta), Part.whole(gram, dual, beta)
+    one.extremes()
+    for limits in screens:
+        one.screen(limits)
+    again.repeat(screens)
+    assert pickle.dumps(QUESTIONS[name](again)) == pickle.dumps(QUESTIONS[name](one))
+    np.testing.assert_array_equal(again.scores.score, one.scores.score)
 
 
 def test_answers_do_not_grow_with_the_rows(rng):

@@ -13,7 +13,7 @@ from conftest import TOL
 from reference.duals import MODELS
 from support.fitting import build_dual, in_reference_terms
 from support.problems import random_feasible
-from widestreet._src.certificate import Part, examine, examine_parts, here, screening
+from widestreet._src.certificate import LocalParts, Part, examine, examine_parts, screening
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly, Sigmoid
 from widestreet._src.problems.formulations import c_svc, eps_svr
@@ -43,7 +43,7 @@ def both(gram, dual, beta, place=None):
     """Examine with and without sparing float64; and which rows were not spared."""
     gram = gram.select(place)
     part = Part.whole(gram, dual, beta)
-    found = examine_parts(here([part]), dual.total, convex=True)
+    found = examine_parts(LocalParts([part]), dual.total, convex=True)
     return found, examine(gram, dual, beta), part.scores.exact
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from support.trace_records import record
 from widestreet._src.engines.solution import Solution, Trace, TraceRecord
+from widestreet._src.shards.point import Point
 
 
 def test_records_do_not_change():
@@ -68,9 +69,10 @@ def test_pandas_is_needed_for_the_table_only(monkeypatch):
 
 
 def test_a_solution_is_compared_by_identity():
-    beta, bias = np.zeros((1, 3)), np.zeros(1)
-    one, other = (Solution(beta, bias, 0.0, "optimal", Trace(), 0, 0) for _ in range(2))
+    point, bias = Point(np.array([1]), np.ones((1, 1))), np.zeros(1)
+    one, other = (Solution(point, 3, bias, 0.0, "optimal", Trace(), 0, 0) for _ in range(2))
     assert one != other
+    assert one.beta.tolist() == [[0.0, 1.0, 0.0]]
     assert one.status == "optimal"
 
 

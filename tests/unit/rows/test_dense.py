@@ -45,9 +45,9 @@ def test_centred_rows(storage):
     assert as_rows(X).centre is None
 
 
-def test_take_keeps_the_centre():
+def test_other_rows_have_the_same_centre():
     rows = as_rows(small(), centred=True)
-    assert rows.take(np.array([1, 2])).centre is rows.centre
+    assert rows.holding(small()[[1, 2]]).centre is rows.centre
 
 
 def test_rows_outlive_the_name_of_their_array():

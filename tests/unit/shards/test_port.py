@@ -16,6 +16,7 @@ from widestreet._src.kernels.kernels import RBF, Poly, Precomputed
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import select
 from widestreet._src.rows import KernelRows, as_rows
+from widestreet._src.shards.columns import AllRows
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News
 from widestreet._src.shards.point import Point
@@ -46,7 +47,7 @@ def gram_of(form: str) -> Gram:
 def shards_of(form: str = "dense") -> list[Shard]:
     gram, every = gram_of(form), np.arange(60)
     return [
-        Shard(gram.select(ids, every), select(DUAL, ids), begin=int(ids[0]))
+        Shard(AllRows(gram.select(ids, every)), select(DUAL, ids), begin=int(ids[0]))
         for ids in np.array_split(every, 3)
     ]
 
@@ -56,16 +57,16 @@ def test_those_who_are_asked_answer_in_order(port):
     there = CONNECT[port](shards_of())
     assert list(there.sizes) == [20, 20, 20]
     there.publish(NEWS)
-    each = {2: (np.arange(4), NEWS.expansion, True), 0: (np.arange(7), NEWS.expansion, True)}
+    each = {2: (np.arange(4),), 0: (np.arange(7),)}
     poll = Poll()
-    answers = there.ask(Shard.evaluate, each, poll)
+    answers = there.ask(Shard.exact, each, poll)
     assert list(answers) == [2, 0]
     K = gram_of("dense").block()
     np.testing.assert_array_equal(answers[0].shape, (7,))
     assert np.allclose(answers[2], K[40:44, :5].sum(axis=1))
     assert np.allclose(answers[0], K[:7, :5].sum(axis=1))
     assert poll.kernel_values == 4 * 5 + 7 * 5
-    assert there.ask(Shard.evaluate, {}, poll) == {}
+    assert there.ask(Shard.exact, {}, poll) == {}
 
 
 @every_port
@@ -75,20 +76,20 @@ def test_a_poll_may_stop_every_shard(port):
 
     there = CONNECT[port](shards_of())
     there.publish(NEWS)
-    each = dict.fromkeys(range(3), (np.arange(4), NEWS.expansion, True))
+    each = dict.fromkeys(range(3), (np.arange(4),))
     with pytest.raises(KeyboardInterrupt):
-        there.ask(Shard.evaluate, each, Poll(stop))
+        there.ask(Shard.exact, each, Poll(stop))
 
 
 @pytest.mark.parametrize("form", ["dense", "centred", "csr", "precomputed"])
 def test_a_shard_that_travels_is_the_same_without_its_memory(form):
     for shard in shards_of(form):
         news = NEWS
-        variables, score = shard.take(news, np.arange(20))
+        variables, score, _ = shard.take(news, np.arange(20))
         copy = pickle.loads(pickle.dumps(shard))
         assert "memory" in vars(shard)
         assert "memory" not in vars(copy)
-        other, again = copy.take(news, np.arange(20))
+        other, again, _ = copy.take(news, np.arange(20))
         assert np.array_equal(score, again)
         assert np.array_equal(variables.target, other.target)
         assert copy.begin == shard.begin

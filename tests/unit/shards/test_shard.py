@@ -17,11 +17,13 @@ from support.fitting import in_reference_terms
 from support.model_duals import build, labels
 from support.problems import random_feasible
 from widestreet import _core
+from widestreet._src.certificate import Part
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear, Poly
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import as_rows
+from widestreet._src.shards.columns import AllRows
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News, Released
 from widestreet._src.shards.point import Point
@@ -64,7 +66,8 @@ class Lab:
         kept = np.sort(self.rng.permutation(2 * self.rows)[: self.rows])
         X = X if self.placed else X[kept]
         dual = build(self.model_name, labels(self.rng, self.model_name, self.rows), np.ones(1))
-        self.shard = Shard(Gram(kernel, as_rows(X)).select(kept if self.placed else None), dual, 1)
+        gram = Gram(kernel, as_rows(X)).select(kept if self.placed else None)
+        self.shard = Shard(AllRows(gram), dual, 1)
         self.beta = np.where(
             self.rng.random(dual.target.shape) < 0.1,
             random_feasible(in_reference_terms(dual), self.rng),
@@ -107,9 +110,9 @@ class Lab:
 
     def take(self, rows) -> tuple[Dual, np.ndarray]:
         """Let rows enter the working set."""
-        found = self.shard.take(self.news, rows, poll=self.poll)
+        variables, score, _ = self.shard.take(self.news, rows, poll=self.poll)
         self.members = np.concatenate([self.members, rows])
-        return found
+        return variables, score
 
     def release(self, rows, score) -> None:
         """Let rows leave the working set."""
@@ -271,7 +274,7 @@ def test_scores_from_changes_are_scores_from_scratch(seed, kernel, counts):
         assert_scores(lab.shard.memory.score[some], lab.score[some], lab.coef)
     lab.bring(np.arange(lab.rows))
     assert_scores(lab.shard.memory.score, lab.score, lab.coef)
-    every = lab.shard.evaluate(lab.news, np.arange(lab.rows), lab.model, True)
+    every = lab.shard.exact(lab.news, np.arange(lab.rows))
     assert_scores(lab.shard.memory.score, every, lab.coef)
 
 
@@ -299,7 +302,7 @@ def test_float32_surveys_are_within_float32():
     scale = np.abs(lab.coef).sum()
     error = np.abs(lab.shard.memory.score - lab.score)
     assert 0 < error.max() <= TOL.scan_float32 * scale
-    exact = lab.shard.evaluate(lab.news, np.arange(lab.rows), lab.model, True)
+    exact = lab.shard.exact(lab.news, np.arange(lab.rows))
     assert np.abs(exact - lab.score).max() <= TOL.scan_float64 * scale
 
 
@@ -315,14 +318,21 @@ def test_starting_elsewhere_leaves_no_score_known():
     assert_scores(lab.shard.memory.score, lab.score, lab.coef)
 
 
-def test_refresh_accepts_scores_outside_the_working_set():
+def test_scores_of_an_examination_are_adopted_outside_the_working_set():
     lab = Lab("c_svc", "rbf", seed=7)
-    lab.change(1.0, 20)
+    lab.coef = lab.beta[0].copy()
+    ids = np.flatnonzero(lab.coef)
+    lab.model = lab.model.published(ids, lab.coef[ids], np.zeros(1), np.inf)
     inside = np.array([3, 50])
     lab.take(inside)
-    lab.shard.refresh(lab.news, lab.score, np.ones(len(lab.score), dtype=bool))
+    news = lab.news
+    lab.shard.adopt(news)  # nothing yet
+    assert (lab.shard.memory.version[4:50] != lab.model.version).all()
+    lab.shard.examine(news, (), Part.extremes)
+    lab.shard.adopt(news)
     memory, outside = lab.shard.memory, np.setdiff1d(np.arange(lab.rows), inside)
-    assert np.array_equal(memory.score[outside], lab.score[outside])
+    assert_scores(memory.score[outside], lab.score[outside], lab.coef)
+    assert (memory.version[outside] == lab.model.version).all()
     assert (memory.version[inside] == _core.IN_WORKING_SET).all()
     values = lab.poll.kernel_values
     lab.survey(skip=False)
@@ -350,7 +360,7 @@ def test_a_quota_is_drawn_from_the_violators(model):
 def test_a_survey_stops_when_it_has_enough(rng):
     n = 20_000
     X, y = rng.normal(size=(n, 2)), rng.choice([-1.0, 1.0], n)
-    shard = Shard(Gram(RBF(1.0), as_rows(X)), build("c_svc", y, np.ones(n)), 1)
+    shard = Shard(AllRows(Gram(RBF(1.0), as_rows(X))), build("c_svc", y, np.ones(n)), 1)
     news = News(0, Expansion.zero(1), Point.zero(1))  # at zero every row violates
     survey, _ = shard.survey(news, SurveyOrder(100, 0.01), rng)
     assert not survey.complete
@@ -369,7 +379,7 @@ def test_a_survey_stops_when_it_has_enough(rng):
 def test_rows_are_drawn_from_everywhere(whole, rng):
     n = 20_000
     shard = Shard(
-        Gram(RBF(1.0), as_rows(rng.normal(size=(n, 2)))),
+        AllRows(Gram(RBF(1.0), as_rows(rng.normal(size=(n, 2))))),
         build("c_svc", rng.choice([-1.0, 1.0], n), np.ones(n)), 1,
     )  # fmt: skip
     news = News(0, Expansion.zero(1), Point.zero(1))

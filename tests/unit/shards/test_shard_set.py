@@ -8,8 +8,10 @@ import pytest
 from conftest import TOL
 from support.fitting import build_dual, solve_dual
 from support.shard_sets import CONNECT, every_model, every_port, shards_at_a_point
+from widestreet._src.certificate import examine, screening
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.shards.news import Released
+from widestreet._src.shards.point import Point
 from widestreet._src.shards.survey import SurveyOrder
 from widestreet.datasets import friedman, twonorm
 from widestreet.strategies import ISVM, Auto
@@ -86,7 +88,7 @@ def test_messages_that_travel_change_nothing(parts):
 @every_port
 @pytest.mark.parametrize("parts", [1, 2, 7])
 def test_rows_find_their_shard_and_come_back_in_order(port, parts, rng):
-    shards, dual, beta = shards_at_a_point(parts, port, rng)
+    shards, dual, beta = shards_at_a_point(parts, port, np.random.default_rng(7))
     ids = rng.permutation(90)[:40]
     rows = shards.take(ids)
     assert np.array_equal(rows.ids, ids)
@@ -95,9 +97,12 @@ def test_rows_find_their_shard_and_come_back_in_order(port, parts, rng):
     for name in ("target", "lower", "upper", "group"):
         assert np.array_equal(getattr(rows.variables, name), getattr(wanted, name))
     expansion = shards.news.expansion
-    exact = shards.gram.scan(ids, expansion.ids, expansion.coef)
+    whole, _, _ = shards_at_a_point(1, "local", np.random.default_rng(7))
+    exact = whole.known.gram.scan(ids, expansion.ids, expansion.coef)
     assert np.array_equal(rows.score, exact)
-    assert np.array_equal(shards.evaluate(ids, expansion), exact)
+    assert np.array_equal(shards.exact(ids), exact)
+    size = np.abs(expansion.coef).sum()
+    np.testing.assert_allclose(shards.rough(ids), exact, rtol=0, atol=TOL.scan_float32 * size)
 
 
 @every_port
@@ -109,10 +114,7 @@ def test_a_survey_of_every_row_finds_what_one_shard_finds(port, parts, rng):
     for count, where in ((1, "local"), (parts, port)):
         rng.bit_generator.state = state
         shards, _, _ = shards_at_a_point(count, where, rng)
-        news = shards.news
-        judged = shards.judge(news.expansion, news.point, 0.01)
         found.append(shards.survey(order, np.random.default_rng(0)))
-        assert np.array_equal(np.sort(judged.ids), np.sort(found[-1].ids))
     one, many = found
     assert np.array_equal(np.sort(one.ids), np.sort(many.ids))
     assert np.array_equal(one.highest, many.highest)
@@ -134,18 +136,37 @@ def test_rows_of_the_working_set_are_not_surveyed(port, rng):
     shards.publish(news.expansion, news.point, None, released)
     again = shards.survey(order, rng)
     assert again.scanned == 90
-    if port != "forgetful":
+    if "forgetful" not in port:
         assert again.lowest.min() < -1e5  # what is told of them is believed
 
 
 @every_port
-def test_exact_scores_from_elsewhere_are_accepted(port, rng):
+def test_scores_of_an_examination_are_used_again(port, rng):
     shards, _, _ = shards_at_a_point(3, port, rng)
-    expansion = shards.news.expansion
-    score = shards.evaluate(np.arange(90), expansion)
-    shards.refresh(score, np.ones(90, dtype=bool))
+    shards.examine(shards.news.point, 1e-3)
+    shards.adopt()
     before = shards.poll.kernel_values
     survey = shards.survey(SurveyOrder(90, 0.01, whole=True, skip=False), rng)
     assert survey.scanned == 90
-    if port != "forgetful":
+    if "forgetful" not in port:
         assert shards.poll.kernel_values == before
+
+
+# -- examinations ------------------------------------------------------------------------------
+
+
+@every_model
+@every_port
+@pytest.mark.parametrize("parts", [1, 4])
+def test_an_examination_has_the_same_figures_bit_by_bit(model, port, parts, monkeypatch):
+    """However the rows are divided, and whatever the shards forget on the way."""
+    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
+    whole, dual, beta = shards_at_a_point(1, "local", np.random.default_rng(3), model)
+    shards, _, _ = shards_at_a_point(parts, port, np.random.default_rng(3), model)
+    point = Point.of(beta * (np.arange(90) % 3 > 0))  # not the one that was published
+    one, many = whole.examine(point, 1e-3), shards.examine(point, 1e-3)
+    for name in ("rows", "primal", "dual", "violation", "infeasibility", "mass"):
+        assert getattr(one, name) == getattr(many, name), name
+    assert np.array_equal(one.bias, many.bias)
+    gram = whole.known.gram
+    assert many.dual == examine(gram, dual, point.dense(90)).dual

@@ -11,6 +11,7 @@ from sklearn.datasets import make_classification
 
 import widestreet as ws
 from support.noisy_classes import noisy
+from widestreet._src.shards.point import Point
 
 pytestmark = pytest.mark.numeric
 
@@ -56,7 +57,7 @@ def test_the_best_point_that_was_examined_is_returned(monkeypatch):
 
     def spoilt(self):
         solution = solve(self)  # which has the optimum examined
-        return replace(solution, beta=0.9 * solution.beta, status="time_limit")
+        return replace(solution, point=Point.of(0.9 * solution.beta), status="time_limit")
 
     X, y = noisy()
     honest = ws.SVC(random_state=0).fit(X, y)

@@ -14,6 +14,7 @@ from support.trace_records import record
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.solution import Solution, Trace
 from widestreet._src.problems.goal import Goal
+from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
 from widestreet._src.training.outcome import continued, labelled, stopped_by, uncertified, untouched
 from widestreet._src.training.problem import Problem
@@ -25,7 +26,8 @@ def solution(rounds: int, status: Status = Status.OPTIMAL, steps: int = 100) -> 
         for r in range(rounds)
     )
     return Solution(
-        beta=np.full((1, 3), float(rounds)),
+        point=Point.of(np.full((1, 3), float(rounds))),
+        rows=3,
         bias=np.zeros(1),
         dual_objective=1.0,
         status=status,
@@ -48,7 +50,7 @@ def test_a_problem_that_was_not_begun_has_a_feasible_point(model, rng):
     assert found.status is Status.INTERRUPTED
     assert found.dual_objective == (-np.inf if found.beta.any() else 0.0)
     begun = Problem(dual).starting_at(found.beta)
-    assert untouched(begun, Status.INTERRUPTED).beta is begun.start
+    assert untouched(begun, Status.INTERRUPTED).beta.tolist() == begun.start.tolist()
 
 
 def test_a_continued_solution_has_the_accounts_of_both():

@@ -35,7 +35,7 @@ import numpy as np
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate.examination import Examination
 from widestreet._src.certificate.loss import Objective
-from widestreet._src.certificate.parts import Answer, Ask, Extremes, Part
+from widestreet._src.certificate.parts import Answer, Extremes, Part, Parts
 from widestreet._src.certificate.screening import Limits, scores
 from widestreet._src.certificate.sums import rounded
 from widestreet._src.kernels.gram import Gram
@@ -75,20 +75,26 @@ def examine(
     if score is None:
         score = scores(gram, beta, poll)
     part = Part.whole(gram, dual, beta, score, poll)
-    return examine_parts(here([part]), dual.total, convex=gram.kernel.positive, tol=tol)
+    return examine_parts(LocalParts([part]), dual.total, convex=gram.kernel.positive, tol=tol)
 
 
-def here(parts: Sequence[Part]) -> Ask:
-    """Return a function that asks parts of this process one after the other."""
+@dataclass(frozen=True, eq=False)
+class LocalParts:
+    """Parts of this process, asked one after the other."""
 
-    def ask(question: Callable[[Part], Answer], /) -> list[Answer]:
-        return [question(part) for part in parts]
+    parts: Sequence[Part]
 
-    return ask
+    def ask(self, question: Callable[[Part], Answer]) -> list[Answer]:
+        """Return the answers of all parts, in order."""
+        return [question(part) for part in self.parts]
+
+    def screen(self, limits: Limits) -> list[int]:
+        """Screen the rows of all parts; return how many each scored in float64."""
+        return [part.screen(limits) for part in self.parts]
 
 
 def examine_parts(
-    ask: Ask, total: Floats, *, convex: bool, tol: float | None = None, compare: bool = False
+    parts: Parts, total: Floats, *, convex: bool, tol: float | None = None, compare: bool = False
 ) -> Examination:
     """Examine a point whose rows lie in several parts.
 
@@ -99,8 +105,7 @@ def examine_parts(
 
     Parameters
     ----------
-    ask : callable
-        Function that asks all parts a question.
+    parts : Parts
     total : ndarray of shape (groups,)
         Required sum of the coefficients of each group.
     convex : bool
@@ -112,21 +117,21 @@ def examine_parts(
         infinite if they differ.
     """
     while True:
-        found = _Merged(ask(Part.extremes))
-        best = [_best_bias(ask, g, found, float(total[g])) for g in range(len(total))]
+        found = _Merged(parts.ask(Part.extremes))
+        best = [_best_bias(parts, g, found, float(total[g])) for g in range(len(total))]
         limits = Limits(
             np.minimum(found.high, [one.left for one in best]),
             np.maximum(found.low, [one.right for one in best]),
         )
-        if not found.pending or not any(ask(partial(Part.screen, limits=limits))):
+        if not found.pending or not any(parts.screen(limits)):
             break
     violation, rounding = found.violation, found.rounding
     if tol is not None and violation <= tol < violation + rounding:
-        high, low = np.max(ask(partial(Part.reach, high=found.high, low=found.low)), axis=0)
+        high, low = np.max(parts.ask(partial(Part.reach, high=found.high, low=found.low)), axis=0)
         both = np.isfinite(high) & np.isfinite(low)
         sharper = float(np.max(high + low, where=both, initial=0.0)) - violation
         rounding = min(rounding, max(0.0, sharper))
-    if compare and any(ask(Part.disagrees)):
+    if compare and any(parts.ask(Part.disagrees)):
         rounding = float("inf")
     half = 0.5 * found.norm
     losses = rounded([[half, -0.5 * found.squares, *(one.loss for one in best)]])
@@ -187,7 +192,7 @@ class _Best:
     loss: float = 0.0
 
 
-def _best_bias(ask: Ask, g: int, found: _Merged, total: float) -> _Best:
+def _best_bias(parts: Parts, g: int, found: _Merged, total: float) -> _Best:
     """Find the best bias of a group, at first between the extremes."""
     least, most, slack = (
         float(found.least[g]),
@@ -200,10 +205,10 @@ def _best_bias(ask: Ask, g: int, found: _Merged, total: float) -> _Best:
     a, z = a if isfinite(a) else least, z if isfinite(z) else most
     limit: int | None = _MOST_KINKS
     while True:
-        bands = ask(partial(Part.band, group=g, a=a, z=z, most=limit))
+        bands = parts.ask(partial(Part.band, group=g, a=a, z=z, most=limit))
         if any(band.inside is None for band in bands):
             before = a, z
-            a, z = _narrowed(ask, g, a, z, total, slack)
+            a, z = _narrowed(parts, g, a, z, total, slack)
             limit = None if (a, z) == before else limit
             continue
         objective = Objective(bands, total)
@@ -220,11 +225,11 @@ def _best_bias(ask: Ask, g: int, found: _Merged, total: float) -> _Best:
 
 
 def _narrowed(
-    ask: Ask, g: int, a: float, z: float, total: float, slack: float
+    parts: Parts, g: int, a: float, z: float, total: float, slack: float
 ) -> tuple[float, float]:
     """Return a narrower interval of biases in which the slope changes its sign."""
     pivots = np.linspace(a, z, _PIVOTS)
-    slope = total - np.sum(ask(partial(Part.slopes, group=g, pivots=pivots)), axis=0)
+    slope = total - np.sum(parts.ask(partial(Part.slopes, group=g, pivots=pivots)), axis=0)
     falls, rises = np.flatnonzero(slope < -2 * slack), np.flatnonzero(slope > 2 * slack)
     return (
         float(pivots[falls[-1]]) if len(falls) else a,

@@ -8,7 +8,8 @@ all parts are merged into an examination of all rows (merging.py). With F = t - 
     band        between two biases: sums over the variables whose loss has no kink there, and a list
                 of the few others: this gives bias and primal
     slopes      sums of the best coefficients at some biases, to narrow a band with too many kinks
-    screen      scores in float64 of rows that may affect the figures, given extremes and biases
+    screen      scores in float64 of rows that may affect the figures, given extremes and biases;
+                the only question that changes a part
     reach       bounds on the rounding of the violation, row by row
     disagrees   comparison of some scores with a second computation
 
@@ -19,15 +20,15 @@ not positive. If sum beta differs from total, or a row with a diagonal term has 
 coefficients, the band may be too narrow; the slope at its ends shows this.
 
 A question is a function of a part, made of methods of `Part` and `functools.partial`, so that
-questions and answers can be pickled. A part stores its scores between questions. A part that was
-lost and made again refuses all questions but the first, and the examination has to begin again.
-Sums are returned without rounding (sums.py), so that the figures of an examination do not depend on
-how the rows are divided.
+questions and answers can be pickled. A part stores its scores between questions. They depend only
+on the limits it was screened with, so a part that was lost and made again repeats these screenings
+and gives the same answers. Sums are returned without rounding (sums.py), so that the figures of an
+examination do not depend on how the rows are divided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -50,10 +51,16 @@ OVERFLOW = float(np.finfo(np.float64).max)  # bounds that overflow; infinity mea
 Answer = TypeVar("Answer")
 
 
-class Ask(Protocol):
-    """Function that asks all parts a question and returns the answers in order."""
+class Parts(Protocol):
+    """All parts of a dual, wherever they are."""
 
-    def __call__(self, question: Callable[[Part], Answer], /) -> list[Answer]: ...
+    def ask(self, question: Callable[[Part], Answer]) -> list[Answer]:
+        """Return the answers of all parts to a question that changes none of them, in order."""
+        ...
+
+    def screen(self, limits: Limits) -> list[int]:
+        """Screen the rows of all parts; return how many each scored in float64."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +149,7 @@ class Part:
         self.gram, self.dual, self.beta = gram, dual, beta
         self.scores = Scores(gram, dual.rows, columns, coef, poll)
         self._kept: dict[int, Variables] = {}  # of the rows with exact scores, by group
+        self._counts: list[int] = []  # of the rows that each screening scored in float64
         self._begun = score is not None
         if score is not None:
             self.scores.given(score)
@@ -160,17 +168,27 @@ class Part:
         support = np.flatnonzero(coef)
         return cls(gram, dual, beta, support, coef[support], score, poll)
 
-    # -- questions -------------------------------------------------------------------------------
+    def repeat(self, screens: Sequence[Limits]) -> int:
+        """Screen with each of these limits, unless that was done before.
 
-    def extremes(self) -> Extremes:
-        """Return the extremes of the rows with exact scores, at first the support vectors.
-
-        Sets: scores.
+        Return how many rows the last screening scored in float64. Sets: scores.
         """
+        self._begin()
+        for limits in screens[len(self._counts) :]:
+            self.screen(limits)
+        return self._counts[-1] if self._counts else 0
+
+    def _begin(self) -> None:
+        """Score the support vectors in float64. Sets: scores."""
         if not self._begun:
             self.scores.begin(np.flatnonzero(self.beta.any(axis=0)))
             self._begun = True
-        self._kept.clear()
+
+    # -- questions -------------------------------------------------------------------------------
+
+    def extremes(self) -> Extremes:
+        """Return the extremes of the rows with exact scores, at first the support vectors."""
+        self._begin()
         with np.errstate(over="ignore", invalid="ignore"):  # infinite values prove nothing
             return self._extremes()
 
@@ -208,8 +226,10 @@ class Part:
 
     def screen(self, limits: Limits) -> int:
         """Score rows in float64 that may affect the figures; return their number. Sets: scores."""
-        self._require_begun()
-        return self.scores.screen(self.dual, limits)
+        self._begin()
+        self._kept.clear()
+        self._counts.append(self.scores.screen(self.dual, limits))
+        return self._counts[-1]
 
     def reach(self, high: Floats, low: Floats) -> Floats:
         """Return bounds on the exact extremes of F, given the computed extremes of all parts.
@@ -223,7 +243,7 @@ class Part:
             Bounds on the largest F of variables that may grow, and on the largest -F of variables
             that may shrink.
         """
-        self._require_begun()
+        self._begin()
         exact, scores = self.scores.exact, self.scores
         error = self.gram.score_errors(None, scores.columns, scores.coef, poll=scores.poll)
         error = error + 2.0 * UNIT * self._sizes
@@ -244,10 +264,6 @@ class Part:
         return disagrees(
             self.gram, scores.columns, scores.coef, scores.score, scores.error, scores.poll
         )
-
-    def _require_begun(self) -> None:
-        if not self._begun:
-            raise RuntimeError("the first question to a part must be its extremes")
 
     # -- variables -------------------------------------------------------------------------------
 
@@ -286,7 +302,7 @@ class Part:
 
     def _variables(self, group: int) -> Variables:
         """Return the variables of a group whose scores are exact."""
-        self._require_begun()
+        self._begin()
         if group in self._kept:
             return self._kept[group]
         dual, mine = self.dual, self._mine(group)

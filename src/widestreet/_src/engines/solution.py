@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from widestreet._src.arrays import Floats
+from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
 
 
@@ -102,7 +104,10 @@ class Solution:
 
     Attributes
     ----------
-    beta : ndarray of shape (layers, n)
+    point : Point
+        The coefficients that are not zero.
+    rows : int
+        Number of rows of the dual.
     bias : ndarray of shape (groups,)
         Biases computed by the engine from the working set.
     dual_objective : float
@@ -114,10 +119,16 @@ class Solution:
     pair_steps, kernel_values : int
     """
 
-    beta: Floats
+    point: Point
+    rows: int
     bias: Floats
     dual_objective: float
     status: Status
     trace: Trace
     pair_steps: int
     kernel_values: int
+
+    @cached_property
+    def beta(self) -> Floats:
+        """The coefficients of all rows, of shape (layers, n)."""
+        return self.point.dense(self.rows)

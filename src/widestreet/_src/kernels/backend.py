@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
@@ -39,6 +39,10 @@ class Backend(Protocol):
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows] | None: ...
+
+    def facing(self, right: Any) -> Backend:
+        """Return the backend of the same left rows and other right rows."""
+        ...
 
     def together(self, I: Ints | None, width: int) -> Ints | None:
         """Return an order of the left rows I that saves work for `width` columns, or None."""

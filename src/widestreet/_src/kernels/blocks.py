@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,10 @@ class BlockBackend:
         step = max(1, _BLOCK_VALUES // max(1, width))
         places = [slice(a, min(a + step, count)) for a in range(0, count, step)]
         return [(place, place if I is None else I[place]) for place in places]
+
+    def facing(self, right: Rows) -> BlockBackend:
+        """Return the backend of the same left rows and other right rows."""
+        return replace(self, right=right)
 
     def together(self, I: Ints | None, width: int) -> None:
         """No order of the rows saves work."""

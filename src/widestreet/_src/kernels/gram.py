@@ -52,15 +52,23 @@ class _Pace:
 
 def _restored(state: dict[str, Any]) -> Gram:
     """Return a Gram that was pickled."""
-    gram = Gram(state["kernel"], state["left"], state["right"], threads=state["threads"])
+    gram = Gram(
+        state["kernel"],
+        state["left"],
+        state["right"],
+        threads=state["threads"],
+        longest=state["_longest"],
+    )
     vars(gram).update(state)
     return gram
 
 
-def _backend(kernel: Kernel, left: Rows, right: Rows, threads: int) -> Backend:
+def _backend(
+    kernel: Kernel, left: Rows, right: Rows, threads: int, longest: float | None
+) -> Backend:
     """Return what computes the values of a kernel."""
     if isinstance(kernel, NativeKernel):
-        return NativeBackend(kernel, cast(Vectors, left), cast(Vectors, right), threads)
+        return NativeBackend(kernel, cast(Vectors, left), cast(Vectors, right), threads, longest)
     assert isinstance(kernel, Precomputed | Callable)
     return BlockBackend(kernel, left, right)
 
@@ -74,6 +82,8 @@ class Gram:
     left, right : Rows
         `right` defaults to `left`.
     threads : int
+    longest : float, optional
+        Bound on |x|^2 of all rows, relative to their centre; computed if it is not given.
 
     Attributes
     ----------
@@ -88,6 +98,7 @@ class Gram:
         right: Rows | None = None,
         *,
         threads: int = 1,
+        longest: float | None = None,
     ) -> None:
         right = left if right is None else right
         self.kernel = kernel
@@ -97,7 +108,8 @@ class Gram:
         self._at = Selection()
         self._diagonal: Diagonal | None = None
         self._pace = _Pace()
-        self._backend = _backend(kernel, left, right, threads)
+        self._longest = longest
+        self._backend = _backend(kernel, left, right, threads, longest)
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {name: value for name, value in vars(self).items() if name != "_backend"}
@@ -133,6 +145,20 @@ class Gram:
         elif diagonal is not None:
             part._diagonal = Diagonal(diagonal)
         return part
+
+    def facing(self, right: Rows, diagonal: Diagonal | None = None) -> Gram:
+        """Return a Gram between all left rows and other right rows.
+
+        Parameters
+        ----------
+        right : Rows
+        diagonal : Diagonal, optional
+            Added to the kernel values; it says which right row is which left row.
+        """
+        other = object.__new__(Gram)
+        vars(other).update(vars(self), right=right, _at=Selection(), _diagonal=diagonal)
+        other._backend = self._backend.facing(right)
+        return other
 
     @property
     def shape(self) -> tuple[int, int]:

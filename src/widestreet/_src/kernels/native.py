@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum
 
@@ -38,15 +38,32 @@ def _native_kernel(kernel: NativeKernel, far: bool) -> _core.Kernel:
 
 @dataclass(frozen=True)
 class NativeBackend:
-    """Evaluates one native kernel between two sets of rows."""
+    """Evaluates one native kernel between two sets of rows.
+
+    Attributes
+    ----------
+    longest : float, optional
+        Bound on |x|^2 of all rows, if it is already known. It decides which formulas are used, so
+        processes that share a problem must agree on it.
+    """
 
     kernel: NativeKernel
     left: Vectors
     right: Vectors
     threads: int
+    longest: float | None = None
+
+    def facing(self, right: Vectors) -> NativeBackend:
+        """Return the backend of the same left rows and other right rows."""
+        other = replace(self, right=right)
+        if "_rank" in vars(self):
+            vars(other)["_rank"] = self._rank
+        return other
 
     @cached_property
     def _longest(self) -> float:
+        if self.longest is not None:
+            return self.longest
         both = (self.left,) if self.left is self.right else (self.left, self.right)
         return max(rows.largest_square(self.threads) for rows in both)
 

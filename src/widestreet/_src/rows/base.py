@@ -67,3 +67,7 @@ class Vectors(Rows, Protocol):
     def squares(self, index: Ints | None = None) -> Floats:
         """Return |x|^2 of some rows, relative to the centre."""
         ...
+
+    def holding(self, data: Any) -> Vectors:
+        """Return other rows in the same form, relative to the same centre."""
+        ...

@@ -60,8 +60,9 @@ class CsrRows:
             square[a : a + step] = np.asarray(x.multiply(x).sum(axis=1)).ravel()
         return square
 
-    def take(self, index: Ints) -> CsrRows:
-        return CsrRows(self.values[index])
+    def holding(self, data: Any) -> CsrRows:
+        """Return other rows in the same form."""
+        return CsrRows(data)
 
     @property
     def data(self) -> Any:

@@ -67,8 +67,9 @@ class DenseRows:
             square[part] = np.einsum("ij,ij->i", x, x)
         return square
 
-    def take(self, index: Ints) -> DenseRows:
-        return DenseRows(self.values[index], self.centre, self.skip_zeros)
+    def holding(self, data: Real) -> DenseRows:
+        """Return other rows in the same form."""
+        return DenseRows(data, self.centre, self.skip_zeros)
 
     @property
     def data(self) -> Real:

@@ -146,7 +146,7 @@ class FirstRows:
         each = {
             int(k): (negative, ranks[owner == k] - (ends - counts)[k]) for k in np.unique(owner)
         }
-        answers = self.shards.port.ask(ranked, each, self.shards.poll)
+        answers = self.shards.ask(ranked, each)
         rows = [ids + self.shards.begins[k] for k, ids in answers.items()]
         return np.concatenate([*rows, np.empty(0, dtype=np.int64)])
 
@@ -172,7 +172,7 @@ class FirstRows:
         """Return rows that the first row of a shard violates against: the first of each shard."""
         first, shards = int(mover.ids[0]), self.shards
         each = {j: (group, mover, first if j == k else -1) for j in range(len(shards.begins))}
-        answers = shards.port.ask(against, each, shards.poll)
+        answers = shards.ask(against, each)
         return np.concatenate([ids + shards.begins[j] for j, ids in answers.items()])
 
     def feasible_point(self) -> Point:
@@ -187,7 +187,7 @@ class FirstRows:
             each[k] = (np.sign(form.total) * share,)
         if (left > _ROUNDING_OF_SUMS * np.abs(form.total)).any():
             raise ValueError(f"the constraints cannot be met: sums of {form.total} do not fit")
-        parts = shards.port.ask(fill, each, shards.poll)
+        parts = shards.ask(fill, each)
         return Point(
             np.concatenate([part.ids + shards.begins[k] for k, part in parts.items()]),
             np.concatenate([part.beta for part in parts.values()], axis=1),

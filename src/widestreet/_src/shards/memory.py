@@ -10,6 +10,7 @@ import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Bools, Floats, Ints, Real
+from widestreet._src.certificate import Part
 from widestreet._src.problems.dual import Dual
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News
@@ -36,24 +37,32 @@ class Memory:
         Of the expansion that each score belongs to.
     native : _core.Shard
         The same arrays as the core knows them.
+    epoch : int
+        Of the news that it knows.
+    part : Part or None
+        The rows as a part of an examination of the present point, if there was one.
     """
 
     def __init__(self, dual: Dual, begin: int, norm: Real | None) -> None:
+        self.epoch = 0
+        self.part: Part | None = None
         self.begin, self.end = begin, begin + dual.rows
         self.beta = np.zeros_like(dual.target)
         self.score = np.zeros(dual.rows)
         self.version = np.zeros(dual.rows, dtype=np.int32)
         self.native = _core.Shard(dual.native(), self.beta, self.score, self.version, norm)
         nothing = np.empty(0, dtype=np.int64)
-        self._serial = -1
+        self._serial = self._version = -1
         self._support = self._members = nothing
         self._past: dict[int, tuple[Ints, Floats]] = {0: (nothing, np.empty(0))}
 
-    def hear(self, news: News) -> None:
-        """Take in news, once. Sets: everything."""
+    def hear(self, news: News) -> bool:
+        """Take in news; return whether they are new. Sets: everything."""
         if news.serial == self._serial:
-            return
+            return False
         self._serial = news.serial
+        if news.expansion.version != self._version:
+            self.part, self._version = None, news.expansion.version
         point = news.point.between(self.begin, self.end)
         self.beta[:, self._support] = 0.0
         self.beta[:, point.ids] = point.beta
@@ -67,6 +76,12 @@ class Memory:
         expansion = news.expansion
         self._past[expansion.version] = expansion.ids, expansion.coef
         self._past.pop(expansion.version - _KEPT_VERSIONS, None)
+        return True
+
+    @property
+    def past(self) -> list[Ints]:
+        """Support vectors of the expansions that are still known."""
+        return [ids for ids, _ in self._past.values()]
 
     def _mine(self, ids: Ints) -> Bools:
         found: Bools = (ids >= self.begin) & (ids < self.end)

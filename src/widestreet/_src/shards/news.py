@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.shards.columns import Features
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.point import Point
 
@@ -47,6 +48,10 @@ class News:
         Rows that have left it since the last news. It saves work, nothing else.
     double : bool
         Whether kernel values of surveys are float64.
+    rows : Features, optional
+        The support vectors; None where every shard has the rows of all shards.
+    epoch : int
+        Grows when versions of the expansion start again at zero.
     """
 
     serial: int
@@ -55,3 +60,5 @@ class News:
     members: Ints = field(default_factory=_no_rows)
     released: Released = field(default_factory=Released)
     double: bool = False
+    rows: Features | None = None
+    epoch: int = 0

@@ -43,6 +43,12 @@ class Point:
         total: Floats = self.beta.sum(axis=0)
         return total
 
+    def same_as(self, other: Point) -> bool:
+        """Return whether another point has the same coefficients."""
+        return self is other or (
+            np.array_equal(self.ids, other.ids) and np.array_equal(self.beta, other.beta)
+        )
+
     def at(self, ids: Ints) -> Floats:
         """Return the coefficients of some rows, in their order."""
         found = np.zeros((len(self.beta), len(ids)))

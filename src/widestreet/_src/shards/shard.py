@@ -17,24 +17,30 @@ row is looked at in the end.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from widestreet import _core
-from widestreet._src.arrays import Bools, Floats, Ints, Real
+from widestreet._src.arrays import Floats, Ints, Real
+from widestreet._src.certificate import Limits, Part
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
+from widestreet._src.shards.columns import Features, ShardColumns
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.memory import Memory
 from widestreet._src.shards.news import News
 from widestreet._src.shards.survey import Survey, SurveyOrder
 
 _ROWS_AT_ONCE = 2048  # rows at least that a survey looks at before it counts the violators
+
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +61,8 @@ class Shard:
 
     Parameters
     ----------
-    gram : Gram
-        Kernel values between the rows (left) and the rows of all shards (right).
+    columns : ShardColumns
+        Kernel values between the rows (left) and the rows that the shard knows (right).
     dual : Dual
         The variables of the rows.
     threads : int
@@ -65,8 +71,8 @@ class Shard:
         numbered from zero, those in the news through all shards.
     """
 
-    def __init__(self, gram: Gram, dual: Dual, threads: int = 1, begin: int = 0) -> None:
-        self.gram = gram
+    def __init__(self, columns: ShardColumns, dual: Dual, threads: int = 1, begin: int = 0) -> None:
+        self.columns = columns
         self.dual = dual
         self.threads = threads
         self.begin = begin
@@ -74,6 +80,11 @@ class Shard:
     @property
     def rows(self) -> int:
         return self.dual.rows
+
+    @property
+    def gram(self) -> Gram:
+        """Kernel values between the rows and the rows that the shard knows."""
+        return self.columns.gram
 
     @cached_property
     def memory(self) -> Memory:
@@ -93,48 +104,113 @@ class Shard:
         return {name: value for name, value in vars(self).items() if name not in caches}
 
     def forget(self) -> None:
-        """Drop everything that can be computed again. Sets: memory."""
+        """Drop everything that can be computed again. Sets: memory, columns."""
         vars(self).pop("memory", None)
+        self.columns.forget()
 
     def hear(self, news: News) -> None:
-        """Take in news. Sets: memory."""
-        self.memory.hear(news)
+        """Take in news. Sets: memory, columns."""
+        if news.epoch != self.memory.epoch:
+            self.forget()
+            self.memory.epoch = news.epoch
+        if self.memory.hear(news):
+            self.columns.hear(news.rows, self.memory.past)
 
     # -- rows that come and go -------------------------------------------------------------------
 
-    def take(self, news: News, ids: Ints, *, poll: Poll | None = None) -> tuple[Dual, Floats]:
-        """Return the variables of rows and their present scores. Sets: memory."""
+    def take(
+        self, news: News, ids: Ints, *, poll: Poll | None = None
+    ) -> tuple[Dual, Floats, Features | None]:
+        """Return the variables of rows, their present scores and their features. Sets: memory."""
         self.hear(news)
         memory = self.memory
         stale = ids[memory.version[ids] != news.expansion.version]
         self.bring_up_to_date(news, stale, poll=poll)
-        return select(self.dual, ids), memory.score[ids]
+        return select(self.dual, ids), memory.score[ids], self.columns.features(ids)
 
-    def refresh(self, news: News, score: Floats, exact: Bools, *, poll: Poll | None = None) -> None:
-        """Accept exact scores computed elsewhere for rows outside the working set.
+    def features(self, news: News, ids: Ints, *, poll: Poll | None = None) -> Features | None:
+        """Return the features of rows; None if the coordinator has them."""
+        return self.columns.features(ids)
+
+    # -- examinations of the published point -----------------------------------------------------
+
+    def _part(self, news: News, screens: Sequence[Limits], poll: Poll | None) -> Part:
+        """Return the rows as a part that was screened with these limits. Sets: memory."""
+        self.hear(news)
+        memory = self.memory
+        if memory.part is None:
+            coef = news.point.coef
+            used = coef != 0
+            columns = self.columns.places(news.point.ids[used])
+            memory.part = Part(self.gram, self.dual, memory.beta, columns, coef[used])
+        memory.part.scores.poll = poll
+        memory.part.repeat(screens)
+        return memory.part
+
+    def examine(
+        self,
+        news: News,
+        screens: Sequence[Limits],
+        question: Callable[[Part], Answer],
+        *,
+        poll: Poll | None = None,
+    ) -> Answer:
+        """Return the answer of its part of an examination. Sets: memory.
+
+        Parameters
+        ----------
+        news : News
+        screens : sequence of Limits
+            All screenings of this examination so far.
+        question : callable
+            Takes a Part.
+        poll : Poll
+        """
+        return question(self._part(news, screens, poll))
+
+    def screen(self, news: News, screens: Sequence[Limits], *, poll: Poll | None = None) -> int:
+        """Screen its part; return how many rows the last screening scored in float64.
+
+        Sets: memory.
+        """
+        return self._part(news, screens[:-1], poll).repeat(screens)
+
+    def exact(self, news: News, ids: Ints, *, poll: Poll | None = None) -> Floats:
+        """Return scores of rows in float64: those of an examination, if there was one."""
+        self.hear(news)
+        score, known = np.empty(len(ids)), np.zeros(len(ids), dtype=bool)
+        if self.memory.part is not None:
+            scores = self.memory.part.scores
+            known = scores.exact[ids]
+            score[known] = scores.score[ids[known]]
+        score[~known] = self._scores(news.expansion, ids[~known], True, poll)
+        return score
+
+    def rough(self, news: News, ids: Ints, *, poll: Poll | None = None) -> Floats:
+        """Return scores of rows from float32 kernel values."""
+        self.hear(news)
+        return self._scores(news.expansion, ids, False, poll)
+
+    def adopt(self, news: News, *, poll: Poll | None = None) -> None:
+        """Use the exact scores of an examination, if there was one, in the next surveys.
 
         Sets: memory.
         """
         self.hear(news)
         memory = self.memory
-        outside = exact & (memory.version != _core.IN_WORKING_SET)
-        memory.score[outside] = score[outside]
-        memory.version[outside] = news.expansion.version
+        if memory.part is not None:
+            scores = memory.part.scores
+            outside = scores.exact & (memory.version != _core.IN_WORKING_SET)
+            memory.score[outside] = scores.score[outside]
+            memory.version[outside] = news.expansion.version
 
     # -- scores ----------------------------------------------------------------------------------
 
-    def evaluate(
-        self,
-        news: News,
-        ids: Ints,
-        expansion: Expansion,
-        double: bool,
-        *,
-        poll: Poll | None = None,
-    ) -> Floats:
-        """Return scores of rows from all support vectors of an expansion."""
+    def _scores(self, expansion: Expansion, ids: Ints, double: bool, poll: Poll | None) -> Floats:
+        """Compute scores of rows from all support vectors."""
         dtype = np.float64 if double else np.float32
-        return self.gram.scan(ids, expansion.ids, expansion.coef, dtype=dtype, poll=poll)
+        columns = self.columns.places(expansion.ids)
+        return self.gram.scan(ids, columns, expansion.coef, dtype=dtype, poll=poll)
 
     def bring_up_to_date(self, news: News, stale: Ints, *, poll: Poll | None = None) -> None:
         """Compute the scores of rows, from all support vectors or from what changed since.
@@ -151,11 +227,12 @@ class Shard:
                 mine = versions == version
                 ids, anew = stale[mine], anew & ~mine
                 out = memory.score[ids]
-                self.gram.scan(ids, *known, dtype=dtype, out=out, poll=poll)
+                columns, change = self.columns.places(known[0]), known[1]
+                self.gram.scan(ids, columns, change, dtype=dtype, out=out, poll=poll)
                 memory.score[ids] = out
         if anew.any():
             rows = stale[anew]
-            memory.score[rows] = self.evaluate(news, rows, expansion, news.double, poll=poll)
+            memory.score[rows] = self._scores(expansion, rows, news.double, poll)
         memory.version[stale] = expansion.version
 
     def totals(
@@ -253,12 +330,6 @@ class Shard:
         return replace(
             survey, ids=ids, violation=violation, loss=loss, found=found, visited=visited
         )
-
-    def judge(self, news: News, other: News, tol: float, *, poll: Poll | None = None) -> Survey:
-        """Return all violators of another point than the present one, which stays as it is."""
-        blank = Shard(self.gram, self.dual, self.threads, self.begin)
-        order = SurveyOrder(self.rows, tol, whole=True, skip=False)
-        return blank.survey(other, order, np.random.default_rng(0), poll=poll)[0]
 
 
 def _coprime(start: int, n: int) -> int:

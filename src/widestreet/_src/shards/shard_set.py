@@ -7,16 +7,21 @@ from a survey is bounded by its quota, however many rows and shards there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.certificate import Examination, Limits, Part, examine_parts
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, join, select
+from widestreet._src.shards.columns import AllRows, Features, TakenRows, joined
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News, Released
 from widestreet._src.shards.point import Point
@@ -34,8 +39,9 @@ class ShardSet:
     Parameters
     ----------
     port : Port
-    gram : Gram
-        Kernel values between the rows of all shards, for the working set.
+    known : Columns
+        Kernel values between the rows that the coordinator knows, for the working set: all of
+        them, or those that it takes.
     form : Dual
         The dual without rows: its layers, groups and totals.
     poll : Poll
@@ -50,13 +56,15 @@ class ShardSet:
         The last ones.
     """
 
-    def __init__(self, port: Port, gram: Gram, form: Dual, poll: Poll) -> None:
-        self.port, self.gram, self.form, self.poll = port, gram, form, poll
+    def __init__(self, port: Port, known: AllRows | TakenRows, form: Dual, poll: Poll) -> None:
+        self.port, self.known, self.form, self.poll = port, known, form, poll
         self._ends = np.cumsum(port.sizes)
         self.begins = self._ends - port.sizes
         self.rows = int(self._ends[-1])
-        self.news = News(0, Expansion.zero(form.groups), Point.zero(form.layers))
-        port.publish(self.news)
+        self._seconds, self._values = 0.0, 0  # that answers took
+        self._zero = Point.zero(form.layers)
+        self.news = News(0, Expansion.zero(form.groups), self._zero)
+        self._tell(self.news)
 
     @classmethod
     def of(
@@ -72,20 +80,60 @@ class ShardSet:
         """Return shards over rows in memory, which all have the same Gram."""
         every = np.arange(dual.rows)
         if parts == 1:
-            shards = [Shard(gram, dual, threads)]
+            shards = [Shard(AllRows(gram), dual, threads)]
         else:
             shards = [
-                Shard(gram.select(ids, every), select(dual, ids), threads, int(ids[0]))
+                Shard(AllRows(gram.select(ids, every)), select(dual, ids), threads, int(ids[0]))
                 for ids in np.array_split(every, parts)
             ]
-        return cls(connect(shards), gram, select(dual, every[:0]), poll or Poll())
+        return cls(connect(shards), AllRows(gram), select(dual, every[:0]), poll or Poll())
+
+    # -- kernel values -----------------------------------------------------------------------------
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.known.gram.kernel
+
+    @property
+    def fits_float32(self) -> bool:
+        """Whether float32 can hold the kernel values."""
+        return self.known.gram.fits_float32
+
+    @property
+    def seconds_per_value(self) -> float:
+        """Seconds that a kernel value took the shards so far, or a guess before the first."""
+        if self._values == 0:
+            return self.known.gram.seconds_per_value
+        return self._seconds / self._values
+
+    @contextmanager
+    def polling(self, poll: Poll) -> Iterator[None]:
+        """Let another poll look at the clock and count kernel values. Sets: poll."""
+        before, self.poll = self.poll, poll
+        try:
+            yield
+        finally:
+            self.poll = before
 
     # -- asking ------------------------------------------------------------------------------------
 
     def ask_all(self, question: Callable[..., Answer], *arguments: Any) -> list[Answer]:
         """Return the answers of all shards to the same question, in order."""
         each = dict.fromkeys(range(len(self._ends)), arguments)
-        return list(self.port.ask(question, each, self.poll).values())
+        return list(self.ask(question, each).values())
+
+    def ask(
+        self, question: Callable[..., Answer], each: Mapping[int, tuple[Any, ...]]
+    ) -> dict[int, Answer]:
+        """Return the answers of some shards. Sets: seconds, values."""
+        begun, before = time.perf_counter(), self.poll.kernel_values
+        try:
+            return self.port.ask(question, each, self.poll)
+        finally:
+            values = self.poll.kernel_values - before
+            if values:
+                self._seconds += time.perf_counter() - begun
+                self._values += values
 
     def _owners(self, ids: Ints) -> Iterator[tuple[int, Ints, Ints]]:
         """Yield shards with some of the rows: the places in `ids`, and the rows' own numbers."""
@@ -112,9 +160,15 @@ class ShardSet:
         released: Released | None = None,
     ) -> None:
         """Tell all shards where the coordinator stands. Sets: news."""
-        serial, nothing = self.news.serial + 1, np.empty(0, dtype=np.int64)
-        members, released = nothing if members is None else members, released or Released()
-        self._tell(News(serial, expansion, point, members, released, self.double))
+        news = News(self.news.serial + 1, expansion, point, double=self.double)
+        if members is not None:
+            news = replace(news, members=members)
+        self._tell(replace(news, released=released or Released(), epoch=self.news.epoch))
+
+    def start(self) -> None:
+        """Begin at zero, with expansions numbered from there. Sets: news."""
+        news = News(self.news.serial + 1, Expansion.zero(self.form.groups), self._zero)
+        self._tell(replace(news, epoch=self.news.epoch + 1))
 
     def use_double(self) -> None:
         """Compute kernel values of surveys in float64 from here on. Sets: news."""
@@ -123,40 +177,70 @@ class ShardSet:
         self._tell(replace(news, serial=news.serial + 1, released=again, double=True))
 
     def _tell(self, news: News) -> None:
+        if isinstance(self.known, TakenRows):
+            missing = self.known.rows.unknown(news.point.ids)
+            if len(missing):
+                self._learn(self._each(Shard.features, missing)[0])
+            self.known.keep(np.union1d(news.point.ids, news.members))
+            news = replace(news, rows=self.known.rows.of(news.point.ids))
         self.news = news
         self.port.publish(news)
 
     # -- rows that come and go ---------------------------------------------------------------------
 
-    def take(self, ids: Ints) -> Candidates:
-        """Return rows for the working set, with their present scores."""
+    def _each(self, question: Callable[..., Answer], ids: Ints) -> tuple[list[Answer], Ints]:
+        """Ask shards about rows; return the answers, and how to bring them into the order of ids.
+
+        Every shard is asked about its own rows, in their order.
+        """
         owners = {k: (at, own) for k, at, own in self._owners(ids)}
-        answers = self.port.ask(
-            Shard.take, {k: (own,) for k, (_, own) in owners.items()}, self.poll
-        )
+        answers = self.ask(question, {k: (own,) for k, (_, own) in owners.items()})
+        order = np.concatenate([at for at, _ in owners.values()])
+        return list(answers.values()), np.argsort(order, kind="stable")
+
+    def _learn(self, parts: Sequence[Features | None]) -> None:
+        """Keep the features of rows. Sets: known."""
+        known = [part for part in parts if part is not None]
+        if known:
+            assert isinstance(self.known, TakenRows)
+            self.known.add(joined(known))
+
+    def take(self, ids: Ints) -> Candidates:
+        """Return rows for the working set, with their present scores. Sets: known."""
+        answers, back = self._each(Shard.take, ids)
+        self._learn([features for _, _, features in answers])
         beta = self.news.point.at(ids)
         if len(answers) == 1:
-            [(variables, score)] = answers.values()
+            [(variables, score, _)] = answers
             return Candidates(ids, variables, beta, score)
-        order = np.concatenate([at for at, _ in owners.values()])
-        back = np.argsort(order, kind="stable")
-        variables = select(join([part for part, _ in answers.values()]), back)
-        score = np.concatenate([part for _, part in answers.values()])[back]
+        variables = select(join([part for part, _, _ in answers]), back)
+        score = np.concatenate([part for _, part, _ in answers])[back]
         return Candidates(ids, variables, beta, score)
 
-    def refresh(self, score: Floats, exact: Bools) -> None:
-        """Hand out exact scores computed elsewhere, for rows outside the working set."""
-        scores, known = np.split(score, self._ends[:-1]), np.split(exact, self._ends[:-1])
-        self.port.ask(Shard.refresh, dict(enumerate(zip(scores, known, strict=True))), self.poll)
+    def exact(self, ids: Ints) -> Floats:
+        """Return scores of rows in float64, at the published point."""
+        answers, back = self._each(Shard.exact, ids)
+        return np.concatenate(answers)[back]
 
-    def evaluate(self, ids: Ints, expansion: Expansion, *, double: bool = True) -> Floats:
-        """Return scores of rows, exact ones unless told otherwise."""
-        score = np.empty(len(ids))
-        owners = {k: (at, own) for k, at, own in self._owners(ids)}
-        each = {k: (own, expansion, double) for k, (_, own) in owners.items()}
-        for k, part in self.port.ask(Shard.evaluate, each, self.poll).items():
-            score[owners[k][0]] = part
-        return score
+    def rough(self, ids: Ints) -> Floats:
+        """Return scores of rows from float32 kernel values, at the published point."""
+        answers, back = self._each(Shard.rough, ids)
+        return np.concatenate(answers)[back]
+
+    # -- examinations ------------------------------------------------------------------------------
+
+    def examine(self, point: Point, tol: float) -> Examination:
+        """Examine a point over all rows; it is published unless it was the last. Sets: news."""
+        if not point.same_as(self.news.point):
+            expansion = self.news.expansion
+            expansion = expansion.published(point.ids, point.coef, expansion.bias, np.inf)
+            self.publish(expansion, point)
+        convex = self.kernel.positive
+        return examine_parts(_Parts(self), self.form.total, convex=convex, tol=tol, compare=True)
+
+    def adopt(self) -> None:
+        """Let the shards use the exact scores of the last examination in the next surveys."""
+        self.ask_all(Shard.adopt)
 
     # -- surveys -----------------------------------------------------------------------------------
 
@@ -176,12 +260,12 @@ class ShardSet:
             )
             for k, size in enumerate(self.port.sizes)
         }
-        answers = self.port.ask(Shard.survey, each, self.poll)
+        answers = self.ask(Shard.survey, each)
         return Survey.united([survey for survey, _ in answers.values()], self.begins.tolist())
 
     def _survey_one(self, k: int, order: SurveyOrder, rng: np.random.Generator) -> Survey:
         """Ask one shard. Sets: rng."""
-        [(survey, after)] = self.port.ask(Shard.survey, {k: (order, rng)}, self.poll).values()
+        [(survey, after)] = self.ask(Shard.survey, {k: (order, rng)}).values()
         rng.bit_generator.state = after.bit_generator.state
         return survey
 
@@ -207,14 +291,25 @@ class ShardSet:
         back = np.argsort(sorter[np.searchsorted(rows, survey.ids, sorter=sorter)])
         return replace(survey, ids=survey.ids[back], violation=survey.violation[back])
 
-    def judge(self, expansion: Expansion, point: Point, tol: float) -> Survey:
-        """Return all violators of another point than the present one."""
-        other = News(0, expansion, point, double=self.double)
-        found = self.ask_all(Shard.judge, other, tol)
-        return Survey.united(found, self.begins.tolist())
-
     def totals(self, point: Point) -> tuple[float, int]:
         """Return the linear part of the objective, and how many variables are inside their box."""
         each = {k: (own, point.beta[:, at]) for k, at, own in self._owners(point.ids)}
-        answers = self.port.ask(Shard.totals, each, self.poll).values()
+        answers = self.ask(Shard.totals, each).values()
         return sum(linear for linear, _ in answers), sum(free for _, free in answers)
+
+
+class _Parts:
+    """The rows of all shards as parts of an examination of the published point."""
+
+    def __init__(self, shards: ShardSet) -> None:
+        self.shards = shards
+        self._screens: tuple[Limits, ...] = ()
+
+    def ask(self, question: Callable[[Part], Answer]) -> list[Answer]:
+        """Return the answers of all parts, in order."""
+        return self.shards.ask_all(Shard.examine, self._screens, question)
+
+    def screen(self, limits: Limits) -> list[int]:
+        """Screen the rows of all parts; return how many each scored in float64. Sets: screens."""
+        self._screens = (*self._screens, limits)
+        return self.shards.ask_all(Shard.screen, self._screens)

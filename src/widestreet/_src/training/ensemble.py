@@ -29,6 +29,7 @@ from widestreet._src.kernels.products import Held, LowRank, Product, Streamed
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Merged, Rows
+from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.ensemble_plan import Pair, Plan, Result
@@ -301,7 +302,8 @@ def _certified(
     coef = pair.sign * weight
     bias = np.array([float(coef.sum()) if plan.intercept else 0.0])
     solution = Solution(
-        beta=coef[None],
+        point=Point.of(coef[None]),
+        rows=len(coef),
         bias=bias,
         dual_objective=certificate.dual_objective,
         status=status,

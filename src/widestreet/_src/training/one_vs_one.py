@@ -28,6 +28,7 @@ from widestreet._src.kernels.kernels import Callable, Kernel
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Rows
+from widestreet._src.shards.point import Point
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
@@ -44,7 +45,7 @@ from widestreet._src.training.outcome import (
 from widestreet._src.training.pair_problems import PairProblems
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings, threads_for
-from widestreet._src.training.solver import Solver, is_small, solve_small
+from widestreet._src.training.solver import Solver, in_memory, is_small, solve_small
 
 _WORTH_SHARING = 1e8  # multiply-adds, of which few are taken, that another thread is woken for
 _EXPERIENCED = 1024  # rows of a class that a pair begins with, beside random ones
@@ -184,8 +185,10 @@ class _Fit:
 
     def _solver(self, p: int, observe: Observer, budget: Budget) -> Solver:
         """What a pair is solved with."""
+        gram, dual = self._gram(p), self.machines.problems[p].dual
         return Solver(
-            self._gram(p),
+            gram,
+            in_memory(gram, dual, budget, self.threads),
             self.settings,
             budget,
             observe,
@@ -338,10 +341,10 @@ class _Fit:
             if one.violation <= goal.tol < one.violation + one.rounding:
                 seen[p] = examine(self._gram(p), dual, beta, score, tol=goal.tol, poll=poll)
             elif not (dual.total.any() or one.dual >= 0 or one.meets(goal)):
-                beta = np.zeros_like(beta)
+                zero = Point.zero(dual.layers)
                 scores[p] = np.zeros_like(score)
-                seen[p] = examine(self._gram(p), dual, beta, scores[p])
-                kept[p] = replace(kept[p], beta=beta, bias=seen[p].bias, dual_objective=0.0)
+                seen[p] = examine(self._gram(p), dual, zero.dense(dual.rows), scores[p])
+                kept[p] = replace(kept[p], point=zero, bias=seen[p].bias, dual_objective=0.0)
         p = int(np.argmax([beta.size * np.count_nonzero(beta) for beta in (s.beta for s in kept)]))
         coef, largest = kept[p].beta.sum(axis=0), self._gram(p)
         used = np.flatnonzero(coef)
@@ -358,8 +361,9 @@ class _Fit:
         if budget.max_time is not None and budget.max_time < _LEAST_SECONDS:
             return trained
         problem = self.machines.problems[p].starting_at(solution.beta)
-        examiner = Examiner(self._gram(p), problem, budget, self.settings)
-        solver = replace(self._solver(p, lambda record: None, budget), check=examiner.check)
+        solver = self._solver(p, lambda record: None, budget)
+        examiner = Examiner(solver.shards, self.settings.goal, budget, solver.gram, problem.dual)
+        solver = replace(solver, check=examiner.check)
         more = labelled(solver.by_rounds(problem, solver.observe), p)
         return examiner.certified(continued(solution, more))
 

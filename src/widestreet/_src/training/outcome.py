@@ -11,6 +11,7 @@ from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.solution import Solution, Trace, TraceRecord
 from widestreet._src.problems.goal import Goal
+from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
 from widestreet._src.training.problem import Problem
 
@@ -34,7 +35,8 @@ def untouched(problem: Problem, status: Status) -> Solution:
     dual = problem.dual
     beta = dual.feasible_point() if problem.start is None else problem.start
     return Solution(
-        beta=beta,
+        point=Point.of(beta),
+        rows=dual.rows,
         bias=np.zeros(dual.groups),
         dual_objective=-np.inf if beta.any() else 0.0,  # which bounds it from below
         status=status,

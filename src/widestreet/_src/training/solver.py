@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable as Function
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import Rows
+from widestreet._src.shards.point import Point
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
@@ -37,15 +39,26 @@ from widestreet._src.training.settings import Settings, threads_for
 
 @dataclass(frozen=True, eq=False)
 class Solver:
-    """What a problem is solved with. `check` has the last word; None leaves it to the caller."""
+    """Engines for one problem in memory, and their settings.
+
+    Attributes
+    ----------
+    gram : Gram
+    shards : callable
+        Returns the rows of the problem as the engines take them, always the same object.
+    settings, budget, observe, threads, rng
+    check : callable, optional
+        Takes a Point and returns a Check; None leaves the verdict to the caller.
+    """
 
     gram: Gram
+    shards: Function[[], ShardSet]
     settings: Settings
     budget: Budget
     observe: Observer
     threads: int
     rng: Function[[], np.random.Generator]
-    check: Function[[Floats], Check] | None
+    check: Function[[Point], Check] | None
 
     def solve(self, problem: Problem) -> Solution:
         """Solve a problem: whole if it is small, by rounds if it is large."""
@@ -68,7 +81,7 @@ class Solver:
             done = solution.status == Status.OPTIMAL
             self.budget.spend(solution.pair_steps, finished=done)
             if done and self.check is not None:
-                done = self.check(solution.beta).next_violation is None
+                done = self.check(solution.point).next_violation is None
         except (OutOfBudget, KeyboardInterrupt) as stop:
             return replace(solution, status=stopped_by(stop))
         if done:
@@ -91,17 +104,16 @@ class Engines:
     observe: Observer
 
     @property
-    def _shards(self) -> ShardSet:
-        solver = self.solver
-        poll = Poll(solver.budget.look_at_clock)
-        return ShardSet.of(solver.gram, self.problem.dual, poll=poll, threads=solver.threads)
+    def _start(self) -> Point | None:
+        start = self.problem.start
+        return None if start is None else Point.of(start)
 
     def by_rounds(self, strategy: Strategy) -> Solution:
         """Run the working-set engine."""
         solver, problem, settings = self.solver, self.problem, self.solver.settings
         columns = solver.gram.left.shape[1]
         inputs = Inputs(
-            shards=self._shards,
+            shards=solver.shards(),
             strategy=strategy,
             goal=settings.goal,
             check=solver.check,
@@ -111,7 +123,7 @@ class Engines:
             rng=solver.rng(),
             threads=solver.threads,
             skip=settings.skip,
-            start=problem.start,
+            start=self._start,
             first=problem.first,
         )
         return WorkingSetEngine(inputs).solve()
@@ -121,7 +133,7 @@ class Engines:
         solver, observe = self.solver, self.observe
         workers = self._workers(strategy)
         engine = SamplingEngine(
-            self._shards,
+            solver.shards(),
             strategy,
             self._sample_solver(workers),
             goal=solver.settings.goal,
@@ -130,7 +142,7 @@ class Engines:
             observer=observe,
             rng=solver.rng(),
             runner=LocalRunner(workers),
-            start=self.problem.start,
+            start=self._start,
         )
         found = engine.solve()
         if not engine.unfinished or not strategy.until_certified:
@@ -142,7 +154,7 @@ class Engines:
         )
         more = rest.by_rounds(strategy)
         if not more.trace:  # stopped before it knew anything better
-            more = replace(more, beta=found.beta, bias=found.bias)
+            more = replace(more, point=found.point, bias=found.bias)
             more = replace(more, dual_objective=found.dual_objective)
         return continued(found, more)
 
@@ -169,11 +181,12 @@ class Engines:
         def solve(
             rows: Ints, start: Floats | None, budget: Budget, rng: np.random.Generator
         ) -> Solution:
-            sample = Problem(select(dual, rows))
+            sample, gram = Problem(select(dual, rows)), solver.gram.select(rows)
             if start is not None:
                 sample = sample.starting_at(start)
             return Solver(
-                solver.gram.select(rows),
+                gram,
+                in_memory(gram, sample.dual, budget, threads),
                 settings,
                 budget,
                 lambda record: None,
@@ -183,6 +196,11 @@ class Engines:
             ).solve(sample)
 
         return solve
+
+
+def in_memory(gram: Gram, dual: Dual, budget: Budget, threads: int) -> Function[[], ShardSet]:
+    """Return a function that returns the rows of a dual as one shard, made when it is needed."""
+    return cache(lambda: ShardSet.of(gram, dual, poll=Poll(budget.look_at_clock), threads=threads))
 
 
 def is_small(gram: Gram, dual: Dual, settings: Settings) -> bool:
@@ -229,8 +247,9 @@ def train(
     threads = threads_for(problem.dual.rows, settings)
     budget = Budget(settings.max_time, settings.max_steps)
     gram = Gram(kernel, rows, threads=threads).select(kept, diagonal=problem.dual.diagonal)
-    examiner = Examiner(gram, problem, budget, settings)
+    shards = in_memory(gram, problem.dual, budget, threads)
+    examiner = Examiner(shards, settings.goal, budget, gram, problem.dual)
     rng = settings.rng
-    solver = Solver(gram, settings, budget, observe, threads, lambda: rng, examiner.check)
+    solver = Solver(gram, shards, settings, budget, observe, threads, lambda: rng, examiner.check)
     with limited_blas(1):
         return examiner.certified(solver.solve(problem))

@@ -23,6 +23,7 @@ from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.reporting import progress
 from widestreet._src.rows import as_rows
+from widestreet._src.shards.point import Point
 from widestreet.strategies import SMO, Auto
 
 pytestmark = [pytest.mark.numeric, pytest.mark.whole]
@@ -125,7 +126,7 @@ def lying(monkeypatch):
 
     def liar(*arguments, **options):
         found = solve(*arguments, **options)
-        return [replace(one, beta=0.5 * one.beta, status="optimal") for one in found]
+        return [replace(one, point=Point.of(0.5 * one.beta), status="optimal") for one in found]
 
     monkeypatch.setattr(whole, "solve", liar)
 
@@ -147,7 +148,7 @@ def test_who_lies_always_is_not_believed(kind, monkeypatch):
     def liar(self):
         self.inputs = replace(self.inputs, check=None)  # no honest point is examined on the way
         solution = solve(self)
-        return replace(solution, beta=0.5 * solution.beta, status="optimal")
+        return replace(solution, point=Point.of(0.5 * solution.beta), status="optimal")
 
     monkeypatch.setattr(WorkingSetEngine, "solve", liar)
     with pytest.warns(ConvergenceWarning, match="stalled"):

@@ -27,7 +27,7 @@ from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.runner import Runner
 from widestreet._src.shards.shard_set import ShardSet
-from widestreet._src.shards.survey import Survey
+from widestreet._src.shards.survey import Survey, SurveyOrder
 from widestreet._src.status import Status
 
 # Takes rows, a point to begin at or None, what may be spent and a generator.
@@ -87,11 +87,12 @@ class SamplingEngine:
         observer: Observer,
         rng: np.random.Generator,
         runner: Runner,
-        start: Floats | None = None,
+        start: Point | None = None,
     ) -> None:
         self.shards, self.plan, self.solve_sample = shards, plan, solve_sample
         self.goal, self.check, self.budget = goal, check, budget
         self.observer, self.rng, self.runner = observer, rng, runner
+        shards.start()
         self.multiset = Multiset(shards.rows)
         self.best = self._begin(start)
         self.trace = Trace()
@@ -102,7 +103,7 @@ class SamplingEngine:
         if precision.starts_in_float64(shards):
             shards.use_double()
 
-    def _begin(self, start: Floats | None) -> Theta:
+    def _begin(self, start: Point | None) -> Theta:
         """The point given, zero or, where that is not feasible, another one."""
         totals = self.shards.form.total
         if totals.any() and not self.plan.until_certified:
@@ -111,7 +112,7 @@ class SamplingEngine:
                 f"{name}(until_certified=False) serves C-SVC and epsilon-SVR: a sample has too few "
                 f"rows for the constraints of nu problems; leave until_certified at True"
             )
-        point = FirstRows(self.shards).feasible_point() if start is None else Point.of(start)
+        point = FirstRows(self.shards).feasible_point() if start is None else start
         objective = -np.inf if len(point) else 0.0
         return self._theta(point.ids, point, np.zeros(len(totals)), objective)
 
@@ -130,7 +131,8 @@ class SamplingEngine:
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         return Solution(
-            beta=self.best.point.dense(self.shards.rows),
+            point=self.best.point,
+            rows=self.shards.rows,
             bias=self.best.expansion.bias,
             dual_objective=self.best.objective,
             status=status,
@@ -167,7 +169,7 @@ class SamplingEngine:
         """Whether the check agrees that the best is the optimum."""
         if self.check is None:
             return True
-        return self.check(self.best.point.dense(self.shards.rows)).next_violation is None
+        return self.check(self.best.point).next_violation is None
 
     # -- the steps -------------------------------------------------------------------------------
 
@@ -178,7 +180,7 @@ class SamplingEngine:
         support = (
             len(self.best.expansion.ids) or self.plan.size // 4
         )  # a guess before the first solution
-        seconds = 3.0 * self.shards.gram.seconds_per_value  # float32 first, float64 after it
+        seconds = 3.0 * self.shards.seconds_per_value  # float32 first, float64 after it
         self.budget.keep_back(seconds * self.shards.rows * support)
 
     def _draw(self) -> list[tuple[Ints, Ints]]:
@@ -228,14 +230,17 @@ class SamplingEngine:
             budget.stopped = True
 
     def _survey(self, theta: Theta) -> Survey:
-        """Look at all rows, in float64 if float32 is too coarse."""
-        if not self.shards.double:
-            sample = self.rng.choice(self.shards.rows, precision.ROWS_COMPARED, replace=False)
-            exact = self.shards.evaluate(sample, theta.expansion)
-            rough = self.shards.evaluate(sample, theta.expansion, double=False)
-            if precision.too_coarse(float(np.abs(exact - rough).max()), self.goal):
-                self.shards.use_double()
-        return self.shards.judge(theta.expansion, theta.point, self.goal.aim)
+        """Look at all rows, in float64 if float32 is too coarse. Sets: shards."""
+        shards = self.shards
+        ids, coef, bias = theta.expansion.ids, theta.expansion.coef, theta.expansion.bias
+        shards.publish(shards.news.expansion.published(ids, coef, bias, np.inf), theta.point)
+        if not shards.double:
+            sample = self.rng.choice(shards.rows, precision.ROWS_COMPARED, replace=False)
+            error = np.abs(shards.exact(sample) - shards.rough(sample)).max()
+            if precision.too_coarse(float(error), self.goal):
+                shards.use_double()
+        order = SurveyOrder(shards.rows, self.goal.aim, whole=True, skip=False)
+        return shards.survey(order, self.rng)
 
     def _survey_all(
         self, thetas: list[Theta], samples: list[tuple[Ints, Ints]]

@@ -31,7 +31,6 @@ from widestreet._src.engines.working_set.state import Check, Examine, Inputs, St
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
 from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.news import Released
-from widestreet._src.shards.point import Point
 from widestreet._src.shards.survey import Survey, SurveyOrder
 from widestreet._src.status import Status
 
@@ -73,7 +72,8 @@ class WorkingSetEngine:
         if state.before is not None:  # stopped in the middle of a solve: what it reached counts
             self._publish()
         return Solution(
-            beta=state.point.dense(self.inputs.shards.rows),
+            point=state.point,
+            rows=self.inputs.shards.rows,
             bias=state.expansion.bias,
             dual_objective=state.objective,
             status=status,
@@ -115,9 +115,7 @@ class WorkingSetEngine:
         Sets: survey, which has the first rows; point, expansion, linear, norm.
         """
         inputs, state, shards = self.inputs, self.state, self.inputs.shards
-        point = (
-            FirstRows(shards).feasible_point() if inputs.start is None else Point.of(inputs.start)
-        )
+        point = FirstRows(shards).feasible_point() if inputs.start is None else inputs.start
         if len(point):
             bias = state.expansion.bias
             state.point = point
@@ -125,7 +123,7 @@ class WorkingSetEngine:
             state.linear, state.norm = shards.totals(point)[0], np.inf  # until it is known
             self._tell()
             expansion = state.expansion
-            state.norm = float(expansion.coef @ shards.evaluate(expansion.ids, expansion))
+            state.norm = float(expansion.coef @ shards.exact(expansion.ids))
         state.survey = Survey.first(self._first_rows())
 
     def _tell(self) -> None:
@@ -179,7 +177,7 @@ class WorkingSetEngine:
         if inputs.check is None:
             return
         support = max(len(state.expansion.ids), int(np.count_nonzero(state.work.coef())))
-        seconds = _PASSES_OF_CERTIFICATE * inputs.shards.gram.seconds_per_value
+        seconds = _PASSES_OF_CERTIFICATE * inputs.shards.seconds_per_value
         inputs.budget.keep_back(seconds * inputs.shards.rows * support)
 
     def _publish(self) -> None:
@@ -232,7 +230,7 @@ class WorkingSetEngine:
         begun = time.perf_counter()
         inputs, state = self.inputs, self.state
         self._keep_time()
-        skip = order.skip and inputs.skip and inputs.shards.gram.kernel.positive
+        skip = order.skip and inputs.skip and inputs.shards.kernel.positive
         order = replace(order, skip=skip, caution=state.drift)
         state.survey = inputs.shards.survey(order, inputs.rng)
         state.clock("survey", begun)
@@ -286,7 +284,7 @@ class WorkingSetEngine:
     def _consult(self, examine: Examine) -> Status | None:
         """Return the verdict of the check. Sets: goal, and what `_accept` does if it fails."""
         begun, state = time.perf_counter(), self.state
-        check = examine(state.point.dense(self.inputs.shards.rows))
+        check = examine(state.point)
         state.clock("check", begun)
         if check.next_violation is None:
             return Status.OPTIMAL
@@ -305,13 +303,9 @@ class WorkingSetEngine:
         """
         inputs, state = self.inputs, self.state
         work, shards, expansion = state.work, inputs.shards, state.expansion
-        ids = work.ids[work.present]
-        exact = check.score[ids].copy()
-        unknown = np.flatnonzero(~check.exact[ids])
-        exact[unknown] = shards.evaluate(ids[unknown], expansion)
-        precision.take_over(inputs, state, exact)
-        shards.refresh(check.score, check.exact)
-        state.norm = float(expansion.coef @ check.score[expansion.ids])
+        precision.take_over(inputs, state, shards.exact(work.ids[work.present]))
+        shards.adopt()
+        state.norm = 2.0 * (state.linear - check.dual)
         state.expansion = replace(expansion, bias=state.bias())
         self._tell()
         self._survey_safely()

@@ -22,6 +22,7 @@ from widestreet._src.engines.solution import Solution, Trace, TraceRecord
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual, join
 from widestreet._src.problems.goal import Goal
+from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
 
 CALL_COST = 1e9  # multiply-adds of a native call per thread: some hundredths of a second
@@ -103,7 +104,8 @@ def solve(
         record = replace(record, problem=number, seconds=budget.elapsed, timings={"solve": seconds})
         found.append(
             Solution(
-                beta=packed.beta_of(p),
+                point=Point.of(packed.beta_of(p)),
+                rows=dual.rows,
                 bias=biases[p],
                 dual_objective=record.dual_objective,
                 status=_status(record.violation <= goal.aim, interrupted),

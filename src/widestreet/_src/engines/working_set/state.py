@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.selection.contract import Search, Situation, Strategy
 from widestreet._src.engines.solution import Observer, Trace
@@ -37,20 +37,18 @@ class Check:
     ----------
     violation : float
         Over all rows.
-    score : ndarray of shape (n,)
-    exact : ndarray of bool, shape (n,)
-        Which scores are in float64.
+    dual : float
+        The dual objective.
     next_violation : float or None
         The violation to aim at next; None when the point is as good as it has to be.
     """
 
     violation: float
-    score: Floats
-    exact: Bools
+    dual: float
     next_violation: float | None
 
 
-Examine: TypeAlias = Callable[[Floats], Check]
+Examine: TypeAlias = Callable[[Point], Check]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ class Inputs:
     goal : Goal
         The violation to reach over all rows.
     check : callable or None
-        Takes beta of shape (layers, n) and returns a Check. The engine trusts it over its own
+        Takes a Point and returns a Check. The engine trusts it over its own
         surveys; None leaves the last word to the caller.
     budget : Budget
     room : int
@@ -77,7 +75,7 @@ class Inputs:
         For the working set.
     skip : bool
         Whether surveys may skip rows.
-    start : ndarray of shape (layers, n), optional
+    start : Point, optional
         A feasible point to begin at.
     first : ndarray, optional
         Rows to begin with, beside those that the strategy draws.
@@ -93,7 +91,7 @@ class Inputs:
     rng: np.random.Generator
     threads: int = 1
     skip: bool = True
-    start: Floats | None = None
+    start: Point | None = None
     first: Ints | None = None
 
     @property
@@ -211,11 +209,12 @@ class State:
     def first(cls, inputs: Inputs) -> State:
         """Return the state before the first round: no rows, the zero expansion."""
         shards, nothing = inputs.shards, np.empty(0, dtype=np.int64)
+        shards.start()
         memory = tiles_memory(inputs.room)
         return cls(
             search=inputs.strategy.search(),
             work=WorkingSet(
-                shards.gram, shards.form, inputs.capacity, inputs.threads, memory, shards.poll
+                shards.known, shards.form, inputs.capacity, inputs.threads, memory, shards.poll
             ),
             point=shards.news.point,
             expansion=shards.news.expansion,

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from widestreet import _core
 from widestreet._src.arrays import Bools, Bytes, Floats, Ints, Real
-from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
+from widestreet._src.shards.columns import Columns
 from widestreet._src.shards.shard import Candidates
 
 # Pair steps times rows of a block in one native call: some tenths of a second.
@@ -46,7 +46,8 @@ class WorkingSet:
 
     Parameters
     ----------
-    gram : Gram
+    known : Columns
+        Kernel values between the rows that may enter.
     dual : Dual
     capacity : int
     threads : int
@@ -59,7 +60,7 @@ class WorkingSet:
     size : int
         Rows present. The arrays below may be longer; `present` says which part counts.
     ids : ndarray
-        The number of each row, among those of the Gram.
+        The number of each row among those of all shards.
     entered : ndarray
         With which of the `admissions` each row came.
     target, lower, upper, group, beta : ndarray of shape (layers, length)
@@ -70,14 +71,14 @@ class WorkingSet:
 
     def __init__(
         self,
-        gram: Gram,
+        known: Columns,
         dual: Dual,
         capacity: int,
         threads: int,
         memory: int = _NO_LIMIT,
         poll: Poll | None = None,
     ) -> None:
-        self.gram = gram
+        self.known = known
         self.poll = poll or Poll()
         self.capacity = capacity
         self._memory = memory
@@ -166,8 +167,8 @@ class WorkingSet:
 
     def _compute(self, slots: Ints) -> None:
         """Tile rows and columns of some slots. Sets: tile."""
-        ids = self.ids[self.present]
-        self.gram.block(ids[slots], ids, out=self.tile, out_rows=slots, poll=self.poll)
+        at = self.known.places(self.ids[self.present])
+        self.known.gram.block(at[slots], at, out=self.tile, out_rows=slots, poll=self.poll)
         _core.mirror(self.tile, self.size, slots, self.threads)
 
     def _close(self, gaps: Ints) -> None:

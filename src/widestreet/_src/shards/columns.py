@@ -1,0 +1,256 @@
+"""The columns of kernel matrices: rows that are known by their number among those of all shards.
+
+In memory every row is known. Otherwise a shard knows the support vectors that it heard of, and the
+coordinator knows the rows that it took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import Kernel
+from widestreet._src.kernels.selection import Diagonal, Selection
+from widestreet._src.rows import Vectors
+
+_KEPT_ROWS = 2.0  # times the rows in use: more are dropped
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features of some rows, and what else belongs to them.
+
+    Attributes
+    ----------
+    ids : ndarray
+        The numbers of the rows among those of all shards, ascending.
+    data : ndarray or sparse matrix
+    diagonal : ndarray or None
+        What is added to the diagonal of the kernel matrix.
+    origin : ndarray
+        The numbers of the rows among those that the user passed.
+    """
+
+    ids: Ints
+    data: Any
+    diagonal: Floats | None
+    origin: Ints
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def select(self, at: Ints) -> Features:
+        """Return some of the rows, by their positions."""
+        diagonal = None if self.diagonal is None else self.diagonal[at]
+        return Features(self.ids[at], self.data[at], diagonal, self.origin[at])
+
+    def of(self, ids: Ints) -> Features:
+        """Return some of the rows, by their numbers."""
+        return self.select(np.searchsorted(self.ids, ids))
+
+    def unknown(self, ids: Ints) -> Ints:
+        """Return which of some numbers are not there."""
+        return np.setdiff1d(ids, self.ids)
+
+
+def joined(parts: list[Features]) -> Features:
+    """Return the rows of several sets, each once."""
+    ids, at = np.unique(np.concatenate([part.ids for part in parts]), return_index=True)
+    blocks = [part.data for part in parts]
+    if sparse.issparse(blocks[0]):
+        data = sparse.vstack(blocks, format="csr")
+    else:
+        data = np.concatenate(blocks)
+    diagonals = [part.diagonal for part in parts if part.diagonal is not None]
+    diagonal = np.concatenate(diagonals)[at] if diagonals else None
+    origin = np.concatenate([part.origin for part in parts])
+    return Features(ids, data[at], diagonal, origin[at])
+
+
+class Columns(Protocol):
+    """Kernel values between some rows (left) and all rows that are known (right)."""
+
+    @property
+    def gram(self) -> Gram: ...
+
+    def places(self, ids: Ints) -> Ints:
+        """Return the positions of rows among the right rows."""
+        ...
+
+
+class ShardColumns(Columns, Protocol):
+    """Kernel values between the rows of a shard and all rows that the shard knows."""
+
+    def hear(self, rows: Features | None, past: Sequence[Ints]) -> None:
+        """Know the support vectors of the present expansion, beside those of past ones."""
+        ...
+
+    def forget(self) -> None:
+        """Drop what was heard."""
+        ...
+
+    def features(self, at: Ints) -> Features | None:
+        """Return rows of the shard, by their positions; None if the coordinator has them."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class AllRows:
+    """Columns of a Gram matrix whose right rows are those of all shards."""
+
+    gram: Gram
+
+    def places(self, ids: Ints) -> Ints:
+        """Return the positions of rows: their numbers."""
+        return ids
+
+    def hear(self, rows: Features | None, past: Sequence[Ints]) -> None:
+        """Do nothing: every row is known."""
+
+    def forget(self) -> None:
+        """Do nothing: nothing was heard."""
+
+    def features(self, at: Ints) -> None:
+        """Return None: the coordinator has all rows."""
+
+
+@dataclass(eq=False)
+class TakenRows:
+    """Rows that the coordinator took from shards.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    none : Vectors
+        No rows, in the form that all rows have.
+    longest : float
+        Bound on |x|^2 of all rows of all shards.
+    threads : int
+
+    Attributes
+    ----------
+    rows : Features
+    """
+
+    kernel: Kernel
+    none: Vectors
+    longest: float
+    threads: int = 1
+    rows: Features = field(init=False)
+
+    def __post_init__(self) -> None:
+        nothing = np.empty(0, dtype=np.int64)
+        self.rows = Features(nothing, self.none.data, None, nothing)
+
+    @cached_property
+    def gram(self) -> Gram:
+        """Kernel values between the rows."""
+        rows = self.none.holding(self.rows.data)
+        gram = Gram(self.kernel, rows, threads=self.threads, longest=self.longest)
+        return gram.select(None, diagonal=self.rows.diagonal)
+
+    def places(self, ids: Ints) -> Ints:
+        """Return the positions of rows."""
+        return np.searchsorted(self.rows.ids, ids)
+
+    def add(self, rows: Features) -> None:
+        """Know more rows. Sets: rows, gram."""
+        self._replace(joined([self.rows, rows]) if len(self.rows) else rows)
+
+    def keep(self, ids: Ints) -> None:
+        """Drop rows that are not among these, if they are many. Sets: rows, gram."""
+        if len(self.rows) > _KEPT_ROWS * len(ids):
+            self._replace(self.rows.of(ids))
+
+    def _replace(self, rows: Features) -> None:
+        self.rows = rows
+        vars(self).pop("gram", None)
+
+
+class HeardRows:
+    """Kernel values between the rows of a shard and the support vectors that it heard of.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    rows : Vectors
+        The rows of the shard.
+    begin : int
+        The number of the first one among those of all shards.
+    longest : float
+        Bound on |x|^2 of all rows of all shards.
+    origin : ndarray
+        The numbers of the rows among those that the user passed.
+    diagonal : ndarray, optional
+        What is added to the diagonal of the kernel matrix, for the rows of the shard.
+    threads : int
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        rows: Vectors,
+        begin: int,
+        longest: float,
+        origin: Ints,
+        diagonal: Floats | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.begin, self.origin, self.diagonal = begin, origin, diagonal
+        self._own = Gram(kernel, rows, threads=threads, longest=longest)
+        self.forget()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = vars(self) | {"_heard": None}
+        state.pop("gram", None)
+        return state
+
+    def forget(self) -> None:
+        """Drop what was heard. Sets: heard, gram."""
+        self._heard: Features | None = None
+        vars(self).pop("gram", None)
+
+    @cached_property
+    def gram(self) -> Gram:
+        """Kernel values between the rows (left) and the support vectors heard of (right)."""
+        rows: Vectors = self._own.left  # type: ignore[assignment]
+        if self._heard is None:
+            ids, data = np.empty(0, dtype=np.int64), rows.data[:0]
+        else:
+            ids, data = self._heard.ids, self._heard.data
+        diagonal = None
+        if self.diagonal is not None:
+            mine = (ids >= self.begin) & (ids < self.begin + len(self.diagonal))
+            columns = np.where(mine, ids - self.begin, len(self.diagonal))
+            diagonal = Diagonal(self.diagonal, Selection(None, columns))
+        return self._own.facing(rows.holding(data), diagonal)
+
+    def places(self, ids: Ints) -> Ints:
+        """Return the positions of support vectors among the right rows."""
+        assert self._heard is not None
+        return np.searchsorted(self._heard.ids, ids)
+
+    def hear(self, rows: Features | None, past: Sequence[Ints]) -> None:
+        """Know the support vectors of the present expansion, beside those of past ones.
+
+        Sets: heard, gram.
+        """
+        assert rows is not None, "the news must bring the features of the support vectors"
+        if self._heard is not None and past:
+            needed = np.setdiff1d(np.unique(np.concatenate(past)), rows.ids)
+            needed = needed[np.isin(needed, self._heard.ids)]
+            rows = joined([rows, self._heard.of(needed)])
+        self._heard = rows
+        vars(self).pop("gram", None)
+
+    def features(self, at: Ints) -> Features:
+        """Return rows of the shard, by their positions."""
+        diagonal = None if self.diagonal is None else self.diagonal[at]
+        return Features(at + self.begin, self._own.left.data[at], diagonal, self.origin[at])
