@@ -22,6 +22,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
+from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.training.problem import Problem
 from widestreet.strategies import SMO, Auto
@@ -39,7 +40,9 @@ class Bench:
         self.dual = build_dual(model, np.float64(self.problem.y), C=3.0)
         self.gram = Gram(kernel or kernels.RBF(0.5), as_rows(self.problem.X))
 
-    def engine(self, strategy=TINY, *, checked=True, budget=None, capacity=1 << 20, **options):
+    def engine(
+        self, strategy=TINY, *, start=None, checked=True, budget=None, capacity=1 << 20, **options
+    ):
         check, budget = checker(self.gram, self.dual, TOL.violation), budget or Budget()
         inputs = Inputs(
             shards=ShardSet.of(self.gram, self.dual, poll=Poll(budget.look_at_clock)),
@@ -50,6 +53,7 @@ class Bench:
             room=capacity,
             observer=lambda record: None,
             rng=np.random.default_rng(0),
+            start=None if start is None else Point.of(start),
             **options,
         )
         return WorkingSetEngine(inputs)

@@ -57,16 +57,16 @@ def test_those_who_are_asked_answer_in_order(port):
     there = CONNECT[port](shards_of())
     assert list(there.sizes) == [20, 20, 20]
     there.publish(NEWS)
-    each = {2: (np.arange(4),), 0: (np.arange(7),)}
+    each = {2: (np.arange(4), True), 0: (np.arange(7), True)}
     poll = Poll()
-    answers = there.ask(Shard.exact, each, poll)
+    answers = there.ask(Shard.scores, each, poll)
     assert list(answers) == [2, 0]
     K = gram_of("dense").block()
     np.testing.assert_array_equal(answers[0].shape, (7,))
     assert np.allclose(answers[2], K[40:44, :5].sum(axis=1))
     assert np.allclose(answers[0], K[:7, :5].sum(axis=1))
     assert poll.kernel_values == 4 * 5 + 7 * 5
-    assert there.ask(Shard.exact, {}, poll) == {}
+    assert there.ask(Shard.scores, {}, poll) == {}
 
 
 @every_port
@@ -76,9 +76,9 @@ def test_a_poll_may_stop_every_shard(port):
 
     there = CONNECT[port](shards_of())
     there.publish(NEWS)
-    each = dict.fromkeys(range(3), (np.arange(4),))
+    each = dict.fromkeys(range(3), (np.arange(4), True))
     with pytest.raises(KeyboardInterrupt):
-        there.ask(Shard.exact, each, Poll(stop))
+        there.ask(Shard.scores, each, Poll(stop))
 
 
 @pytest.mark.parametrize("form", ["dense", "centred", "csr", "precomputed"])

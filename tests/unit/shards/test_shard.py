@@ -17,7 +17,6 @@ from support.fitting import in_reference_terms
 from support.model_duals import build, labels
 from support.problems import random_feasible
 from widestreet import _core
-from widestreet._src.certificate import Part
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear, Poly
 from widestreet._src.kernels.poll import Poll
@@ -274,7 +273,7 @@ def test_scores_from_changes_are_scores_from_scratch(seed, kernel, counts):
         assert_scores(lab.shard.memory.score[some], lab.score[some], lab.coef)
     lab.bring(np.arange(lab.rows))
     assert_scores(lab.shard.memory.score, lab.score, lab.coef)
-    every = lab.shard.exact(lab.news, np.arange(lab.rows))
+    every = lab.shard.scores(lab.news, np.arange(lab.rows), True)
     assert_scores(lab.shard.memory.score, every, lab.coef)
 
 
@@ -302,7 +301,7 @@ def test_float32_surveys_are_within_float32():
     scale = np.abs(lab.coef).sum()
     error = np.abs(lab.shard.memory.score - lab.score)
     assert 0 < error.max() <= TOL.scan_float32 * scale
-    exact = lab.shard.exact(lab.news, np.arange(lab.rows))
+    exact = lab.shard.scores(lab.news, np.arange(lab.rows), True)
     assert np.abs(exact - lab.score).max() <= TOL.scan_float64 * scale
 
 
@@ -316,27 +315,6 @@ def test_starting_elsewhere_leaves_no_score_known():
     assert np.array_equal(lab.shard.memory.beta, lab.beta)
     assert survey.scanned == lab.rows
     assert_scores(lab.shard.memory.score, lab.score, lab.coef)
-
-
-def test_scores_of_an_examination_are_adopted_outside_the_working_set():
-    lab = Lab("c_svc", "rbf", seed=7)
-    lab.coef = lab.beta[0].copy()
-    ids = np.flatnonzero(lab.coef)
-    lab.model = lab.model.published(ids, lab.coef[ids], np.zeros(1), np.inf)
-    inside = np.array([3, 50])
-    lab.take(inside)
-    news = lab.news
-    lab.shard.adopt(news)  # nothing yet
-    assert (lab.shard.memory.version[4:50] != lab.model.version).all()
-    lab.shard.examine(news, (), Part.extremes)
-    lab.shard.adopt(news)
-    memory, outside = lab.shard.memory, np.setdiff1d(np.arange(lab.rows), inside)
-    assert_scores(memory.score[outside], lab.score[outside], lab.coef)
-    assert (memory.version[outside] == lab.model.version).all()
-    assert (memory.version[inside] == _core.IN_WORKING_SET).all()
-    values = lab.poll.kernel_values
-    lab.survey(skip=False)
-    assert lab.poll.kernel_values == values
 
 
 # -- quotas ------------------------------------------------------------------------------------

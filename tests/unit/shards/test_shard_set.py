@@ -8,10 +8,8 @@ import pytest
 from conftest import TOL
 from support.fitting import build_dual, solve_dual
 from support.shard_sets import CONNECT, every_model, every_port, shards_at_a_point
-from widestreet._src.certificate import examine, screening
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.shards.news import Released
-from widestreet._src.shards.point import Point
 from widestreet._src.shards.survey import SurveyOrder
 from widestreet.datasets import friedman, twonorm
 from widestreet.strategies import ISVM, Auto
@@ -100,9 +98,11 @@ def test_rows_find_their_shard_and_come_back_in_order(port, parts, rng):
     whole, _, _ = shards_at_a_point(1, "local", np.random.default_rng(7))
     exact = whole.known.gram.scan(ids, expansion.ids, expansion.coef)
     assert np.array_equal(rows.score, exact)
-    assert np.array_equal(shards.exact(ids), exact)
+    assert np.array_equal(shards.scores(ids), exact)
     size = np.abs(expansion.coef).sum()
-    np.testing.assert_allclose(shards.rough(ids), exact, rtol=0, atol=TOL.scan_float32 * size)
+    np.testing.assert_allclose(
+        shards.scores(ids, double=False), exact, rtol=0, atol=TOL.scan_float32 * size
+    )
 
 
 @every_port
@@ -138,35 +138,3 @@ def test_rows_of_the_working_set_are_not_surveyed(port, rng):
     assert again.scanned == 90
     if "forgetful" not in port:
         assert again.lowest.min() < -1e5  # what is told of them is believed
-
-
-@every_port
-def test_scores_of_an_examination_are_used_again(port, rng):
-    shards, _, _ = shards_at_a_point(3, port, rng)
-    shards.examine(shards.news.point, 1e-3)
-    shards.adopt()
-    before = shards.poll.kernel_values
-    survey = shards.survey(SurveyOrder(90, 0.01, whole=True, skip=False), rng)
-    assert survey.scanned == 90
-    if "forgetful" not in port:
-        assert shards.poll.kernel_values == before
-
-
-# -- examinations ------------------------------------------------------------------------------
-
-
-@every_model
-@every_port
-@pytest.mark.parametrize("parts", [1, 4])
-def test_an_examination_has_the_same_figures_bit_by_bit(model, port, parts, monkeypatch):
-    """However the rows are divided, and whatever the shards forget on the way."""
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
-    whole, dual, beta = shards_at_a_point(1, "local", np.random.default_rng(3), model)
-    shards, _, _ = shards_at_a_point(parts, port, np.random.default_rng(3), model)
-    point = Point.of(beta * (np.arange(90) % 3 > 0))  # not the one that was published
-    one, many = whole.examine(point, 1e-3), shards.examine(point, 1e-3)
-    for name in ("rows", "primal", "dual", "violation", "infeasibility", "mass"):
-        assert getattr(one, name) == getattr(many, name), name
-    assert np.array_equal(one.bias, many.bias)
-    gram = whole.known.gram
-    assert many.dual == examine(gram, dual, point.dense(90)).dual

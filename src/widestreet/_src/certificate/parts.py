@@ -186,13 +186,10 @@ class Part:
 
     # -- questions -------------------------------------------------------------------------------
 
+    @np.errstate(over="ignore", invalid="ignore")  # infinite values prove nothing
     def extremes(self) -> Extremes:
         """Return the extremes of the rows with exact scores, at first the support vectors."""
         self._begin()
-        with np.errstate(over="ignore", invalid="ignore"):  # infinite values prove nothing
-            return self._extremes()
-
-    def _extremes(self) -> Extremes:
         exact, score, F = self.scores.exact, self.scores.score, self._indicator
         groups = range(self.dual.groups)
         mine = [self._mine(g) for g in groups]

@@ -146,20 +146,6 @@ class Gram:
             part._diagonal = Diagonal(diagonal)
         return part
 
-    def facing(self, right: Rows, diagonal: Diagonal | None = None) -> Gram:
-        """Return a Gram between all left rows and other right rows.
-
-        Parameters
-        ----------
-        right : Rows
-        diagonal : Diagonal, optional
-            Added to the kernel values; it says which right row is which left row.
-        """
-        other = object.__new__(Gram)
-        vars(other).update(vars(self), right=right, _at=Selection(), _diagonal=diagonal)
-        other._backend = self._backend.facing(right)
-        return other
-
     @property
     def shape(self) -> tuple[int, int]:
         """How many left and right rows there are."""
@@ -365,3 +351,19 @@ class Gram:
             if poll is not None:
                 poll.look()
             yield slice(a, min(a + step, height))
+
+
+def facing(gram: Gram, right: Rows, diagonal: Diagonal | None = None) -> Gram:
+    """Return a Gram between all left rows of another one and other right rows.
+
+    Parameters
+    ----------
+    gram : Gram
+    right : Rows
+    diagonal : Diagonal, optional
+        Added to the kernel values; it says which right row is which left row.
+    """
+    other = object.__new__(Gram)
+    vars(other).update(vars(gram), right=right, _at=Selection(), _diagonal=diagonal)
+    other._backend = gram._backend.facing(right)
+    return other

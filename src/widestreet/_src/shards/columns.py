@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.gram import Gram, facing
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.selection import Diagonal, Selection
 from widestreet._src.rows import Vectors
@@ -230,7 +230,7 @@ class HeardRows:
             mine = (ids >= self.begin) & (ids < self.begin + len(self.diagonal))
             columns = np.where(mine, ids - self.begin, len(self.diagonal))
             diagonal = Diagonal(self.diagonal, Selection(None, columns))
-        return self._own.facing(rows.holding(data), diagonal)
+        return facing(self._own, rows.holding(data), diagonal)
 
     def places(self, ids: Ints) -> Ints:
         """Return the positions of support vectors among the right rows."""

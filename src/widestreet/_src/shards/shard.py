@@ -17,17 +17,15 @@ row is looked at in the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
-from widestreet._src.certificate import Limits, Part
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
@@ -38,9 +36,6 @@ from widestreet._src.shards.news import News
 from widestreet._src.shards.survey import Survey, SurveyOrder
 
 _ROWS_AT_ONCE = 2048  # rows at least that a survey looks at before it counts the violators
-
-
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,79 +127,21 @@ class Shard:
         """Return the features of rows; None if the coordinator has them."""
         return self.columns.features(ids)
 
-    # -- examinations of the published point -----------------------------------------------------
+    # -- scores ----------------------------------------------------------------------------------
 
-    def _part(self, news: News, screens: Sequence[Limits], poll: Poll | None) -> Part:
-        """Return the rows as a part that was screened with these limits. Sets: memory."""
-        self.hear(news)
-        memory = self.memory
-        if memory.part is None:
-            coef = news.point.coef
-            used = coef != 0
-            columns = self.columns.places(news.point.ids[used])
-            memory.part = Part(self.gram, self.dual, memory.beta, columns, coef[used])
-        memory.part.scores.poll = poll
-        memory.part.repeat(screens)
-        return memory.part
+    def scores(self, news: News, ids: Ints, double: bool, *, poll: Poll | None = None) -> Floats:
+        """Return scores of rows in float64 or, unless `double`, from float32 kernel values.
 
-    def examine(
-        self,
-        news: News,
-        screens: Sequence[Limits],
-        question: Callable[[Part], Answer],
-        *,
-        poll: Poll | None = None,
-    ) -> Answer:
-        """Return the answer of its part of an examination. Sets: memory.
-
-        Parameters
-        ----------
-        news : News
-        screens : sequence of Limits
-            All screenings of this examination so far.
-        question : callable
-            Takes a Part.
-        poll : Poll
+        Those that an examination computed in float64 are not computed again.
         """
-        return question(self._part(news, screens, poll))
-
-    def screen(self, news: News, screens: Sequence[Limits], *, poll: Poll | None = None) -> int:
-        """Screen its part; return how many rows the last screening scored in float64.
-
-        Sets: memory.
-        """
-        return self._part(news, screens[:-1], poll).repeat(screens)
-
-    def exact(self, news: News, ids: Ints, *, poll: Poll | None = None) -> Floats:
-        """Return scores of rows in float64: those of an examination, if there was one."""
         self.hear(news)
         score, known = np.empty(len(ids)), np.zeros(len(ids), dtype=bool)
-        if self.memory.part is not None:
-            scores = self.memory.part.scores
-            known = scores.exact[ids]
-            score[known] = scores.score[ids[known]]
-        score[~known] = self._scores(news.expansion, ids[~known], True, poll)
+        if double and self.memory.part is not None:
+            examined = self.memory.part.scores
+            known = examined.exact[ids]
+            score[known] = examined.score[ids[known]]
+        score[~known] = self._scores(news.expansion, ids[~known], double, poll)
         return score
-
-    def rough(self, news: News, ids: Ints, *, poll: Poll | None = None) -> Floats:
-        """Return scores of rows from float32 kernel values."""
-        self.hear(news)
-        return self._scores(news.expansion, ids, False, poll)
-
-    def adopt(self, news: News, *, poll: Poll | None = None) -> None:
-        """Use the exact scores of an examination, if there was one, in the next surveys.
-
-        Sets: memory.
-        """
-        self.hear(news)
-        memory = self.memory
-        if memory.part is not None:
-            scores = memory.part.scores
-            outside = scores.exact & (memory.version != _core.IN_WORKING_SET)
-            memory.score[outside] = scores.score[outside]
-            memory.version[outside] = news.expansion.version
-
-    # -- scores ----------------------------------------------------------------------------------
 
     def _scores(self, expansion: Expansion, ids: Ints, double: bool, poll: Poll | None) -> Floats:
         """Compute scores of rows from all support vectors."""

@@ -16,7 +16,6 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.certificate import Examination, Limits, Part, examine_parts
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.poll import Poll
@@ -95,11 +94,6 @@ class ShardSet:
         return self.known.gram.kernel
 
     @property
-    def fits_float32(self) -> bool:
-        """Whether float32 can hold the kernel values."""
-        return self.known.gram.fits_float32
-
-    @property
     def seconds_per_value(self) -> float:
         """Seconds that a kernel value took the shards so far, or a guess before the first."""
         if self._values == 0:
@@ -147,11 +141,6 @@ class ShardSet:
 
     # -- news --------------------------------------------------------------------------------------
 
-    @property
-    def double(self) -> bool:
-        """Whether kernel values of surveys are float64."""
-        return self.news.double
-
     def publish(
         self,
         expansion: Expansion,
@@ -160,7 +149,7 @@ class ShardSet:
         released: Released | None = None,
     ) -> None:
         """Tell all shards where the coordinator stands. Sets: news."""
-        news = News(self.news.serial + 1, expansion, point, double=self.double)
+        news = News(self.news.serial + 1, expansion, point, double=self.news.double)
         if members is not None:
             news = replace(news, members=members)
         self._tell(replace(news, released=released or Released(), epoch=self.news.epoch))
@@ -188,13 +177,15 @@ class ShardSet:
 
     # -- rows that come and go ---------------------------------------------------------------------
 
-    def _each(self, question: Callable[..., Answer], ids: Ints) -> tuple[list[Answer], Ints]:
+    def _each(
+        self, question: Callable[..., Answer], ids: Ints, *more: Any
+    ) -> tuple[list[Answer], Ints]:
         """Ask shards about rows; return the answers, and how to bring them into the order of ids.
 
         Every shard is asked about its own rows, in their order.
         """
         owners = {k: (at, own) for k, at, own in self._owners(ids)}
-        answers = self.ask(question, {k: (own,) for k, (_, own) in owners.items()})
+        answers = self.ask(question, {k: (own, *more) for k, (_, own) in owners.items()})
         order = np.concatenate([at for at, _ in owners.values()])
         return list(answers.values()), np.argsort(order, kind="stable")
 
@@ -217,30 +208,10 @@ class ShardSet:
         score = np.concatenate([part for _, part, _ in answers])[back]
         return Candidates(ids, variables, beta, score)
 
-    def exact(self, ids: Ints) -> Floats:
-        """Return scores of rows in float64, at the published point."""
-        answers, back = self._each(Shard.exact, ids)
+    def scores(self, ids: Ints, *, double: bool = True) -> Floats:
+        """Return scores of rows at the published point, in float64 unless told otherwise."""
+        answers, back = self._each(Shard.scores, ids, double)
         return np.concatenate(answers)[back]
-
-    def rough(self, ids: Ints) -> Floats:
-        """Return scores of rows from float32 kernel values, at the published point."""
-        answers, back = self._each(Shard.rough, ids)
-        return np.concatenate(answers)[back]
-
-    # -- examinations ------------------------------------------------------------------------------
-
-    def examine(self, point: Point, tol: float) -> Examination:
-        """Examine a point over all rows; it is published unless it was the last. Sets: news."""
-        if not point.same_as(self.news.point):
-            expansion = self.news.expansion
-            expansion = expansion.published(point.ids, point.coef, expansion.bias, np.inf)
-            self.publish(expansion, point)
-        convex = self.kernel.positive
-        return examine_parts(_Parts(self), self.form.total, convex=convex, tol=tol, compare=True)
-
-    def adopt(self) -> None:
-        """Let the shards use the exact scores of the last examination in the next surveys."""
-        self.ask_all(Shard.adopt)
 
     # -- surveys -----------------------------------------------------------------------------------
 
@@ -296,20 +267,3 @@ class ShardSet:
         each = {k: (own, point.beta[:, at]) for k, at, own in self._owners(point.ids)}
         answers = self.ask(Shard.totals, each).values()
         return sum(linear for linear, _ in answers), sum(free for _, free in answers)
-
-
-class _Parts:
-    """The rows of all shards as parts of an examination of the published point."""
-
-    def __init__(self, shards: ShardSet) -> None:
-        self.shards = shards
-        self._screens: tuple[Limits, ...] = ()
-
-    def ask(self, question: Callable[[Part], Answer]) -> list[Answer]:
-        """Return the answers of all parts, in order."""
-        return self.shards.ask_all(Shard.examine, self._screens, question)
-
-    def screen(self, limits: Limits) -> list[int]:
-        """Screen the rows of all parts; return how many each scored in float64. Sets: screens."""
-        self._screens = (*self._screens, limits)
-        return self.shards.ask_all(Shard.screen, self._screens)

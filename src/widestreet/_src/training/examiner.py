@@ -13,6 +13,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
+from widestreet._src.shards.examination import examine_shards
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
@@ -71,7 +72,7 @@ class Examiner:
                 return replace(found, rounding=float("inf")) if wrong else found
         shards = self.shards()
         with shards.polling(self.poll):
-            return shards.examine(point, tol)
+            return examine_shards(shards, point, tol)
 
     def check(self, point: Point) -> Check:
         """Return what the engine asks for."""

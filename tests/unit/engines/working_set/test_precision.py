@@ -37,7 +37,7 @@ def test_wrong_scores_raise_the_precision_and_are_put_right():
     state.work.score[:300] += 1.0
     precision.check_float32(inputs, state, 1.0)
     assert state.work.double
-    assert inputs.shards.double
+    assert inputs.shards.news.double
     assert np.array_equal(state.work.score[:300], np.zeros(300))  # of the zero expansion
 
 

@@ -159,7 +159,7 @@ class SamplingEngine:
             if done:
                 return Status.OPTIMAL
             if surveys[p].found == 0:
-                if self.shards.double:
+                if self.shards.news.double:
                     break
                 self.shards.use_double()
         self.unfinished = True
@@ -234,9 +234,9 @@ class SamplingEngine:
         shards = self.shards
         ids, coef, bias = theta.expansion.ids, theta.expansion.coef, theta.expansion.bias
         shards.publish(shards.news.expansion.published(ids, coef, bias, np.inf), theta.point)
-        if not shards.double:
+        if not shards.news.double:
             sample = self.rng.choice(shards.rows, precision.ROWS_COMPARED, replace=False)
-            error = np.abs(shards.exact(sample) - shards.rough(sample)).max()
+            error = np.abs(shards.scores(sample) - shards.scores(sample, double=False)).max()
             if precision.too_coarse(float(error), self.goal):
                 shards.use_double()
         order = SurveyOrder(shards.rows, self.goal.aim, whole=True, skip=False)

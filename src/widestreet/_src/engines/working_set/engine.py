@@ -29,6 +29,7 @@ from widestreet._src.engines.solution import Solution, TraceRecord
 from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.state import Check, Examine, Inputs, State
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
+from widestreet._src.shards.examination import adopt
 from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.news import Released
 from widestreet._src.shards.survey import Survey, SurveyOrder
@@ -123,7 +124,7 @@ class WorkingSetEngine:
             state.linear, state.norm = shards.totals(point)[0], np.inf  # until it is known
             self._tell()
             expansion = state.expansion
-            state.norm = float(expansion.coef @ shards.exact(expansion.ids))
+            state.norm = float(expansion.coef @ shards.scores(expansion.ids))
         state.survey = Survey.first(self._first_rows())
 
     def _tell(self) -> None:
@@ -303,8 +304,8 @@ class WorkingSetEngine:
         """
         inputs, state = self.inputs, self.state
         work, shards, expansion = state.work, inputs.shards, state.expansion
-        precision.take_over(inputs, state, shards.exact(work.ids[work.present]))
-        shards.adopt()
+        precision.take_over(inputs, state, shards.scores(work.ids[work.present]))
+        adopt(shards)
         state.norm = 2.0 * (state.linear - check.dual)
         state.expansion = replace(expansion, bias=state.bias())
         self._tell()

@@ -26,7 +26,7 @@ _VIOLATION_TO_COME = 0.01  # of the violation: what float32 must resolve before 
 
 def starts_in_float64(shards: ShardSet) -> bool:
     """Tell whether kernel values are float64 from the beginning."""
-    return shards.rows <= _FLOAT64_ROWS or not shards.fits_float32
+    return shards.rows <= _FLOAT64_ROWS or not shards.known.gram.fits_float32
 
 
 def too_coarse(error: float, goal: Goal, violation: float = 0.0) -> bool:
@@ -58,7 +58,7 @@ def check_float32(inputs: Inputs, state: State, violation: float) -> None:
     if work.double:
         return
     sample = inputs.rng.choice(work.size, min(work.size, ROWS_COMPARED), replace=False)
-    exact = inputs.shards.exact(work.ids[sample])
+    exact = inputs.shards.scores(work.ids[sample])
     error = float(np.abs(exact - work.score[sample]).max())
     if too_coarse(error, state.goal, violation):
         raise_precision(inputs, state, error)
@@ -72,7 +72,7 @@ def refresh_working_set(inputs: Inputs, state: State) -> float:
     costs little and saves a check of all rows that would fail. Sets: scores of the working set.
     """
     work = state.work
-    exact = inputs.shards.exact(work.ids[work.present])
+    exact = inputs.shards.scores(work.ids[work.present])
     take_over(inputs, state, exact)
     highest, lowest = work.extremes()
     return float(np.max(highest - lowest))
