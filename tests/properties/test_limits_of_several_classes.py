@@ -30,7 +30,7 @@ from widestreet._src.training import one_vs_one, solver
 @pytest.fixture(autouse=True)
 def side_by_side(monkeypatch):
     """However few rows: that is what is tested here."""
-    monkeypatch.setattr(one_vs_one, "_TINY", 0)
+    monkeypatch.setattr(one_vs_one, "_SERIAL_ROWS", 0)
 
 
 @pytest.mark.parametrize("name", ["SVC", "NuSVC"])
