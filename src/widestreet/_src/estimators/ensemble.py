@@ -126,8 +126,10 @@ class EnsembleSVC(BatchClassifier):
         Certificate of each pair of classes.
     trace_ : Trace
         One record per step and one for the starting point. Its notes are "rho", which decreases
-        towards the value of the hard-margin SVM, "lower_bound" on that value, and "eta" and
-        "epsilon" of the step.
+        towards the value of the hard-margin SVM, "lower_bound" on that value, "eta" and "epsilon"
+        of the step, and "products", the number of products with the kernel matrix so far. Rows with
+        more than 1e-6 of the largest weight count as support vectors. All of them are free, because
+        weights have no upper bound. `pair_steps` is 0.
     n_iter_ : ndarray of shape (n_pairs,)
         Number of steps for each pair of classes, at least one.
     n_members_ : ndarray of shape (n_pairs,)
@@ -307,6 +309,7 @@ class EnsembleSVC(BatchClassifier):
         _warn_of_slow_steps(sum(sorted(len(rows) for rows in members)[-2:]), plan)
         found = train_ensembles(kernel, prepared.rows, merged, own, plan, settings, observers)
         more: dict[str, Any] = {
+            "n_iter_": np.array([max(1, one.steps) for one in found]),
             "n_members_": np.array([one.size for one in found]),
             "pruning_bound_": np.array([one.missing for one in found]),
             "trace_left_": np.array([one.left for one in found]),

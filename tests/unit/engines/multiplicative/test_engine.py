@@ -131,7 +131,13 @@ def test_invariants_of_every_step(pace, seed):
         assert record.gap == record.violation >= 0
     rhos = [record.notes["rho"] for record in found.trace]
     assert all(later <= earlier for earlier, later in pairwise(rhos))
-    assert found.trace[-1].pair_steps <= len(product.met)
+    counts = [record.notes["products"] for record in found.trace]
+    assert counts[0] == 1
+    assert all(a < b for a, b in pairwise(counts))
+    assert counts[-1] <= len(product.met)
+    for record in found.trace:
+        assert record.n_sv == record.n_free <= record.working_set == len(sign)
+        assert (record.pair_steps, record.rows_scanned, record.rows_skipped) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("growth", [1.0, 1.1, 1.5])

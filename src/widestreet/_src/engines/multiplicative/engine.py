@@ -50,6 +50,7 @@ _EDGE_TOL = 1e-13  # relative accuracy of the edge in a line search
 _MOST_SEARCH_STEPS = 200  # of a line search, which usually takes a dozen
 _SMALLEST_LOGARITHM = -600.0  # of weights: smaller ones count as zero, and denormals are slow
 _RHO_ROUNDING = 1e-14  # of the sum of absolute terms of rho: a smaller rho is zero
+_COUNTED_WEIGHT = 1e-6  # of the largest weight: rows above it count as support vectors
 _NEGATIVE_RHO = 1e-9  # of the same sum: a rho below minus this is not caused by rounding
 
 
@@ -296,9 +297,13 @@ class MultiplicativeEngine:
         self._mean.add(eta, point.weight, point.margin)
 
     def _tell(self, point: Point, eta: float) -> None:
-        """Record a point and the step that led to it. Sets: trace."""
+        """Record a point and the step that led to it. Sets: trace.
+
+        All rows are in the working set. Weights have no upper bound, so that every support vector
+        is free. There are no pair steps.
+        """
         gap = point.rho - point.least
-        used = int(np.count_nonzero(point.weight > 1e-6 * point.weight.max()))
+        used = int(np.count_nonzero(point.weight > _COUNTED_WEIGHT * point.weight.max()))
         record = TraceRecord(
             round=len(self._trace),
             working_set=len(point.weight),
@@ -307,12 +312,18 @@ class MultiplicativeEngine:
             violation=gap,
             dual_objective=-point.rho / 2.0,
             gap=gap,
-            rows_scanned=len(point.weight),
+            rows_scanned=0,
             rows_skipped=0,
             kernel_values=self._kernel_values(),
-            pair_steps=self._tried,
+            pair_steps=0,
             seconds=self.budget.elapsed,
-            notes={"rho": point.rho, "lower_bound": point.bound, "eta": eta, "epsilon": self._e},
+            notes={
+                "rho": point.rho,
+                "lower_bound": point.bound,
+                "eta": eta,
+                "epsilon": self._e,
+                "products": self._tried,
+            },
         )
         self._trace.append(record)
         self.observer(record)
