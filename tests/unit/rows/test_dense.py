@@ -45,11 +45,6 @@ def test_centred_rows(storage):
     assert as_rows(X).centre is None
 
 
-def test_take_keeps_the_centre():
-    rows = as_rows(small(), centred=True)
-    assert rows.take(np.array([1, 2])).centre is rows.centre
-
-
 def test_rows_outlive_the_name_of_their_array():
     rows = _core.Rows.dense(small(), np.zeros(3))
     out = np.zeros(8)

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from reference import kernels
-from support.native import CSR, DENSE, STORAGES
 from support.small_rows import small, squares
 from widestreet._src.rows import CsrRows, as_rows
 
@@ -32,12 +30,3 @@ def test_unsorted_and_repeated_columns_are_put_in_order_in_a_copy():
 
 def test_sparse_rows_have_no_centre():
     assert as_rows(sparse.csr_matrix(small()), centred=True).shape == (8, 3)
-
-
-@pytest.mark.parametrize("storage", DENSE | CSR)
-def test_take(storage):
-    index = np.array([3, 0, 3])
-    rows = as_rows(STORAGES[storage](small())).take(index)
-    assert rows.shape == (3, 3)
-    assert np.array_equal(kernels.dense(rows.data), small()[index])
-    assert np.array_equal(squares(rows), (small()[index] ** 2).sum(axis=1))

@@ -18,7 +18,6 @@ from widestreet._src.estimators.callbacks import CallbackSupport, RoundReporter
 from widestreet._src.estimators.columns import warn_of_scales
 from widestreet._src.estimators.fitted import single_attributes
 from widestreet._src.estimators.model import KernelModel, dense_coef
-from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.interrupts import undisturbed
 from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
 from widestreet._src.problems.formulations import DualFormulation, Formulation
@@ -32,6 +31,7 @@ from widestreet._src.rows import (
     merge_duplicates,
     without_empty,
 )
+from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
 from widestreet._src.training.outcome import Trained

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 
 from widestreet._src.arrays import Floats
 from widestreet._src.estimators.model import KernelModel
-from widestreet._src.estimators.stacklevel import level_of_caller
+from widestreet._src.stacklevel import level_of_caller
 
 _BLOCK_VALUES = 1 << 24  # numbers in the decision values of a block of rows, and in its scores
 _SMALLEST_BLOCK = 32  # rows of the smallest block

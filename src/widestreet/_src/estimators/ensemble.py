@@ -16,11 +16,11 @@ from widestreet._src.engines.multiplicative.engine import FixedRate, Projection
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier
-from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.kernels.kernels import Callable, Precomputed
 from widestreet._src.problems.formulations import Formulation, HardMargin
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
+from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.threads import resolve_threads
 from widestreet._src.training.ensemble import streams, train_ensembles
 from widestreet._src.training.ensemble_plan import Plan

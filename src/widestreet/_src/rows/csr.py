@@ -60,9 +60,6 @@ class CsrRows:
             square[a : a + step] = np.asarray(x.multiply(x).sum(axis=1)).ravel()
         return square
 
-    def take(self, index: Ints) -> CsrRows:
-        return CsrRows(self.values[index])
-
     @property
     def data(self) -> Any:
         """Rows as the user passed them."""

@@ -67,9 +67,6 @@ class DenseRows:
             square[part] = np.einsum("ij,ij->i", x, x)
         return square
 
-    def take(self, index: Ints) -> DenseRows:
-        return DenseRows(self.values[index], self.centre, self.skip_zeros)
-
     @property
     def data(self) -> Real:
         """Rows as the user passed them."""

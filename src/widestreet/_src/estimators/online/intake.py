@@ -17,9 +17,9 @@ from widestreet._src.estimators import validation
 from widestreet._src.estimators.columns import warn_of_scales
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.online.row_store import RowStore
-from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.kernels.kernels import Kernel, Linear
 from widestreet._src.problems.goal import Goal
+from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.threads import resolve_threads
 from widestreet._src.training.settings import Settings
 

@@ -79,6 +79,7 @@ class OnlineMachine(KernelModel):
 
     def _arrange(self, state: OnlineState, new: Ints) -> None:
         """Bring every problem to its optimum. Sets: state."""
+        state.configure(batch_settings(self))
         wanted = self._task.problems(state, self._formulation())
         state.arrange(wanted, new, lambda *problem: self._solve(state, *problem))
 
@@ -291,6 +292,7 @@ class OnlineMachine(KernelModel):
         """
         self._check_fitted()
         state = self._present()
+        state.configure(batch_settings(self))
         tol = state.tolerance(self.tol)
         state.proof = [optimum.certificate(tol) for optimum in state.optima.values()]
         if not state.proof:  # rows of one class: zero is the optimum
@@ -310,6 +312,7 @@ class OnlineMachine(KernelModel):
             of arrival.
         """
         state = self._present()
+        state.configure(batch_settings(self))
         values = self._scorer(state.store.X)().T + self.intercept_
         with limited_blas(1):
             values = self._task.left_out(state, self._formulation(), self.tol, values)

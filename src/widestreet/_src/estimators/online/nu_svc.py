@@ -8,8 +8,8 @@ from typing import Any
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.online.classifier import OnlineClassifier
 from widestreet._src.estimators.online.state import OnlineState
-from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.problems.formulations import NuSVC
+from widestreet._src.stacklevel import level_of_caller
 
 
 class OnlineNuSVC(OnlineClassifier):
