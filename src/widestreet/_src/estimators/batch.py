@@ -81,7 +81,11 @@ class BatchFit(CallbackSupport, KernelModel):
 
     def _settings(self) -> Resources:
         """Return the validated parameters of training."""
-        validation.require_choice("device", self.device, ("cpu",))
+        if not (isinstance(self.device, str) and self.device == "cpu"):
+            raise ValueError(
+                f"device={self.device!r} is not available: widestreet trains on the CPU; set "
+                "device='cpu'"
+            )
         validation.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
         validation.require_flag("warm_start", self.warm_start)
         max_time = self.max_time

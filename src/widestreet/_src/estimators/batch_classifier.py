@@ -29,9 +29,7 @@ class BatchClassifier(BatchFit, Classifier):
     break_ties: bool
 
     def _settings(self) -> Resources:
-        validation.require_choice(
-            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
-        )
+        self._values_per_class()  # refuses other values than "ovr" and "ovo"
         validation.check_class_weight(self.class_weight)
         validation.require_flag("break_ties", self.break_ties)
         return super()._settings()

@@ -217,9 +217,7 @@ class EnsembleSVC(BatchClassifier):
     # -- training --------------------------------------------------------------------------------
 
     def _settings(self) -> Resources:
-        validation.require_choice(
-            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
-        )
+        self._values_per_class()  # refuses other values than "ovr" and "ovo"
         validation.check_class_weight(self.class_weight)
         validation.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
         max_time = self.max_time
@@ -345,7 +343,7 @@ class EnsembleSVC(BatchClassifier):
         ndarray of shape (n_samples,) or (n_samples, n_classes) or (n_samples, n_pairs)
             Values in the form of `decision_function`.
         """
-        X = self._query(X)
+        X, by_class = self._query(X), self._values_per_class()
         kept = self._stages
         if kept is None:
             raise ValueError("the stages were not kept: fit with keep_stages=True")
@@ -363,7 +361,6 @@ class EnsembleSVC(BatchClassifier):
                 if layout.classes == 2:
                     yield values[:, 0]
                 else:
-                    by_class = self.decision_function_shape == "ovr"
                     yield layout.one_vs_rest(values) if by_class else values
 
 

@@ -101,7 +101,12 @@ def regularization_path(
         f"{parameter}_min", ends[0], above=None if parameter == "epsilon" else 0.0
     )
     most = 1.0 if parameter == "nu" else None
-    high = validation.require_real(f"{parameter}_max", ends[1], above=low, most=most)
+    high = validation.require_real(f"{parameter}_max", ends[1], most=most)
+    if high <= low:
+        raise ValueError(
+            f"{parameter}_max={high!r} must be greater than {parameter}_min={low!r}: a path goes "
+            "from the smaller value to the larger one; exchange or change the two"
+        )
     if task is None:
         task = "regression" if parameter == "epsilon" else "classification"
     if y is None:

@@ -12,10 +12,11 @@ from widestreet._src.problems.formulations import CSVC
 class SVC(BatchClassifier):
     """C-support vector classification, exact and certified.
 
-    Minimises 1/2 |w|^2 + C sum_i weight_i max(0, 1 - y_i (w.phi(x_i) + b)) through its dual.
-    Training ends when the violation of the optimality conditions, recomputed over all rows in
-    float64, is at most `tol`. Multiclass problems are solved one-vs-one. Parameters and attributes
-    have the names of :class:`sklearn.svm.SVC`.
+    Minimises 1/2 |w|^2 + C sum_i weight_i L(1 - y_i (w.phi(x_i) + b)) through its dual, where L(z)
+    is max(0, z) for loss="hinge" and max(0, z)^2 for loss="squared_hinge". Training ends when the
+    violation of the optimality conditions, recomputed over all rows in float64, is at most `tol`.
+    Multiclass problems are solved one-vs-one. Parameters and attributes have the names of
+    :class:`sklearn.svm.SVC`.
 
     Parameters
     ----------

@@ -12,9 +12,11 @@ from widestreet._src.problems.formulations import EpsilonSVR
 class SVR(BatchRegressor):
     """Epsilon-support vector regression, exact and certified.
 
-    Minimises 1/2 |w|^2 + C sum_i weight_i max(0, |y_i - w.phi(x_i) - b| - epsilon) through its
-    dual. Training ends when the violation of the optimality conditions, recomputed over all rows in
-    float64, is at most `tol`. Parameters and attributes have the names of :class:`sklearn.svm.SVR`.
+    Minimises 1/2 |w|^2 + C sum_i weight_i L(|y_i - w.phi(x_i) - b| - epsilon) through its dual,
+    where L(z) is max(0, z) for loss="epsilon_insensitive" and max(0, z)^2 for
+    loss="squared_epsilon_insensitive". Training ends when the violation of the optimality
+    conditions, recomputed over all rows in float64, is at most `tol`. Parameters and attributes
+    have the names of :class:`sklearn.svm.SVR`.
 
     Parameters
     ----------
