@@ -281,13 +281,13 @@ class _Fit:
         if self.budget.stopped and all(s.status != Status.INTERRUPTED for s in solutions):
             # an interrupt after all pairs were solved is reported with the last pair
             solutions = [*solutions[:-1], replace(solutions[-1], status=Status.INTERRUPTED)]
-        if self.budget.stopped and self._proof > ANSWER_WITHIN:
-            return [uncertified(solution, self.settings.goal) for solution in solutions]
-        self.budget.stopped = False  # the examination is short
         try:
+            if self.budget.stopped and self._proof > ANSWER_WITHIN:
+                raise KeyboardInterrupt
+            self.budget.stopped = False  # the examination is short
             return self._examined(solutions)
         except (OutOfBudget, KeyboardInterrupt) as stop:
-            if isinstance(stop, KeyboardInterrupt):
+            if isinstance(stop, KeyboardInterrupt):  # pairs that were solved are not certified
                 solutions = [replace(s, status=Status.INTERRUPTED) for s in solutions]
             return [uncertified(solution, self.settings.goal) for solution in solutions]
 
