@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, advice
 from widestreet._src.engines.budget import parse_memory
@@ -76,8 +77,8 @@ class BatchFit(CallbackSupport, KernelModel):
         """Return how exact the solution is to be."""
         gap_tol = self.gap_tol
         if gap_tol is not None:
-            gap_tol = validation.require_real("gap_tol", gap_tol, above=0.0)
-        return Goal(validation.require_real("tol", self.tol, above=0.0), gap_tol)
+            gap_tol = checks.require_real("gap_tol", gap_tol, above=0.0)
+        return Goal(checks.require_real("tol", self.tol, above=0.0), gap_tol)
 
     def _settings(self) -> Resources:
         """Return the validated parameters of training."""
@@ -86,24 +87,24 @@ class BatchFit(CallbackSupport, KernelModel):
                 f"device={self.device!r} is not available: widestreet trains on the CPU; set "
                 "device='cpu'"
             )
-        validation.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
-        validation.require_flag("warm_start", self.warm_start)
+        checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        checks.require_flag("warm_start", self.warm_start)
         max_time = self.max_time
         if max_time is not None:
-            max_time = validation.require_real("max_time", max_time, above=0.0)
+            max_time = checks.require_real("max_time", max_time, above=0.0)
         memory = self.max_memory
         if self.cache_size is not None:
-            cache = 1e6 * validation.require_real("cache_size", self.cache_size, above=0.0)
+            cache = 1e6 * checks.require_real("cache_size", self.cache_size, above=0.0)
             memory = cache if memory is None else memory
         return Settings(
             strategy=validation.resolve_strategy(self.strategy),
             goal=self._goal(),
-            max_steps=validation.require_limit("max_iter", self.max_iter),
+            max_steps=checks.require_limit("max_iter", self.max_iter),
             max_time=max_time,
             max_memory=parse_memory(memory),
             threads=resolve_threads(self.n_jobs),
-            verbose=validation.require_level("verbose", self.verbose),
-            skip=validation.require_flag("shrinking", self.shrinking),
+            verbose=checks.require_level("verbose", self.verbose),
+            skip=checks.require_flag("shrinking", self.shrinking),
             rng=validation.resolve_rng(self.random_state),
         )
 

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats
-from widestreet._src.estimators import validation
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.stacklevel import level_of_caller
 
@@ -56,7 +56,7 @@ class Classifier(ClassifierMixin, KernelModel):
 
     def _values_per_class(self) -> bool:
         """Return whether decision values of several classes are per class, not per pair."""
-        shape = validation.require_choice(
+        shape = checks.require_choice(
             "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
         )
         return shape == "ovr"

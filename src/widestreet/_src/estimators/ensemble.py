@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.engines.multiplicative.engine import FixedRate, Projection
@@ -219,16 +220,16 @@ class EnsembleSVC(BatchClassifier):
     def _settings(self) -> Resources:
         self._values_per_class()  # refuses other values than "ovr" and "ovo"
         validation.check_class_weight(self.class_weight)
-        validation.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
         max_time = self.max_time
         if max_time is not None:
-            max_time = validation.require_real("max_time", max_time, above=0.0)
+            max_time = checks.require_real("max_time", max_time, above=0.0)
         return Resources(
-            max_steps=validation.require_limit("max_iter", self.max_iter),
+            max_steps=checks.require_limit("max_iter", self.max_iter),
             max_time=max_time,
             max_memory=parse_memory(self.max_memory),
             threads=resolve_threads(self.n_jobs),
-            verbose=validation.require_level("verbose", self.verbose),
+            verbose=checks.require_level("verbose", self.verbose),
             rng=validation.resolve_rng(self.random_state),
         )
 
@@ -238,8 +239,8 @@ class EnsembleSVC(BatchClassifier):
 
     def _plan(self) -> Plan:
         """Return the validated parameters that only this estimator has."""
-        least = validation.require_real("epsilon", self.epsilon, above=0.0)
-        start = validation.require_real("epsilon_start", self.epsilon_start, above=0.0)
+        least = checks.require_real("epsilon", self.epsilon, above=0.0)
+        start = checks.require_real("epsilon_start", self.epsilon_start, above=0.0)
         if start < least:
             raise ValueError(
                 f"epsilon_start={self.epsilon_start!r} must not be less than "
@@ -248,18 +249,16 @@ class EnsembleSVC(BatchClassifier):
         pace: Projection | FixedRate
         if isinstance(self.learning_rate, str):
             choices = ("adaptive", "literal")
-            literal = validation.require_choice("learning_rate", self.learning_rate, choices)
+            literal = checks.require_choice("learning_rate", self.learning_rate, choices)
             pace = Projection(start, least, 1.0 if literal == "literal" else _EPSILON_GROWTH)
         else:
-            pace = FixedRate(
-                validation.require_real("learning_rate", self.learning_rate, above=0.0)
-            )
+            pace = FixedRate(checks.require_real("learning_rate", self.learning_rate, above=0.0))
         folds = 0
         if self.folds is not None:
-            folds = validation.require_integer("folds", self.folds, least=2, none="None")
+            folds = checks.require_integer("folds", self.folds, least=2, none="None")
         rank = self.rank
         if isinstance(rank, Integral):
-            rank = validation.require_integer("rank", rank, least=1, none="a fraction of the trace")
+            rank = checks.require_integer("rank", rank, least=1, none="a fraction of the trace")
         elif rank is not None:
             if not (isinstance(rank, Real) and 0.0 < rank < 1.0):
                 raise ValueError(
@@ -269,15 +268,15 @@ class EnsembleSVC(BatchClassifier):
             rank = float(rank)
         return Plan(
             pace=pace,
-            aggregate=validation.require_choice(
+            aggregate=checks.require_choice(
                 "aggregate", self.aggregate, ("ensemble", "last", "parzen")
             ),
             rank=rank,
-            intercept=validation.require_flag("intercept", self.intercept),
-            prune=validation.require_real("prune", self.prune, least=0.0, most=1.0),
+            intercept=checks.require_flag("intercept", self.intercept),
+            prune=checks.require_real("prune", self.prune, least=0.0, most=1.0),
             part=least,
             memory=parse_memory(self.max_memory),
-            keep=validation.require_flag("keep_stages", self.keep_stages),
+            keep=checks.require_flag("keep_stages", self.keep_stages),
             folds=folds,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from widestreet._src.estimators import validation
+from widestreet._src import checks
 from widestreet._src.estimators.batch_classifier import BatchClassifier
 from widestreet._src.problems.formulations import CSVC
 
@@ -176,8 +176,8 @@ default="rbf"
         self.loss = loss
 
     def _formulation(self) -> CSVC:
-        loss = validation.require_choice("loss", self.loss, ("hinge", "squared_hinge"))
+        loss = checks.require_choice("loss", self.loss, ("hinge", "squared_hinge"))
         return CSVC(
-            C=validation.require_real("C", self.C, above=0.0),
+            C=checks.require_real("C", self.C, above=0.0),
             loss="linear" if loss == "hinge" else "squared",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from widestreet._src.estimators import validation
+from widestreet._src import checks
 from widestreet._src.estimators.batch_regressor import BatchRegressor
 from widestreet._src.problems.formulations import EpsilonSVR
 
@@ -158,9 +158,9 @@ default="rbf"
 
     def _formulation(self) -> EpsilonSVR:
         choices = ("epsilon_insensitive", "squared_epsilon_insensitive")
-        loss = validation.require_choice("loss", self.loss, choices)
+        loss = checks.require_choice("loss", self.loss, choices)
         return EpsilonSVR(
-            C=validation.require_real("C", self.C, above=0.0),
-            epsilon=validation.require_real("epsilon", self.epsilon, least=0.0),
+            C=checks.require_real("C", self.C, above=0.0),
+            epsilon=checks.require_real("epsilon", self.epsilon, least=0.0),
             loss="linear" if loss == "epsilon_insensitive" else "squared",
         )

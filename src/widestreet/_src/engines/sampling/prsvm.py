@@ -33,14 +33,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import ceil, sqrt
 
+from widestreet._src import checks
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import (
     Context,
     Search,
     Strategy,
-    require_at_least,
-    require_flag,
-    require_number,
 )
 from widestreet._src.engines.solution import Solution
 
@@ -60,17 +58,15 @@ class WeightedSampling(Strategy):
     until_certified: bool
 
     def __post_init__(self) -> None:
-        require_at_least("sites", self.sites, 1)
+        checks.require_integer("sites", self.sites, least=1)
         if self.sample_size is not None:
-            require_at_least("sample_size", self.sample_size, 2)
+            checks.require_integer("sample_size", self.sample_size, least=2)
         delta = self.combinatorial_dimension
         if delta is not None:
-            require_number(
-                "combinatorial_dimension", delta, lambda d: 1 <= d <= 1e6, "from 1 to 1e6"
-            )
+            checks.require_real("combinatorial_dimension", delta, least=1.0, most=1e6)
         if self.max_rounds is not None:
-            require_at_least("max_rounds", self.max_rounds, 1)
-        require_flag("until_certified", self.until_certified)
+            checks.require_integer("max_rounds", self.max_rounds, least=1)
+        checks.require_flag("until_certified", self.until_certified)
 
     def search(self) -> Search:
         """Return the search of the rounds that follow the samples."""

@@ -21,6 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from widestreet._src import checks
 from widestreet._src.engines.selection.contract import (
     Proposal,
     Situation,
@@ -59,10 +60,10 @@ class Auto(Stateless):
     solves_small: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.start_size < 2:
-            raise ValueError(f"start_size must be at least 2, got {self.start_size!r}")
-        if self.max_size < 2:
-            raise ValueError(f"max_size must be at least 2, got {self.max_size!r}")
+        checks.require_integer("start_size", self.start_size, least=2)
+        checks.require_integer("max_size", self.max_size, least=2)
+        checks.require_real("looseness", self.looseness, least=0.0)
+        checks.require_real("keep_slack", self.keep_slack, least=0.0)
 
     def start(self, rows: int, capacity: int) -> int:
         """Return the number of rows in the first working set."""

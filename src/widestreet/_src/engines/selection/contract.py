@@ -8,9 +8,7 @@ solved without it. It overrides `solve` if it does not use rounds of the working
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
@@ -220,26 +218,6 @@ class Stateless(Strategy):
     def enough(self, situation: Situation) -> bool:
         """Return False: rounds continue until no row violates."""
         return False
-
-
-def require_at_least(name: str, value: Any, least: int) -> None:
-    """Refuse a parameter that is not a whole number of at least `least`."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-
-
-def require_number(name: str, value: Any, fits: Callable[[float], bool], what: str) -> None:
-    """Refuse a parameter that is no number or does not fit; `what` describes valid values."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not fits(value):
-        raise ValueError(f"{name} must be {what}, got {value!r}")
-
-
-def require_flag(name: str, value: Any) -> None:
-    """Refuse a parameter that is not True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
 def make_room(

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from widestreet._src import checks
 from widestreet._src.arrays import Bools, Ints
 from widestreet._src.engines.selection.contract import (
     Notes,
@@ -37,9 +38,6 @@ from widestreet._src.engines.selection.contract import (
     Situation,
     Strategy,
     make_room,
-    require_at_least,
-    require_flag,
-    require_number,
 )
 from widestreet._src.shards.survey import SurveyOrder
 
@@ -100,11 +98,11 @@ class ISVM(Strategy):
     until_certified: bool = True
 
     def __post_init__(self) -> None:
-        require_at_least("sample_size", self.sample_size, 1)
-        require_at_least("stage_one_size", self.stage_one_size, 2)
-        require_at_least("block", self.block, 1)
-        require_number("scan_fraction", self.scan_fraction, lambda f: 0 <= f <= 1, "from 0 to 1")
-        require_flag("until_certified", self.until_certified)
+        checks.require_integer("sample_size", self.sample_size, least=1)
+        checks.require_integer("stage_one_size", self.stage_one_size, least=2)
+        checks.require_integer("block", self.block, least=1)
+        checks.require_real("scan_fraction", self.scan_fraction, least=0.0, most=1.0)
+        checks.require_flag("until_certified", self.until_certified)
 
     def search(self) -> _Search:
         """Return a new search."""

@@ -29,6 +29,7 @@ from math import ceil, inf, log
 
 import numpy as np
 
+from widestreet._src import checks
 from widestreet._src.arrays import Ints
 from widestreet._src.engines.selection.contract import (
     Notes,
@@ -37,9 +38,6 @@ from widestreet._src.engines.selection.contract import (
     Situation,
     Strategy,
     make_room,
-    require_at_least,
-    require_flag,
-    require_number,
 )
 from widestreet._src.shards.survey import SurveyOrder
 
@@ -99,16 +97,16 @@ class RandSVM(Strategy):
     until_certified: bool = True
 
     def __post_init__(self) -> None:
-        require_number("epsilon", self.epsilon, lambda e: 1e-6 <= e < inf, "at least 1e-6")
-        require_number("delta", self.delta, lambda d: 0 < d < 1, "between 0 and 1")
-        require_flag("until_certified", self.until_certified)
+        checks.require_real("epsilon", self.epsilon, least=1e-6)
+        checks.require_real("delta", self.delta, above=0.0, below=1.0)
+        checks.require_flag("until_certified", self.until_certified)
         if isinstance(self.k, str):
             if self.k != "paper":
                 raise ValueError(f"k must be a number, 'paper' or None, got {self.k!r}")
         elif self.k is not None:
-            require_at_least("k", self.k, 1)
+            checks.require_integer("k", self.k, least=1)
         if self.sample_size is not None:
-            require_at_least("sample_size", self.sample_size, 2)
+            checks.require_integer("sample_size", self.sample_size, least=2)
 
     def bound(self, rows: int) -> float:
         """Return the number of support vectors at which a fit of so many rows ends."""

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from widestreet._src import checks
 from widestreet._src.engines.selection.contract import Proposal, Situation, Stateless
 from widestreet._src.shards.survey import SurveyOrder
 
@@ -31,8 +32,7 @@ class SMO(Stateless):
     solves_small: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.size < 2:
-            raise ValueError(f"size must be at least 2, got {self.size!r}")
+        checks.require_integer("size", self.size, least=2)
 
     def start(self, rows: int, capacity: int) -> int:
         """Return the number of rows in the first working set."""

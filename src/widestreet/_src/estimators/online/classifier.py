@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.classifier import Classifier
@@ -25,7 +26,7 @@ class OnlineClassifier(OnlineMachine, Classifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._values_per_class()  # refuses other values than "ovr" and "ovo"
-        validation.require_flag("break_ties", self.break_ties)
+        checks.require_flag("break_ties", self.break_ties)
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' would change with every row; pass a dict of weights"

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, worst
 from widestreet._src.estimators import validation
@@ -59,7 +60,7 @@ class OnlineMachine(KernelModel):
     def _check_parameters(self) -> None:
         """Check the parameters that do not belong to the formulation."""
         if self.max_rows is not None:
-            validation.require_integer("max_rows", self.max_rows, least=1)
+            checks.require_integer("max_rows", self.max_rows, least=1)
 
     def _check_weights(self, weight: Floats, before: Floats | None = None) -> None:
         """Check new weights of rows, which had the weights `before`; a method may refuse some."""
