@@ -30,7 +30,7 @@ pytestmark = pytest.mark.numeric
 @pytest.fixture(autouse=True)
 def side_by_side(monkeypatch):
     """However few rows: that is what is tested here."""
-    monkeypatch.setattr(one_vs_one, "_TINY", 0)
+    monkeypatch.setattr(one_vs_one, "_SERIAL_ROWS", 0)
 
 
 @pytest.mark.parametrize("model", ["c_svc", "nu_svc"])

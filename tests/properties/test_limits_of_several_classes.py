@@ -30,7 +30,7 @@ from widestreet._src.training import one_vs_one, solver
 @pytest.fixture(autouse=True)
 def side_by_side(monkeypatch):
     """However few rows: that is what is tested here."""
-    monkeypatch.setattr(one_vs_one, "_TINY", 0)
+    monkeypatch.setattr(one_vs_one, "_SERIAL_ROWS", 0)
 
 
 @pytest.mark.parametrize("name", ["SVC", "NuSVC"])
@@ -260,11 +260,16 @@ def test_an_interrupt_between_two_pairs_leaves_a_model(owner, name, at, monkeypa
 def test_after_an_interrupt_nobody_waits_for_a_long_proof(monkeypatch):
     monkeypatch.setattr(one_vs_one, "ANSWER_WITHIN", -1.0)
     X, y = clouds(3, 60)
-    model = machine(kernel=Interrupting(9, raise_interrupt), on_interrupt="keep", strategy=SMALL)
-    with pytest.warns(ConvergenceWarning, match=r"interrupted.*no time was left to certify"):
-        model.fit(X, y)
-    assert [c.n_rows for c in model.certificates_] == [0, 0, 0]
-    assert np.isfinite(ovo(model, X)).all()
+    whole = Interrupting(None, raise_interrupt)
+    machine(kernel=whole, strategy=SMALL).fit(X, y)
+    for at in range(9, whole.calls, 4):  # also when some pairs are solved
+        kernel = Interrupting(at, raise_interrupt)
+        model = machine(kernel=kernel, on_interrupt="keep", strategy=SMALL)
+        with pytest.warns(ConvergenceWarning, match=r"interrupted.*before the model was certified"):
+            model.fit(X, y)
+        assert [c.n_rows for c in model.certificates_] == [0, 0, 0]
+        assert {c.status for c in model.certificates_} == {"interrupted"}
+        assert np.isfinite(ovo(model, X)).all()
 
 
 def test_no_time_for_the_proof(monkeypatch):
@@ -275,7 +280,7 @@ def test_no_time_for_the_proof(monkeypatch):
 
     monkeypatch.setattr(one_vs_one.PairProblems, "scores", late)
     X, y = load_iris(return_X_y=True)
-    with pytest.warns(ConvergenceWarning, match="no time was left to certify"):
+    with pytest.warns(ConvergenceWarning, match="max_time left no time to certify"):
         model = ws.SVC(n_jobs=1, max_time=10, random_state=0).fit(X, y)
     assert {c.status for c in model.certificates_} == {"time_limit"}
     assert model.fit_status_ == 1

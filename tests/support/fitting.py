@@ -83,7 +83,7 @@ def build_dual(
         "c_svc": lambda: formulations.c_svc(y, C * w),
         "eps_svr": lambda: formulations.eps_svr(y, C * w, epsilon),
         "nu_svc": lambda: formulations.nu_svc(y, nu, w),
-        "nu_svr": lambda: formulations.nu_svr(y, C, nu, w),
+        "nu_svr": lambda: formulations.nu_svr(y, nu, C * w),
         "one_class": lambda: formulations.one_class(len(y), nu, w),
     }
     return make[model]()

@@ -16,7 +16,7 @@ def build(model: str, y, weight, *, C: float = C, nu: float = NU) -> duals.Dual:
         "c_svc": lambda: formulations.c_svc(y, C * weight),
         "eps_svr": lambda: formulations.eps_svr(y, C * weight, EPSILON),
         "nu_svc": lambda: formulations.nu_svc(y, nu, weight),
-        "nu_svr": lambda: formulations.nu_svr(y, C, nu, weight),
+        "nu_svr": lambda: formulations.nu_svr(y, nu, C * weight),
         "one_class": lambda: formulations.one_class(len(y), nu, weight),
     }[model]()
 

@@ -41,7 +41,7 @@ class ChangingProblem:
         make: dict[str, Callable[[], Dual]] = {
             "c_svc": lambda: formulations.c_svc(self.y, self.C * weight),
             "eps_svr": lambda: formulations.eps_svr(self.value, self.C * weight, self.epsilon),
-            "nu_svr": lambda: formulations.nu_svr(self.value, self.C, self.nu, weight),
+            "nu_svr": lambda: formulations.nu_svr(self.value, self.nu, self.C * weight),
             "one_class": lambda: formulations.one_class(self.n, self.nu, weight),
             "nu_svc": lambda: formulations.nu_svc(self.y, self.nu, weight),
         }

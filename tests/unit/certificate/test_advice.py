@@ -24,7 +24,11 @@ def certificate(status: str, violation: float) -> Certificate:
         ([("optimal", 1e-4), ("approximate", 0.5)], 1, None),
         ([("approximate", 0.5), ("stalled", 1e-2)], 1, r"'stalled' in 1 of 2 pairs.*scale the"),
         ([("time_limit", 0.1), ("optimal", 0.0), ("time_limit", 0.3)], 2, "in 2 of 3.*max_time"),
-        ([("iteration_limit", 0.1)], 0, r"'iteration_limit': violation 0.1 \(.*raise max_iter"),
+        (
+            [("iteration_limit", 0.1)],
+            0,
+            r"'iteration_limit': violation 0.1 exceeds tol.*raise max_iter",
+        ),
         ([("interrupted", 0.1), ("interrupted", np.inf)], 1, r"in 2 of 2.*let the fit run"),
     ],
 )
@@ -53,3 +57,38 @@ def test_nothing_is_claimed_without_a_gap():
     certificate = Certificate(1.0, 1.0, np.nan, np.nan, 0.1, Status.STALLED, 9, 1e-3)
     assert "not known" in advice([certificate])
     assert "usable" not in advice([certificate])
+
+
+@pytest.mark.parametrize(
+    ("violation", "rounding", "gap", "words", "cure"),
+    [
+        (2e-3, 0.0, 0.5, r"violation 0\.002 exceeds tol=0\.001", r"accept a larger tol\."),
+        (9e-4, 2e-4, 0.001, r"0\.0009 is within tol=0\.001, but float64 rounding", "centre the"),
+        (9e-4, 1e-5, 0.05, r"is within tol=0\.001, but .* gap_tol=0\.01", "larger gap_tol"),
+        (9e-4, 0.0, 0.001, r"is within tol=0\.001, but the constraints", r"a larger tol\."),
+        (9e-4, np.inf, 0.001, "values of the native core differ", "WIDESTREET_ISA=portable"),
+    ],
+)
+def test_a_stalled_fit_names_the_condition_that_fails(violation, rounding, gap, words, cure):
+    certificate = Certificate(
+        1.0, 1.0 - gap, gap, gap, violation, Status.STALLED, 9, 1e-3, rounding, 0.01
+    )
+    found = advice([certificate])
+    assert re.search(words, found)
+    assert re.search(f"To get closer to the optimum, .*{cure}", found)
+    assert ("exceeds tol" in found) == (violation > 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "cure"),
+    [
+        ("interrupted", "before the model was certified", "let the fit run to the end"),
+        ("time_limit", "max_time left no time", "raise max_time"),
+        ("iteration_limit", "max_time left no time", "raise max_time"),
+    ],
+)
+def test_a_model_that_was_not_examined_names_what_ended_the_fit(status, words, cure):
+    found = advice([Certificate.unexamined(Status(status), 1.5, 1e-3)])
+    assert words in found
+    assert found.endswith(f"To get a certificate, {cure}.")
+    assert (status == "interrupted") == ("time" not in found)

@@ -25,6 +25,12 @@ def test_bad_values_of_gap_tol(value):
         ws.SVR(gap_tol=value).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
+@pytest.mark.parametrize("device", ["cuda", None, ["cpu"]])
+def test_another_device_is_refused_with_the_cure(device):
+    with pytest.raises(ValueError, match=r"device=.* is not available.*set device='cpu'"):
+        ws.SVR(device=device).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
 def test_rows_are_counted_as_the_user_passed_them():
     X, y = noisy(60)
     X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)

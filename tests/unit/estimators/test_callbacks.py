@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from support.trace_records import record
 from widestreet._src.estimators import callbacks
 from widestreet._src.estimators.callbacks import CallbackSupport, RoundReporter, with_callbacks
-from widestreet._src.estimators.stacklevel import level_of_caller
+from widestreet._src.stacklevel import level_of_caller
 
 ROUND_SECONDS = 0.02
 

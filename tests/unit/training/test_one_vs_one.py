@@ -18,7 +18,7 @@ from widestreet._src.training.solver import Solver
 @pytest.fixture(autouse=True)
 def side_by_side(monkeypatch):
     """However few rows: that is what is tested here."""
-    monkeypatch.setattr(one_vs_one, "_TINY", 0)
+    monkeypatch.setattr(one_vs_one, "_SERIAL_ROWS", 0)
 
 
 # -- pairs are binary problems -----------------------------------------------------------------
@@ -162,7 +162,7 @@ def test_equal_rows_in_one_class_are_merged_and_across_classes_are_not(rng):
 def test_the_way_to_train_does_not_change_the_model(name, monkeypatch):
     X, y = clouds(5, 300)
     beside = machine(name, n_jobs=2, strategy=SMALL).fit(X, y)
-    monkeypatch.setattr(one_vs_one, "_SMALL", 0)
+    monkeypatch.setattr(one_vs_one, "_PARALLEL_ROWS", 0)
     for n_jobs in (1, 2):
         after = machine(name, n_jobs=n_jobs, strategy=SMALL).fit(X, y)
         assert np.abs(ovo(beside, X) - ovo(after, X)).max() <= TOL.decision
@@ -174,7 +174,7 @@ def test_the_way_to_train_does_not_change_the_model(name, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 def test_same_random_state_and_threads_same_model(small, n_jobs, monkeypatch):
     """Whoever of the pairs is first."""
-    monkeypatch.setattr(one_vs_one, "_SMALL", small)
+    monkeypatch.setattr(one_vs_one, "_PARALLEL_ROWS", small)
     X, y = clouds(5, 300)
     one, other = (
         machine(n_jobs=n_jobs, tol=1e-3, strategy=SMALL, random_state=3).fit(X, y) for _ in range(2)
@@ -196,7 +196,7 @@ def test_pairs_in_order_begin_with_rows_that_served_before(monkeypatch):
         return solution
 
     monkeypatch.setattr(Solver, "by_rounds", watching)
-    monkeypatch.setattr(one_vs_one, "_EXPERIENCED", 7)
+    monkeypatch.setattr(one_vs_one, "_MOST_FIRST_ROWS", 7)
     X, y = clouds(4)
     machine(n_jobs=1).fit(X, y)
     served = [np.zeros((y == c).sum(), dtype=int) for c in range(4)]

@@ -24,39 +24,64 @@ def advice(certificates: Sequence[Certificate]) -> str | None:
     failed = sum(not c.status.success for c in certificates)
     where = f" in {failed} of {len(certificates)} pairs of classes" if len(certificates) > 1 else ""
     stopped = f"training stopped with status {certificate.status!r}{where}"
-    cure = _cure(certificate)
     if certificate.n_rows == 0:
+        interrupted = certificate.status == Status.INTERRUPTED
+        late = ", and max_time left no time to certify it"
+        when = " before the model was certified" if interrupted else late
+        cure = "let the fit run to the end" if interrupted else "raise max_time"
         return (
-            f"{stopped} and no time was left to certify the model (dual objective "
-            f"{certificate.dual_objective:.6g}): nothing is known about its quality. To get a "
-            f"certificate, {cure}."
+            f"{stopped}{when}: nothing is known about the quality of the model (dual objective "
+            f"{certificate.dual_objective:.6g}). To get a certificate, {cure}."
         )
     gap = f"duality gap {certificate.gap:.3g} (relative {certificate.relative_gap:.3g})"
     if isnan(certificate.gap):
         gap = "no duality gap: the kernel may be indefinite, or the objective overflows"
     return (
-        f"{stopped}: violation {certificate.kkt_violation:.3g} (tol={certificate.tol:g}), {gap}. "
-        f"{_grade(certificate)} To get closer to the optimum, {cure}."
+        f"{stopped}: {_reason(certificate)}, {gap}. {_grade(certificate)} To get closer to the "
+        f"optimum, {_cure(certificate)}."
     )
+
+
+def _reason(certificate: Certificate) -> str:
+    """Return the condition of an optimal point that does not hold."""
+    violation = f"violation {certificate.kkt_violation:.3g}"
+    rounding = f"float64 rounding may change it by {certificate.rounding:.2g}"
+    if certificate.inconsistent:
+        return f"{violation}, but kernel values of the native core differ from those of NumPy"
+    if not certificate.kkt_violation <= certificate.tol:
+        return f"{violation} exceeds tol={certificate.tol:g}"
+    met = f"{violation} is within tol={certificate.tol:g}"
+    if certificate.limited_by_rounding:
+        return f"{met}, but {rounding}"
+    if _gap_too_large(certificate):
+        return f"{met}, but the relative gap exceeds gap_tol={certificate.gap_tol:g}"
+    return f"{met}, but the constraints of the dual hold only approximately"
+
+
+def _gap_too_large(certificate: Certificate) -> bool:
+    """Return whether a point has too large a gap."""
+    return certificate.gap_tol is not None and certificate.relative_gap > certificate.gap_tol
 
 
 def _cure(certificate: Certificate) -> str:
     """Return the action that can make a fit optimal."""
     if certificate.inconsistent:
-        return (
-            "set the environment variable WIDESTREET_ISA=portable, and please report this: kernel "
-            "values of the native core differ from those of NumPy"
-        )
+        return "set the environment variable WIDESTREET_ISA=portable, and please report this"
     if certificate.limited_by_rounding or certificate.lost_in_rounding:
         return (
             f"scale or centre the features, lower C or accept a larger tol: the rounding error of "
             f"the violation in float64 is up to {certificate.rounding:.2g}"
         )
-    return {
+    limits = {
         Status.TIME_LIMIT: "raise max_time",
         Status.ITERATION_LIMIT: "raise max_iter or set it to -1",
         Status.INTERRUPTED: "let the fit run to the end",
-    }.get(certificate.status, "scale the features, lower C, or accept a larger tol or gap_tol")
+    }
+    if certificate.status in limits:
+        return limits[certificate.status]
+    if certificate.kkt_violation <= certificate.tol and _gap_too_large(certificate):
+        return "lower tol, scale the features, lower C, or accept a larger gap_tol"
+    return "scale the features, lower C, or accept a larger tol"
 
 
 def _grade(certificate: Certificate) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, advice
 from widestreet._src.engines.budget import parse_memory
@@ -18,7 +19,6 @@ from widestreet._src.estimators.callbacks import CallbackSupport, RoundReporter
 from widestreet._src.estimators.columns import warn_of_scales
 from widestreet._src.estimators.fitted import single_attributes
 from widestreet._src.estimators.model import KernelModel, dense_coef
-from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.interrupts import undisturbed
 from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
 from widestreet._src.problems.formulations import DualFormulation, Formulation
@@ -32,6 +32,7 @@ from widestreet._src.rows import (
     merge_duplicates,
     without_empty,
 )
+from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
 from widestreet._src.training.outcome import Trained
@@ -76,30 +77,34 @@ class BatchFit(CallbackSupport, KernelModel):
         """Return how exact the solution is to be."""
         gap_tol = self.gap_tol
         if gap_tol is not None:
-            gap_tol = validation.require_real("gap_tol", gap_tol, above=0.0)
-        return Goal(validation.require_real("tol", self.tol, above=0.0), gap_tol)
+            gap_tol = checks.require_real("gap_tol", gap_tol, above=0.0)
+        return Goal(checks.require_real("tol", self.tol, above=0.0), gap_tol)
 
     def _settings(self) -> Resources:
         """Return the validated parameters of training."""
-        validation.require_choice("device", self.device, ("cpu",))
-        validation.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
-        validation.require_flag("warm_start", self.warm_start)
+        if not (isinstance(self.device, str) and self.device == "cpu"):
+            raise ValueError(
+                f"device={self.device!r} is not available: widestreet trains on the CPU; set "
+                "device='cpu'"
+            )
+        checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        checks.require_flag("warm_start", self.warm_start)
         max_time = self.max_time
         if max_time is not None:
-            max_time = validation.require_real("max_time", max_time, above=0.0)
+            max_time = checks.require_real("max_time", max_time, above=0.0)
         memory = self.max_memory
         if self.cache_size is not None:
-            cache = 1e6 * validation.require_real("cache_size", self.cache_size, above=0.0)
+            cache = 1e6 * checks.require_real("cache_size", self.cache_size, above=0.0)
             memory = cache if memory is None else memory
         return Settings(
             strategy=validation.resolve_strategy(self.strategy),
             goal=self._goal(),
-            max_steps=validation.require_limit("max_iter", self.max_iter),
+            max_steps=checks.require_limit("max_iter", self.max_iter),
             max_time=max_time,
             max_memory=parse_memory(memory),
             threads=resolve_threads(self.n_jobs),
-            verbose=validation.require_level("verbose", self.verbose),
-            skip=validation.require_flag("shrinking", self.shrinking),
+            verbose=checks.require_level("verbose", self.verbose),
+            skip=checks.require_flag("shrinking", self.shrinking),
             rng=validation.resolve_rng(self.random_state),
         )
 

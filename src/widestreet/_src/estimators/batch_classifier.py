@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.batch import BatchFit, Prepared, shared_attributes
@@ -29,11 +30,9 @@ class BatchClassifier(BatchFit, Classifier):
     break_ties: bool
 
     def _settings(self) -> Resources:
-        validation.require_choice(
-            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
-        )
+        self._values_per_class()  # refuses other values than "ovr" and "ovo"
         validation.check_class_weight(self.class_weight)
-        validation.require_flag("break_ties", self.break_ties)
+        checks.require_flag("break_ties", self.break_ties)
         return super()._settings()
 
     def _breaks_ties(self) -> bool:

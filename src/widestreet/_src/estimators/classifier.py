@@ -10,9 +10,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats
 from widestreet._src.estimators.model import KernelModel
-from widestreet._src.estimators.stacklevel import level_of_caller
+from widestreet._src.stacklevel import level_of_caller
 
 _BLOCK_VALUES = 1 << 24  # numbers in the decision values of a block of rows, and in its scores
 _SMALLEST_BLOCK = 32  # rows of the smallest block
@@ -53,6 +54,13 @@ class Classifier(ClassifierMixin, KernelModel):
         found: Self = super().set_params(**params)
         return found
 
+    def _values_per_class(self) -> bool:
+        """Return whether decision values of several classes are per class, not per pair."""
+        shape = checks.require_choice(
+            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
+        )
+        return shape == "ovr"
+
     def _breaks_ties(self) -> bool:
         """Return whether equal numbers of votes are decided by decision values."""
         return False
@@ -87,7 +95,7 @@ class Classifier(ClassifierMixin, KernelModel):
         """
         X = self._query(X)
         layout = self._layout
-        by_class = layout.classes > 2 and self.decision_function_shape == "ovr"
+        by_class = self._values_per_class() and layout.classes > 2
         values = np.empty((X.shape[0], layout.classes if by_class else len(layout.pairs)))
         for rows, decision in self._decisions(X):
             values[rows] = layout.one_vs_rest(decision) if by_class else decision

@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.engines.multiplicative.engine import FixedRate, Projection
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier
-from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.kernels.kernels import Callable, Precomputed
 from widestreet._src.problems.formulations import Formulation, HardMargin
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
+from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.threads import resolve_threads
 from widestreet._src.training.ensemble import streams, train_ensembles
 from widestreet._src.training.ensemble_plan import Plan
@@ -126,8 +127,10 @@ class EnsembleSVC(BatchClassifier):
         Certificate of each pair of classes.
     trace_ : Trace
         One record per step and one for the starting point. Its notes are "rho", which decreases
-        towards the value of the hard-margin SVM, "lower_bound" on that value, and "eta" and
-        "epsilon" of the step.
+        towards the value of the hard-margin SVM, "lower_bound" on that value, "eta" and "epsilon"
+        of the step, and "products", the number of products with the kernel matrix so far. Rows with
+        more than 1e-6 of the largest weight count as support vectors. All of them are free, because
+        weights have no upper bound. `pair_steps` is 0.
     n_iter_ : ndarray of shape (n_pairs,)
         Number of steps for each pair of classes, at least one.
     n_members_ : ndarray of shape (n_pairs,)
@@ -215,20 +218,18 @@ class EnsembleSVC(BatchClassifier):
     # -- training --------------------------------------------------------------------------------
 
     def _settings(self) -> Resources:
-        validation.require_choice(
-            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
-        )
+        self._values_per_class()  # refuses other values than "ovr" and "ovo"
         validation.check_class_weight(self.class_weight)
-        validation.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
         max_time = self.max_time
         if max_time is not None:
-            max_time = validation.require_real("max_time", max_time, above=0.0)
+            max_time = checks.require_real("max_time", max_time, above=0.0)
         return Resources(
-            max_steps=validation.require_limit("max_iter", self.max_iter),
+            max_steps=checks.require_limit("max_iter", self.max_iter),
             max_time=max_time,
             max_memory=parse_memory(self.max_memory),
             threads=resolve_threads(self.n_jobs),
-            verbose=validation.require_level("verbose", self.verbose),
+            verbose=checks.require_level("verbose", self.verbose),
             rng=validation.resolve_rng(self.random_state),
         )
 
@@ -238,8 +239,8 @@ class EnsembleSVC(BatchClassifier):
 
     def _plan(self) -> Plan:
         """Return the validated parameters that only this estimator has."""
-        least = validation.require_real("epsilon", self.epsilon, above=0.0)
-        start = validation.require_real("epsilon_start", self.epsilon_start, above=0.0)
+        least = checks.require_real("epsilon", self.epsilon, above=0.0)
+        start = checks.require_real("epsilon_start", self.epsilon_start, above=0.0)
         if start < least:
             raise ValueError(
                 f"epsilon_start={self.epsilon_start!r} must not be less than "
@@ -248,18 +249,16 @@ class EnsembleSVC(BatchClassifier):
         pace: Projection | FixedRate
         if isinstance(self.learning_rate, str):
             choices = ("adaptive", "literal")
-            literal = validation.require_choice("learning_rate", self.learning_rate, choices)
+            literal = checks.require_choice("learning_rate", self.learning_rate, choices)
             pace = Projection(start, least, 1.0 if literal == "literal" else _EPSILON_GROWTH)
         else:
-            pace = FixedRate(
-                validation.require_real("learning_rate", self.learning_rate, above=0.0)
-            )
+            pace = FixedRate(checks.require_real("learning_rate", self.learning_rate, above=0.0))
         folds = 0
         if self.folds is not None:
-            folds = validation.require_integer("folds", self.folds, least=2, none="None")
+            folds = checks.require_integer("folds", self.folds, least=2, none="None")
         rank = self.rank
         if isinstance(rank, Integral):
-            rank = validation.require_integer("rank", rank, least=1, none="a fraction of the trace")
+            rank = checks.require_integer("rank", rank, least=1, none="a fraction of the trace")
         elif rank is not None:
             if not (isinstance(rank, Real) and 0.0 < rank < 1.0):
                 raise ValueError(
@@ -269,15 +268,15 @@ class EnsembleSVC(BatchClassifier):
             rank = float(rank)
         return Plan(
             pace=pace,
-            aggregate=validation.require_choice(
+            aggregate=checks.require_choice(
                 "aggregate", self.aggregate, ("ensemble", "last", "parzen")
             ),
             rank=rank,
-            intercept=validation.require_flag("intercept", self.intercept),
-            prune=validation.require_real("prune", self.prune, least=0.0, most=1.0),
+            intercept=checks.require_flag("intercept", self.intercept),
+            prune=checks.require_real("prune", self.prune, least=0.0, most=1.0),
             part=least,
             memory=parse_memory(self.max_memory),
-            keep=validation.require_flag("keep_stages", self.keep_stages),
+            keep=checks.require_flag("keep_stages", self.keep_stages),
             folds=folds,
         )
 
@@ -307,6 +306,7 @@ class EnsembleSVC(BatchClassifier):
         _warn_of_slow_steps(sum(sorted(len(rows) for rows in members)[-2:]), plan)
         found = train_ensembles(kernel, prepared.rows, merged, own, plan, settings, observers)
         more: dict[str, Any] = {
+            "n_iter_": np.array([max(1, one.steps) for one in found]),
             "n_members_": np.array([one.size for one in found]),
             "pruning_bound_": np.array([one.missing for one in found]),
             "trace_left_": np.array([one.left for one in found]),
@@ -342,7 +342,7 @@ class EnsembleSVC(BatchClassifier):
         ndarray of shape (n_samples,) or (n_samples, n_classes) or (n_samples, n_pairs)
             Values in the form of `decision_function`.
         """
-        X = self._query(X)
+        X, by_class = self._query(X), self._values_per_class()
         kept = self._stages
         if kept is None:
             raise ValueError("the stages were not kept: fit with keep_stages=True")
@@ -360,7 +360,6 @@ class EnsembleSVC(BatchClassifier):
                 if layout.classes == 2:
                     yield values[:, 0]
                 else:
-                    by_class = self.decision_function_shape == "ovr"
                     yield layout.one_vs_rest(values) if by_class else values
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from widestreet._src.estimators import validation
+from widestreet._src import checks
 from widestreet._src.estimators.batch_classifier import BatchClassifier
 from widestreet._src.problems import formulations
 
@@ -171,4 +171,4 @@ default="rbf"
         self.warm_start = warm_start
 
     def _formulation(self) -> formulations.NuSVC:
-        return formulations.NuSVC(nu=validation.require_real("nu", self.nu, above=0.0, most=1.0))
+        return formulations.NuSVC(nu=checks.require_real("nu", self.nu, above=0.0, most=1.0))

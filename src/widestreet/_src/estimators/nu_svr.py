@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from widestreet._src.estimators import validation
+from widestreet._src import checks
 from widestreet._src.estimators.batch_regressor import BatchRegressor
 from widestreet._src.problems import formulations
 
@@ -157,6 +157,6 @@ default="rbf"
 
     def _formulation(self) -> formulations.NuSVR:
         return formulations.NuSVR(
-            C=validation.require_real("C", self.C, above=0.0),
-            nu=validation.require_real("nu", self.nu, above=0.0, most=1.0),
+            C=checks.require_real("C", self.C, above=0.0),
+            nu=checks.require_real("nu", self.nu, above=0.0, most=1.0),
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from widestreet._src.estimators import validation
+from widestreet._src import checks
 from widestreet._src.estimators.batch import BatchFit
 from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.outlier_detector import OutlierDetector
@@ -152,7 +152,7 @@ default="rbf"
         self.warm_start = warm_start
 
     def _formulation(self) -> OneClass:
-        return OneClass(nu=validation.require_real("nu", self.nu, above=0.0, most=1.0))
+        return OneClass(nu=checks.require_real("nu", self.nu, above=0.0, most=1.0))
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
+from widestreet._src import checks
 from widestreet._src.engines.homotopy.parametric_optimum import Endpoint, PathSegment
-from widestreet._src.estimators import validation
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
@@ -97,16 +97,21 @@ def regularization_path(
     [(parameter, ends)] = asked.items()
     if any(end is None for end in ends):
         raise ValueError(f"{parameter}_min and {parameter}_max must both be given")
-    low = validation.require_real(
+    low = checks.require_real(
         f"{parameter}_min", ends[0], above=None if parameter == "epsilon" else 0.0
     )
     most = 1.0 if parameter == "nu" else None
-    high = validation.require_real(f"{parameter}_max", ends[1], above=low, most=most)
+    high = checks.require_real(f"{parameter}_max", ends[1], most=most)
+    if high <= low:
+        raise ValueError(
+            f"{parameter}_max={high!r} must be greater than {parameter}_min={low!r}: a path goes "
+            "from the smaller value to the larger one; exchange or change the two"
+        )
     if task is None:
         task = "regression" if parameter == "epsilon" else "classification"
     if y is None:
         raise ValueError("y must be labels or targets, got None")
-    validation.require_choice("task", task, ("classification", "regression"))
+    checks.require_choice("task", task, ("classification", "regression"))
     if parameter == "epsilon" and task == "classification":
         raise ValueError("epsilon_min and epsilon_max belong to task='regression'")
     if task == "classification" and type_of_target(y, input_name="y").startswith("continuous"):

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.utils import check_consistent_length, column_or_1d
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate import examine
 from widestreet._src.engines.homotopy.parametric_optimum import PathSegment
-from widestreet._src.estimators import validation
 from widestreet._src.estimators.model import KernelModel, dense_coef
 from widestreet._src.estimators.online.machine import OnlineMachine
 from widestreet._src.estimators.online.optimum import ProblemSolution
@@ -147,7 +147,7 @@ class RegularizationPath:
 
     def _at(self, value: float) -> Floats:
         """Return the variables at a value, by layer and row."""
-        value = validation.require_real(self.parameter, value)
+        value = checks.require_real(self.parameter, value)
         first, last = self._legs[0].start, self._legs[-1].stop
         if not min(first, last) <= value <= max(first, last):
             raise ValueError(
@@ -205,7 +205,7 @@ class RegularizationPath:
             given = np.atleast_1d(np.asarray(values))
             if given.ndim > 1 or not given.size:
                 raise ValueError(f"values must be a list of numbers, got shape {given.shape}")
-            return np.array([validation.require_real("values", one) for one in given.tolist()])
+            return np.array([checks.require_real("values", one) for one in given.tolist()])
         some = self.breakpoints[:: max(1, len(self.breakpoints) // _CANDIDATES)]
         return np.unique([*some, self.breakpoints[-1]])
 

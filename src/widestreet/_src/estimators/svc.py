@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from widestreet._src.estimators import validation
+from widestreet._src import checks
 from widestreet._src.estimators.batch_classifier import BatchClassifier
 from widestreet._src.problems.formulations import CSVC
 
@@ -12,10 +12,11 @@ from widestreet._src.problems.formulations import CSVC
 class SVC(BatchClassifier):
     """C-support vector classification, exact and certified.
 
-    Minimises 1/2 |w|^2 + C sum_i weight_i max(0, 1 - y_i (w.phi(x_i) + b)) through its dual.
-    Training ends when the violation of the optimality conditions, recomputed over all rows in
-    float64, is at most `tol`. Multiclass problems are solved one-vs-one. Parameters and attributes
-    have the names of :class:`sklearn.svm.SVC`.
+    Minimises 1/2 |w|^2 + C sum_i weight_i L(1 - y_i (w.phi(x_i) + b)) through its dual, where L(z)
+    is max(0, z) for loss="hinge" and max(0, z)^2 for loss="squared_hinge". Training ends when the
+    violation of the optimality conditions, recomputed over all rows in float64, is at most `tol`.
+    Multiclass problems are solved one-vs-one. Parameters and attributes have the names of
+    :class:`sklearn.svm.SVC`.
 
     Parameters
     ----------
@@ -175,8 +176,8 @@ default="rbf"
         self.loss = loss
 
     def _formulation(self) -> CSVC:
-        loss = validation.require_choice("loss", self.loss, ("hinge", "squared_hinge"))
+        loss = checks.require_choice("loss", self.loss, ("hinge", "squared_hinge"))
         return CSVC(
-            C=validation.require_real("C", self.C, above=0.0),
+            C=checks.require_real("C", self.C, above=0.0),
             loss="linear" if loss == "hinge" else "squared",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from widestreet._src.estimators import validation
+from widestreet._src import checks
 from widestreet._src.estimators.batch_regressor import BatchRegressor
 from widestreet._src.problems.formulations import EpsilonSVR
 
@@ -12,9 +12,11 @@ from widestreet._src.problems.formulations import EpsilonSVR
 class SVR(BatchRegressor):
     """Epsilon-support vector regression, exact and certified.
 
-    Minimises 1/2 |w|^2 + C sum_i weight_i max(0, |y_i - w.phi(x_i) - b| - epsilon) through its
-    dual. Training ends when the violation of the optimality conditions, recomputed over all rows in
-    float64, is at most `tol`. Parameters and attributes have the names of :class:`sklearn.svm.SVR`.
+    Minimises 1/2 |w|^2 + C sum_i weight_i L(|y_i - w.phi(x_i) - b| - epsilon) through its dual,
+    where L(z) is max(0, z) for loss="epsilon_insensitive" and max(0, z)^2 for
+    loss="squared_epsilon_insensitive". Training ends when the violation of the optimality
+    conditions, recomputed over all rows in float64, is at most `tol`. Parameters and attributes
+    have the names of :class:`sklearn.svm.SVR`.
 
     Parameters
     ----------
@@ -156,9 +158,9 @@ default="rbf"
 
     def _formulation(self) -> EpsilonSVR:
         choices = ("epsilon_insensitive", "squared_epsilon_insensitive")
-        loss = validation.require_choice("loss", self.loss, choices)
+        loss = checks.require_choice("loss", self.loss, choices)
         return EpsilonSVR(
-            C=validation.require_real("C", self.C, above=0.0),
-            epsilon=validation.require_real("epsilon", self.epsilon, least=0.0),
+            C=checks.require_real("C", self.C, above=0.0),
+            epsilon=checks.require_real("epsilon", self.epsilon, least=0.0),
             loss="linear" if loss == "epsilon_insensitive" else "squared",
         )

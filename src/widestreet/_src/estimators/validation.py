@@ -6,7 +6,6 @@ Every error message names the parameter and the remedy.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,6 +14,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.engines.sampling.prsvm import PRSVM, RSVM
@@ -43,71 +43,6 @@ _LARGEST_POWER = 60  # decimal exponent of kernel values beyond which scores are
 _SMALLEST_VALUE = 1e-140  # of the largest entry of X; its square is well within float64
 
 
-def require_real(
-    name: str,
-    value: Any,
-    *,
-    above: float | None = None,
-    least: float | None = None,
-    most: float | None = None,
-) -> float:
-    """Return a finite number within bounds, or raise ValueError."""
-    ok = isinstance(value, Real) and not isinstance(value, bool | np.bool_) and _finite(value)
-    if ok and above is not None:
-        ok = value > above
-    if ok and least is not None:
-        ok = value >= least
-    if ok and most is not None:
-        ok = value <= most
-    if not ok:
-        bound = f" greater than {above:g}" if above is not None else ""
-        bound += f" of at least {least:g}" if least is not None else ""
-        bound += f" and at most {most:g}" if most is not None else ""
-        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
-    return float(value)
-
-
-def _finite(value: Any) -> bool:
-    """Return whether a number is finite as a float64."""
-    try:
-        return isfinite(value)
-    except OverflowError:
-        return False
-
-
-def require_integer(
-    name: str, value: Any, *, least: int, most: int | None = None, none: str = ""
-) -> int:
-    """Return an integer within bounds; `none` names another valid value in the message."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        bound = f" and at most {most}" if most is not None else ""
-        bound += f", or {none}" if none else ""
-        raise ValueError(f"{name} must be an integer of at least {least}{bound}, got {value!r}")
-    return int(value)
-
-
-def require_limit(name: str, value: Any) -> int:
-    """Return a number of steps of at least one, or -1 for no limit."""
-    if isinstance(value, Integral) and value == -1:
-        return -1
-    return min(require_integer(name, value, least=1, none="-1 (no limit)"), 2**62)
-
-
-def require_flag(name: str, value: Any) -> bool:
-    """Return a boolean, or raise ValueError."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
-    return bool(value)
-
-
-def require_level(name: str, value: Any) -> int:
-    """Return a boolean or an integer of at least zero as an integer."""
-    if isinstance(value, bool | np.bool_):
-        return int(value)
-    return require_integer(name, value, least=0)
-
-
 def resolve_rng(random_state: Any) -> np.random.Generator:
     """Return a generator for scikit-learn's `random_state`; an integer is its seed."""
     whole = isinstance(random_state, Integral) and not isinstance(random_state, bool | np.bool_)
@@ -121,13 +56,6 @@ def resolve_rng(random_state: Any) -> np.random.Generator:
             f"numpy.random.RandomState, got {random_state!r}"
         ) from None
     return np.random.default_rng(state.randint(np.iinfo(np.int32).max))
-
-
-def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """Return one of the given strings, or raise ValueError."""
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
-    return str(value)
 
 
 def resolve_strategy(strategy: Any) -> Strategy:
@@ -164,15 +92,15 @@ def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> ker
     require_kernel(kernel)
     if callable(kernel):
         return kernels.Callable(kernel)
-    name = require_choice("kernel", kernel, KERNELS)
+    name = checks.require_choice("kernel", kernel, KERNELS)
     if name == "precomputed":
         return kernels.Precomputed()
     kind = kernels.NATIVE_KERNELS[name]
     given: dict[str, Any] = {"gamma": gamma}
     if "coef0" in kind.parameters():
-        given["coef0"] = require_real("coef0", coef0)
+        given["coef0"] = checks.require_real("coef0", coef0)
     if "degree" in kind.parameters():
-        given["degree"] = require_integer("degree", degree, least=0, most=1000)
+        given["degree"] = checks.require_integer("degree", degree, least=0, most=1000)
     return kind(**{name: given[name] for name in kind.parameters()})
 
 
@@ -190,7 +118,7 @@ def resolve_gamma(gamma: Any, X: Any, weight: Floats, *, more: tuple[str, ...] =
             return 1.0 / int(X.shape[1])
         variance = weighted_variance(X, weight)
         return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
-    return require_real("gamma", gamma, least=0.0)
+    return checks.require_real("gamma", gamma, least=0.0)
 
 
 def weighted_variance(X: Any, weight: Floats) -> float:
@@ -310,7 +238,7 @@ def check_class_weight(class_weight: Any) -> None:
         )
     if isinstance(class_weight, Mapping):
         for label, weight in class_weight.items():
-            require_real(f"class_weight[{label!r}]", weight, above=0.0)
+            checks.require_real(f"class_weight[{label!r}]", weight, above=0.0)
 
 
 def breaks_ties(break_ties: bool, shape: str) -> bool:

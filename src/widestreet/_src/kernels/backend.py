@@ -1,4 +1,4 @@
-"""What computes kernel values: the protocol that a backend implements."""
+"""Protocol of a backend, which computes kernel values."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from widestreet._src.arrays import Floats, Ints, Real
 
 
 class Backend(Protocol):
-    """Kernel values between two sets of rows. Indices I and J select rows; None means all.
+    """Source of kernel values between two sets of rows.
+
+    Indices I and J select left and right rows; None means all.
 
     Attributes
     ----------
     cost : float
         Rough cost of one kernel value, in units of one fused multiply-add.
     fits_float32 : bool
-        Whether float32 can hold the kernel values.
+        True if float32 can hold the kernel values.
     float32_error : float or None
-        Bound on the error of a scan in float32, in parts of sum |coef| K; None if there is none.
+        Bound on the error of a scan in float32, relative to sum |coef| K; None if there is none.
     relative_error : float or None
-        Bound on the error of a float64 value relative to itself; None if there is none.
+        Bound on the relative error of a float64 value; None if there is none.
     native : tuple or None
-        The kernel and the left rows, if the core can compute values between them by itself.
+        Kernel and left rows as objects of the core; None if the core cannot compute their values.
     """
 
     @property
@@ -67,5 +69,5 @@ class Backend(Protocol):
         ...
 
     def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats | None:
-        """Bound the error of a float64 scan row by row; None where nothing better is known."""
+        """Bound the error of a float64 scan row by row; return None if no such bound is known."""
         ...

@@ -1,4 +1,4 @@
-"""Kernel values that come as blocks of a matrix: precomputed, or from a Python function."""
+"""Backend of kernels given as blocks of values: precomputed, or from a Python function."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _DIAG_BLOCK = 32
 
 @dataclass
 class BlockBackend:
-    """Evaluates a kernel that exists as blocks only.
+    """Backend of a kernel that is given as blocks of values.
 
     Attributes
     ----------
     largest : float
-        The largest |K| of all scans so far.
+        Largest |K| of all scans so far.
     """
 
     kernel: Precomputed | Callable
@@ -38,7 +38,7 @@ class BlockBackend:
     largest: float = 0.0
 
     def _block(self, I: Ints | slice, J: Ints | slice) -> Real:
-        """K[I, J]."""
+        """Return K[I, J]."""
         if isinstance(self.left, KernelRows):
             assert isinstance(self.right, KernelRows)
             every = np.arange(self.left.shape[0])
@@ -49,7 +49,7 @@ class BlockBackend:
         return found
 
     def _chunks(self, I: Ints | None, width: int) -> list[tuple[slice, Ints | slice]]:
-        """Pieces of the left list with their place in it."""
+        """Return chunks of the left indices I, each with its position in I."""
         count = self.left.shape[0] if I is None else len(I)
         step = max(1, _BLOCK_VALUES // max(1, width))
         places = [slice(a, min(a + step, count)) for a in range(0, count, step)]
@@ -60,12 +60,12 @@ class BlockBackend:
         return replace(self, right=right)
 
     def together(self, I: Ints | None, width: int) -> None:
-        """No order of the rows saves work."""
+        """Return None: no order of the rows saves work."""
 
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
     ) -> None:
-        """Add K[I, J] @ coef to `out`, row by row of both. Sets: out, largest."""
+        """Add K[I, J] @ coef to `out` for each line of `coef`. Sets: out, largest."""
         columns = slice(None) if J is None else J
         terms = _terms_at_once(coef.shape[1])
         for place, part in self._chunks(I, coef.shape[1]):
@@ -101,7 +101,7 @@ class BlockBackend:
             out[target, :width] = self._block(part, columns)
 
     def diag(self, I: Ints | None) -> Floats:
-        """K(x, x) for the left rows I."""
+        """Return K(x, x) of the left rows I."""
         index = np.arange(self.left.shape[0]) if I is None else I
         if isinstance(self.left, KernelRows):
             return self.left.values[index, self.left.column[index]].astype(np.float64)
@@ -114,15 +114,15 @@ class BlockBackend:
 
 
 def _terms_at_once(terms: int) -> int:
-    """Return how many terms of a sum are added up by BLAS, in whatever order.
+    """Return the number of terms of a sum that one BLAS call adds, in unknown order.
 
-    Sums of about the root of their number, added up in turn, have the smallest bound.
+    The error bound is smallest if each call adds about the square root of the number of terms.
     """
     return max(16, int(np.sqrt(terms)))
 
 
 def _sum_error(terms: Floats) -> Floats:
-    """Bound the error of such sums, relative to the sum of the sizes of their terms."""
+    """Bound the error of sums by `_terms_at_once`, relative to the sum of absolute terms."""
     at_once = np.maximum(16.0, np.sqrt(terms) + 1.0)
     return np.asarray(
         (np.minimum(at_once, terms) + terms / np.maximum(16.0, np.sqrt(terms) - 1.0) + 3) * UNIT
@@ -130,7 +130,7 @@ def _sum_error(terms: Floats) -> Floats:
 
 
 def _checked(kernel: Callable, X: Any, S: Any) -> Floats:
-    """Values of a Python kernel, or an error that says what it returned instead."""
+    """Return the values of a Python kernel; raise an error if they are not a valid block."""
     values = kernel.function(X, S)
     if sparse.issparse(values):
         values = values.toarray()

@@ -1,9 +1,9 @@
-"""The Gram matrix between two sets of rows, never held as a whole.
+"""The Gram matrix between two sets of rows, which is never stored as a whole.
 
-Solvers ask it for three things: `diag`, `block` (some rows against some columns) and `scan` (a
-product with a vector, without ever writing K). Whether rows are dense or sparse and where the
-values are computed is decided here; no layer above knows it. A Gram over some of the rows, with a
-diagonal added if need be, is a `select` of another one.
+Solvers call three methods: `diag`, `block` (some rows and columns) and `scan` (a product with a
+vector, computed without storing K). The storage of the rows and the backend are chosen here; no
+layer above depends on them. `select` returns a Gram over some of the rows, with a diagonal added if
+one is given.
 """
 
 from __future__ import annotations
@@ -26,24 +26,22 @@ from widestreet._src.kernels.rounding import UNIT, sum_error
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
 from widestreet._src.rows import Rows, Vectors
 
-# One native call is kept below this many multiply-adds per thread, so that signals and clocks are
-# looked at between calls: some hundredths of a second with AVX2.
+# Largest number of multiply-adds per thread of one native call, some hundredths of a second with
+# AVX2: signals and clocks are polled between calls.
 _CALL_COST = 1e9
-_WORTH_SHARING = 2e7  # multiply-adds from which on it is worth waking another thread
-
-
-_LARGEST_DIAGONAL = 1e30  # that float32 kernel values may be added to
+_COST_PER_THREAD = 2e7  # multiply-adds that justify one more thread
+_LARGEST_DIAGONAL = 1e30  # to which float32 kernel values may be added
 
 
 @dataclass
 class _Pace:
-    """What kernel values took so far."""
+    """Number of kernel values computed so far, and the seconds that they took."""
 
     seconds: float = 0.0
     values: int = 0
 
     def count(self, values: int, begun: float, poll: Poll | None) -> None:
-        """Note how many kernel values were computed, and since when. Sets: everything, poll."""
+        """Count kernel values whose computation began at `begun`. Sets: everything, poll."""
         self.seconds += time.perf_counter() - begun
         self.values += values
         if poll is not None:
@@ -51,7 +49,7 @@ class _Pace:
 
 
 def _restored(state: dict[str, Any]) -> Gram:
-    """Return a Gram that was pickled."""
+    """Return a Gram from its pickled state."""
     gram = Gram(
         state["kernel"],
         state["left"],
@@ -66,7 +64,7 @@ def _restored(state: dict[str, Any]) -> Gram:
 def _backend(
     kernel: Kernel, left: Rows, right: Rows, threads: int, longest: float | None
 ) -> Backend:
-    """Return what computes the values of a kernel."""
+    """Return the backend of a kernel."""
     if isinstance(kernel, NativeKernel):
         return NativeBackend(kernel, cast(Vectors, left), cast(Vectors, right), threads, longest)
     assert isinstance(kernel, Precomputed | Callable)
@@ -88,7 +86,7 @@ class Gram:
     Attributes
     ----------
     left, right : Rows
-        All rows. Of a selection, `left_index` and `right_index` tell which of them count.
+        All rows; `left_index` and `right_index` map the indices of a selection to them.
     """
 
     def __init__(
@@ -124,16 +122,16 @@ class Gram:
     ) -> Gram:
         """Return a Gram over some rows of this one.
 
-        How long a kernel value takes is learned together.
+        Both share the measured time of a kernel value.
 
         Parameters
         ----------
         rows : ndarray or None
-            Left rows, in the order they are to have; None means all.
+            Left rows in their new order; None means all.
         columns : ndarray, optional
-            Right rows; as `rows` by default.
+            Right rows; `rows` by default.
         diagonal : ndarray, optional
-            With one value for each of the rows: makes it K + diag(diagonal).
+            One value per row, added to the diagonal: the result is K + diag(diagonal).
         """
         columns = rows if columns is None else columns
         part = object.__new__(Gram)
@@ -148,24 +146,24 @@ class Gram:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many left and right rows there are."""
+        """Number of left and of right rows."""
         return self._at.count(self.left.shape[0], self.right.shape[0])
 
     def left_index(self, I: Ints) -> Ints:
-        """Return where left rows stand in `left`."""
+        """Return the indices in `left` of left rows."""
         return I if self._at.rows is None else self._at.rows[I]
 
     def right_index(self, J: Ints) -> Ints:
-        """Return where right rows stand in `right`."""
+        """Return the indices in `right` of right rows."""
         return J if self._at.columns is None else self._at.columns[J]
 
     def diagonal_times(self, I: Ints | None, J: Ints | None, coef: Floats) -> Floats | float:
-        """Return what the diagonal adds to a scan."""
+        """Return the product of the added diagonal with `coef`; zero without a diagonal."""
         return 0.0 if self._diagonal is None else self._diagonal.times(I, J, coef)
 
     @property
     def ones_on_diagonal(self) -> bool:
-        """Whether K(x, x) is one for every row."""
+        """True if K(x, x) is one for every row."""
         return self.kernel.translation_invariant and self._diagonal is None
 
     @property
@@ -175,7 +173,7 @@ class Gram:
 
     @property
     def fits_float32(self) -> bool:
-        """Whether float32 can hold the kernel values."""
+        """True if float32 can hold the kernel values."""
         diagonal = self._diagonal
         small = diagonal is None or bool(np.abs(diagonal.values).max() < _LARGEST_DIAGONAL)
         return small and self._backend.fits_float32
@@ -183,9 +181,9 @@ class Gram:
     def rough_scan(
         self, I: Ints, J: Ints, coef: Floats, *, poll: Poll | None = None
     ) -> tuple[Floats, Floats] | None:
-        """K[I, J] @ coef from float32 values, and by how much each sum is off at the most.
+        """Return K[I, J] @ coef from float32 values, and a bound on the error of each sum.
 
-        None where no bound is known. The bound holds against a scan in float64.
+        The error is relative to a scan in float64. The result is None if no bound is known.
         """
         part = self._backend.float32_error
         if part is None:
@@ -196,14 +194,14 @@ class Gram:
         return sums, 1.01 * part * sizes + tiny * float((np.abs(coef) + 1.0).sum())
 
     def score_error(self, terms: Floats | int, size: Floats | float, net: Floats | float) -> Floats:
-        """Bound the error of float64 sums over kernel values, whatever the row.
+        """Bound the error of float64 sums over kernel values, for all rows at once.
 
-        For kernels that come as blocks the bound holds for values computed so far.
+        For kernels given as blocks the bound holds for values computed so far.
 
         Parameters
         ----------
         terms, size, net : ndarray
-            Number, sum of the sizes, and sum of the coefficients of each sum.
+            Number, sum of absolute values, and sum of the coefficients of each sum.
         """
         size = np.asarray(size)
         error = self._backend.score_error(np.asarray(terms), size, np.asarray(net))
@@ -232,18 +230,18 @@ class Gram:
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows] | None:
-        """What the core needs to compute values between `left` by itself; None if it cannot."""
+        """Kernel and `left` as objects of the core; None if the core cannot compute the values."""
         return None if self._diagonal is not None else self._backend.native
 
     @property
     def seconds_per_value(self) -> float:
-        """Seconds a kernel value took so far, or a guess before the first."""
+        """Mean seconds of a kernel value so far; an estimate before the first."""
         if self._pace.values == 0:
             return 1e-10 * self.cost
         return self._pace.seconds / self._pace.values
 
     def diag(self, I: Ints | None = None) -> Floats:
-        """K(x, x) of the left rows I (all when None)."""
+        """Return K(x, x) of the left rows I; None means all."""
         values = self._backend.diag(compose(self._at.rows, I))
         return values if self._diagonal is None else values + self._diagonal.of_rows(I)
 
@@ -257,7 +255,7 @@ class Gram:
         out_rows: Ints | None = None,
         poll: Poll | None = None,
     ) -> Real:
-        """K[I, J], written into the rows `out_rows` of `out` when these are given."""
+        """Return K[I, J], written into the rows `out_rows` of `out` if these are given."""
         height = self.shape[0] if I is None else len(I)
         width = self.shape[1] if J is None else len(J)
         if out is None:
@@ -288,10 +286,10 @@ class Gram:
         out: Floats | None = None,
         poll: Poll | None = None,
     ) -> Floats:
-        """K[I, J] @ coef in float64, from kernel values of precision `dtype`; added to `out`.
+        """Return K[I, J] @ coef in float64, from kernel values of precision `dtype`.
 
-        With several rows of coefficients the result has one row for each of them, and every kernel
-        value is computed only once.
+        The result is added to `out` if that is given. With several lines of coefficients the result
+        has one line for each, and every kernel value is computed only once.
         """
         height, width = self.shape[0] if I is None else len(I), coef.shape[-1]
         if out is None:
@@ -319,9 +317,10 @@ class Gram:
     def scan_parts(
         self, I: Ints, end: Ints, coef: Floats, threads: int, *, poll: Poll | None = None
     ) -> Floats:
-        """K[P, P] @ coef[P] in float64 for each part P of a list of left rows.
+        """Return K[P, P] @ coef[P] in float64 for each part P of a list of left rows.
 
-        Parts are short, and each is the work of one thread; `end` is where they end.
+        `end` holds the position after the last row of each part. One thread computes each part;
+        parts should be short.
         """
         assert self.native is not None
         I = self.left_index(I)
@@ -329,7 +328,7 @@ class Gram:
         begun = time.perf_counter()
         used = np.add.reduceat(coef != 0, np.append(0, end[:-1]), dtype=np.int64)
         cost = np.cumsum(self.cost * used * np.diff(end, prepend=0))
-        threads = min(threads, 1 + int(cost[-1] / _WORTH_SHARING))
+        threads = min(threads, 1 + int(cost[-1] / _COST_PER_THREAD))
         a = b = 0
         while b < len(end):
             if poll is not None:
@@ -345,7 +344,7 @@ class Gram:
         return out
 
     def _pieces(self, height: int, width: int, poll: Poll | None) -> Iterator[slice]:
-        """Cut a list of left rows so that no single call takes long."""
+        """Yield slices of the left rows, each short enough for one native call."""
         step = max(48, int(self.threads * _CALL_COST / (self.cost * max(1, width))))
         for a in range(0, height, step):
             if poll is not None:

@@ -17,7 +17,7 @@ from widestreet._src.arrays import Floats
 
 @dataclass(frozen=True)
 class Kernel(ABC):
-    """A kernel with its parameters.
+    """Kernel with its parameters.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Kernel(ABC):
 
 @dataclass(frozen=True)
 class NativeKernel(Kernel):
-    """A kernel that the core computes; `name` is also its name in the core."""
+    """Kernel that the core computes; `name` is also its name in the core."""
 
     @classmethod
     def parameters(cls) -> set[str]:
@@ -156,14 +156,14 @@ class Sigmoid(NativeKernel):
 
 @dataclass(frozen=True)
 class Precomputed(Kernel):
-    """A kernel given as a matrix."""
+    """Kernel given as a matrix."""
 
     name: ClassVar[str] = "precomputed"
 
 
 @dataclass(frozen=True)
 class Callable(Kernel):
-    """A kernel computed by a Python function of two blocks of rows."""
+    """Kernel computed by a Python function of two blocks of rows."""
 
     name: ClassVar[str] = "callable"
 

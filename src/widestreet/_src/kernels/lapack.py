@@ -1,6 +1,6 @@
-"""The LAPACK that the core calls: SciPy's, since the core links none of its own.
+"""LAPACK routines of the core: SciPy's, because the core links no LAPACK.
 
-Limits on the threads of SciPy's BLAS hold for these calls too.
+Limits on the threads of SciPy's BLAS apply to these calls too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from widestreet import _core
 
 
 def provide() -> None:
-    """Hand the core the routines it needs."""
+    """Pass the LAPACK routines to the core."""
     _core.use_lapack(
         dposv=cython_lapack.__pyx_capi__["dposv"], dtrsv=cython_blas.__pyx_capi__["dtrsv"]
     )

@@ -1,4 +1,4 @@
-"""Kernel values by the native core, for the kernels it knows."""
+"""Backend of the kernels that the native core computes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,12 @@ from widestreet._src.kernels import rounding
 from widestreet._src.kernels.kernels import RBF, Linear, NativeKernel
 from widestreet._src.rows import Vectors
 
-# Above this gamma |x|^2 a distance computed from norms loses too many of its digits.
-_FAR = 1e3
-_FLOAT32_MAX = 1e30  # kernel values that may be added up and multiplied in float32
+_FAR = 1e3  # gamma |x|^2 above which a distance computed from norms loses too many digits
+_FLOAT32_MAX = 1e30  # largest kernel value that may be added and multiplied in float32
 _LEAST_GAMMA, _LARGEST_GAMMA = 1e-37, 1e37  # factors that float32 holds with all its digits
-
-
-_INVERTED_BELOW = 0.03  # density under which the core meets rows entry by entry
-_FEW_ROWS = 64  # that are not worth putting in order
-_NARROW = 512  # columns, likewise
+_INVERTED_BELOW = 0.03  # density below which the core uses an inverted index of the entries
+_FEW_ROWS = 64  # fewer rows are not sorted by similarity
+_NARROW = 512  # with fewer columns rows are not sorted by similarity
 
 
 def _native_kernel(kernel: NativeKernel, far: bool) -> _core.Kernel:
@@ -38,7 +35,7 @@ def _native_kernel(kernel: NativeKernel, far: bool) -> _core.Kernel:
 
 @dataclass(frozen=True)
 class NativeBackend:
-    """Evaluates one native kernel between two sets of rows.
+    """Backend of one native kernel between two sets of rows.
 
     Attributes
     ----------
@@ -69,7 +66,7 @@ class NativeBackend:
 
     @cached_property
     def _far(self) -> bool:
-        """Whether rows are so long that distances must be computed by differences."""
+        """True if rows are so long that distances must be computed from differences."""
         return isinstance(self.kernel, RBF) and self.kernel.gamma * self._longest > _FAR
 
     @cached_property
@@ -78,7 +75,7 @@ class NativeBackend:
 
     @cached_property
     def _rank(self) -> Ints | None:
-        """Where each left row stands when similar ones are together; None if that is no use."""
+        """Position of each left row in an order by similarity; None if that order is of no use."""
         rows = self.left
         if not rows.few_nonzeros or rows.density() < _INVERTED_BELOW or self._far:
             return None
@@ -87,9 +84,9 @@ class NativeBackend:
         return rank
 
     def together(self, I: Ints | None, width: int) -> Ints | None:
-        """An order of the left rows I that puts similar ones together, if that saves work.
+        """Return an order of the left rows I by similarity, or None if it saves no work.
 
-        The core meets rows with the same nonzeros together, and what they have in common once.
+        The core processes adjacent rows together and reads nonzeros that they share only once.
         """
         count = self.left.shape[0] if I is None else len(I)
         if width < _NARROW or count < _FEW_ROWS or self._rank is None:
@@ -98,19 +95,19 @@ class NativeBackend:
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows]:
-        """The kernel and the left rows as the core knows them."""
+        """Kernel and left rows as objects of the core."""
         return self._native, self.left.native
 
     @property
     def fits_float32(self) -> bool:
-        """Whether neither kernel values nor factors leave the range of float32."""
+        """True if kernel values and factors are within the range of float32."""
         gamma = getattr(self.kernel, "gamma", 1.0)
         scaled = not self.kernel.translation_invariant or _LEAST_GAMMA < gamma < _LARGEST_GAMMA
         return scaled and self.kernel.largest(self._longest) < _FLOAT32_MAX
 
     @property
     def float32_error(self) -> float | None:
-        """Bound on the error of a float32 scan, in parts of sum |coef| K; None if there is none.
+        """Bound on the error of a float32 scan, relative to sum |coef| K; None if there is none.
 
         Rounded coefficients and sums of eight terms add 18 units to the error of the values.
         """
@@ -136,12 +133,12 @@ class NativeBackend:
         )
 
     def score_error(self, terms: Floats, size: Floats, net: Floats) -> Floats:
-        """Bound the error of float64 sums of `terms` values, whatever the row.
+        """Bound the error of float64 sums of `terms` values, for all rows at once.
 
         Parameters
         ----------
         terms, size, net : ndarray
-            Number, sum of the sizes, and exact sum of the coefficients of each sum.
+            Number, sum of absolute values, and exact sum of the coefficients of each sum.
         """
         bound = self._value_bound
         sums = rounding.sum_error(terms)
@@ -160,7 +157,7 @@ class NativeBackend:
     def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats | None:
         """Bound the error of a float64 scan row by row, tighter than `score_error`.
 
-        None where no tighter bound is known without kernel values.
+        The result is None if a tighter bound would need kernel values.
         """
         if self.kernel.translation_invariant:
             return None
@@ -171,13 +168,13 @@ class NativeBackend:
 
     @property
     def relative_error(self) -> float | None:
-        """Error of a float64 value relative to itself; None where it is not bounded that way."""
+        """Bound on the relative error of a float64 value; None if there is none."""
         return None if self._value_bound.absolute else self._value_bound.relative
 
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
     ) -> None:
-        """Add K[I, J] @ coef to `out`, row by row of both. Sets: out."""
+        """Add K[I, J] @ coef to `out` for each line of `coef`. Sets: out."""
         _core.scan(
             self._native,
             left=self.left.native,
@@ -204,7 +201,7 @@ class NativeBackend:
         )
 
     def diag(self, I: Ints | None) -> Floats:
-        """K(x, x) for the left rows I."""
+        """Return K(x, x) of the left rows I."""
         count = self.left.shape[0] if I is None else len(I)
         if self.kernel.translation_invariant:
             return np.ones(count)

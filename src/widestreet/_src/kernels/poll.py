@@ -1,4 +1,4 @@
-"""What a long computation asks in between: whether to go on, and how much has been done."""
+"""Poll of a long computation: it may be stopped, and its kernel values are counted."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from dataclasses import dataclass
 
 
 def _nothing() -> None:
-    """Go on."""
+    """Do nothing: the work continues."""
 
 
 @dataclass(eq=False)
 class Poll:
-    """Looks at the clock between native calls, and counts kernel values.
+    """Callback between native calls, and counter of kernel values.
 
-    One piece of work has one poll, wherever its kernel values are computed.
+    Each task has one poll, which is passed to all functions that compute its kernel values.
 
     Attributes
     ----------
     look : callable
-        Called between native calls, about every tenth of a second; may raise to stop the work.
+        Function called between native calls, about every tenth of a second; it may raise to stop
+        the work.
     kernel_values : int
-        Kernel values computed so far.
+        Number of kernel values computed so far.
     """
 
     look: Callable[[], None] = _nothing

@@ -1,17 +1,16 @@
-"""K times a vector, again and again, over the same rows.
+"""Repeated products of the Gram matrix K of n rows with vectors, in one of three forms.
 
-The product with the Gram matrix of n rows is to be had in three ways:
+    held        K is stored: n^2 numbers, read once for each product
+    streamed    K is computed again for each product: n^2 kernel values, no memory
+    low rank    K = G G' + D, where G has n x r entries: O(n r^2) once, then 2 n r multiply-adds
 
-    held        K is in memory: n^2 numbers, read once for each product
-    streamed    K is computed anew for each product: n^2 kernel values, no memory
-    low rank    K = G G' + D with n x r numbers G: 2 n r multiply-adds, in O(n r^2) once
+G is a pivoted Cholesky factor of r rows, the pivots. The residual K - G G' is positive
+semidefinite, so that its trace bounds its norm. Its diagonal D is kept: without D, rows that are
+nearly orthogonal to the pivots would have no influence on the model.
 
-G is a pivoted Cholesky factor: r rows, the pivots, are chosen, and K - G G' is what is left of K
-when all that they explain is taken away. It is positive semidefinite, so that its trace bounds all
-of it; its diagonal D is kept. Without D, rows that the pivots do not explain would be as good as
-absent, and classes could not be told apart that the kernel does tell apart.
-Pivots are drawn at random, rows by what is left of them (Chen, Epperly, Tropp and Webber, 2022),
-many at a time: of those drawn together, the ones that explain each other are put back.
+Pivots are drawn at random with probabilities proportional to the diagonal of the residual (Chen,
+Epperly, Tropp and Webber, 2022), many at a time. Of those drawn together, rows that are nearly
+linear combinations of the others are not used.
 """
 
 from __future__ import annotations
@@ -29,30 +28,30 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 
 _NEGLIGIBLE = 1e-17  # of the largest coefficient: smaller ones are below the rounding of the others
-_PIECE = 1 << 23  # kernel values between two looks at the clock: fresh memory is slow to write to
+_PIECE = 1 << 23  # kernel values between two polls: writing to new memory is slow
 _TOGETHER = 64  # pivots drawn at a time
-_WORTHWHILE = 0.1  # of what is left of a row on average: a pivot must explain more of itself
-_ROUNDING = 1e-13  # of the trace: nothing that is left of it means anything
+_LEAST_RESIDUAL = 0.1  # of the mean diagonal of the residual: pivots need a larger residual
+_ROUNDING = 1e-13  # of the trace: a smaller residual is rounding
 
 
 class Product(Protocol):
-    """The product of K with a vector."""
+    """Function that multiplies K with a vector."""
 
     def __call__(self, coef: Floats) -> Floats:
-        """Return K @ coef; of several lines, for each."""
+        """Return K @ coef for each line of `coef`."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """A Gram matrix in memory."""
+    """Product with a Gram matrix that is stored."""
 
     K: Floats
     threads: int
 
     @classmethod
     def of(cls, gram: Gram, poll: Poll | None = None) -> Held:
-        """The kernel values of all pairs of rows."""
+        """Compute and store the kernel values of all pairs of rows."""
         n = gram.shape[0]
         K = np.empty((n, n))
         step = 1 + _PIECE // max(1, n)
@@ -62,7 +61,7 @@ class Held:
 
     @staticmethod
     def memory(rows: int) -> int:
-        """Bytes it takes."""
+        """Return the bytes of the Gram matrix of so many rows."""
         return 8 * rows * rows
 
     def __call__(self, coef: Floats) -> Floats:
@@ -71,7 +70,7 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Streamed:
-    """A Gram matrix that is never held."""
+    """Product with a Gram matrix that is computed again each time."""
 
     gram: Gram
     poll: Poll | None = None
@@ -84,17 +83,17 @@ class Streamed:
 
 @dataclass(frozen=True, eq=False)
 class LowRank:
-    """K as G G', and its diagonal as it is.
+    """Product with the low-rank approximation G G' of K, which keeps the diagonal of K.
 
     Attributes
     ----------
     G : ndarray of shape (n, r)
     rest : ndarray of shape (n,)
-        The diagonal of K - G G'.
+        Diagonal of K - G G'.
     pivots : ndarray of shape (r,)
-        The rows it was made of.
+        Rows that define G.
     left : float
-        The trace of K - G G', as a part of the trace of K.
+        Trace of K - G G', as a fraction of the trace of K.
     """
 
     G: Floats
@@ -109,12 +108,12 @@ class LowRank:
 
     @staticmethod
     def memory(rows: int, rank: int) -> int:
-        """Bytes it takes to make it: twice its own, and some scratch."""
+        """Return the bytes that `of` needs: twice the size of G, plus scratch."""
         return 8 * rows * (2 * rank + 3 * _TOGETHER)
 
     @staticmethod
     def most(rows: int, memory: int) -> int:
-        """The largest rank that so many bytes allow."""
+        """Return the largest rank for which `memory` bytes suffice."""
         return (memory // (8 * rows) - 3 * _TOGETHER) // 2
 
     @classmethod
@@ -126,16 +125,16 @@ class LowRank:
         rng: np.random.Generator,
         poll: Poll | None = None,
     ) -> LowRank:
-        """Choose pivots until there are `most` or not more than `enough` of the trace is left.
+        """Compute G from at most `most` pivots, or until the residual is at most `enough`.
 
         Parameters
         ----------
         gram : Gram
         most : int
         enough : float
-            A part of the trace.
+            Fraction of the trace.
         rng : numpy.random.Generator
-            Draws the pivots.
+            Generator that draws the pivots.
         poll : Poll, optional
         """
         left = gram.diag()
@@ -147,9 +146,9 @@ class LowRank:
             drawn = _draw(left, min(_TOGETHER, most - rank), rng)
             block = gram.block(drawn, None, poll=poll)
             block = block - factor[:rank, drawn].T @ factor[:rank]
-            least = _WORTHWHILE * float(left.mean())
-            lines, chosen = _explain(block, drawn, least)
-            if not len(chosen):  # what seems to be left of these rows is rounding
+            least = _LEAST_RESIDUAL * float(left.mean())
+            lines, chosen = _factor_lines(block, drawn, least)
+            if not len(chosen):  # the residual of these rows is rounding
                 break
             factor[rank : rank + len(chosen)] = lines
             pivots += chosen.tolist()
@@ -162,28 +161,28 @@ class LowRank:
 
 
 def _times(A: Floats, x: Floats, threads: int, *, transposed: bool = False) -> Floats:
-    """Return A @ x, or A.T @ x; of several lines x, for each."""
+    """Return A @ x, or A.T @ x, for each line of x."""
     out = np.empty((*x.shape[:-1], A.shape[1] if transposed else A.shape[0]))
     _core.times(A, np.atleast_2d(x), np.atleast_2d(out), transposed, threads)
     return out
 
 
 def _draw(left: Floats, count: int, rng: np.random.Generator) -> Ints:
-    """Different rows, each the more likely the more is left of it."""
+    """Draw distinct rows with probabilities proportional to the residual."""
     count = min(count, int(np.count_nonzero(left)))
     return rng.choice(len(left), size=count, replace=False, p=left / left.sum())
 
 
-def _explain(block: Floats, drawn: Ints, least: float) -> tuple[Floats, Ints]:
-    """Lines of G' that the best of the drawn rows add, and which rows these are.
+def _factor_lines(block: Floats, drawn: Ints, least: float) -> tuple[Floats, Ints]:
+    """Return the new lines of G' from the drawn rows, and the pivots that they belong to.
 
     Parameters
     ----------
     block : ndarray of shape (drawn, n)
-        What is left of the kernel values of the drawn rows.
+        Residual of the kernel values of the drawn rows.
     drawn : ndarray
     least : float
-        What must be left of a row when those before it are taken away; the first is always good.
+        Smallest diagonal residual of a pivot, after the pivots before it; the first always passes.
     """
     own = block[:, drawn]
     least = min(least, 0.5 * float(np.diag(own).max()))

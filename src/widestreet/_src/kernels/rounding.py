@@ -96,7 +96,7 @@ def rbf_error(gamma: float, *, square: float, features: int, unit: float, power:
     With S = (|x|^2 + |s|^2) gamma log2(e), the exponent is a sum of d products and two squares of
     at most 2 S in all. Their values are off by 4 u each (rounded features and factors), adding
     them up costs (d + 4) u: (2 d + 16) u S together. `power` is the error of the exponential.
-    Infinite where the exponent is off by too much for this count.
+    The bound is infinite if the error of the exponent is too large for this count.
     """
     exponent = (2 * features + 16) * unit * 2.0 * square * gamma * log2(e)
     return 1.1 * log(2) * exponent + power if exponent <= _LINEAR_UP_TO else float("inf")

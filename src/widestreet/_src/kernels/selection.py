@@ -1,6 +1,6 @@
-"""Some rows and columns of a kernel matrix, and a diagonal that is added to it.
+"""Selection of rows and columns of a kernel matrix, and a diagonal that is added to it.
 
-Both are index arithmetic: no row is copied, and kernel values are computed by the matrix itself.
+Both are index arithmetic: they copy no rows and compute no kernel values.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def compose(outer: Ints | None, inner: Ints | None) -> Ints | None:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Some rows and columns of a matrix, by their numbers; None means all of them in order."""
+    """Indices of the selected rows and columns of a matrix; None means all in order."""
 
     rows: Ints | None = None
     columns: Ints | None = None
@@ -31,7 +31,7 @@ class Selection:
         return Selection(compose(self.rows, rows), compose(self.columns, columns))
 
     def count(self, rows: int, columns: int) -> tuple[int, int]:
-        """Return the shape of what is selected of a matrix of this shape."""
+        """Return the shape of the selection from a matrix of this shape."""
         return (
             rows if self.rows is None else len(self.rows),
             columns if self.columns is None else len(self.columns),
@@ -40,20 +40,20 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class Diagonal:
-    """A diagonal matrix of which some rows and columns are selected.
+    """Selected rows and columns of a diagonal matrix.
 
     Attributes
     ----------
     values : ndarray of shape (n,)
     at : Selection
-        Which rows and columns of the n x n matrix.
+        Rows and columns of the n x n matrix.
     """
 
     values: Floats
     at: Selection = field(default_factory=Selection)
 
     def select(self, rows: Ints | None, columns: Ints | None) -> Diagonal:
-        """Return some of the rows and columns."""
+        """Return the matrix of some of the rows and columns."""
         return Diagonal(self.values, self.at.select(rows, columns))
 
     def _rows(self, I: Ints | None) -> Ints:
@@ -69,7 +69,7 @@ class Diagonal:
         return self.values[self._rows(I)]
 
     def times(self, I: Ints | None, J: Ints | None, coef: Floats) -> Floats:
-        """Return D[I, J] @ coef; of several lines, for each."""
+        """Return D[I, J] @ coef for each line of `coef`."""
         rows, columns = self._rows(I), self._columns(J)
         sums = [
             np.bincount(columns, weights=line, minlength=len(self.values))[rows]

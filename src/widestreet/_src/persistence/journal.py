@@ -30,7 +30,6 @@ here, and `append` checks that no other process has written.
 from __future__ import annotations
 
 import errno
-import inspect
 import io
 import os
 import sqlite3
@@ -44,6 +43,7 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
 from widestreet._src.persistence import storage
+from widestreet._src.stacklevel import level_of_caller
 
 __all__ = ["VERSION", "Journal", "JournalError", "JournalWarning", "Record", "is_journal"]
 
@@ -267,14 +267,11 @@ class Journal:
 
     def _drop(self, number: int) -> None:
         """Delete the last record with a warning that points at user code."""
-        frame, level = inspect.currentframe(), 1
-        while frame and frame.f_globals.get("__name__", "").startswith("widestreet."):
-            frame, level = frame.f_back, level + 1
         warnings.warn(
             f"the last record of {self.path}, number {number}, is damaged and is deleted: the "
             "model is that before the recorded call",
             JournalWarning,
-            stacklevel=level,
+            stacklevel=level_of_caller(),
         )
         with self._transaction():
             self._execute("DELETE FROM piece WHERE record = ?", number)

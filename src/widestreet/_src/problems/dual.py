@@ -6,7 +6,7 @@ With beta_v = s_v alpha_v, s_v = +-1, each of the five models is
     s.t.       lower_v <= beta_v <= upper_v,      sum_{v in group g} beta_v = total_g
 
 which is the textbook min 1/2 a'Qa + p'a, Aa = d, 0 <= a <= C with p_v = -s_v t_v. One of the two
-bounds of each variable is zero and tells its sign s_v.
+bounds of each variable is zero; the other has the sign s_v.
 
 Symbols: u_r = sum_q K(r, q) c_q is the score of a row, F_v = t_v - u_row(v) the indicator of a
 variable, b_g the bias of a group; at the optimum free variables have F_v = b_g.
@@ -20,8 +20,8 @@ in F. The primal becomes
 
     min_b  1/2 c'Kc + sum_g b_g total_g + sum_v (t_v - (Kc)_row(v) - b_g)_+^2 / (2 d_row(v))
 
-for boxes [0, inf), if the two variables of a row, where there are two, belong to one group and the
-one that may grow has the smaller t_v.
+for boxes so large that no bound is active. Where a row has two variables, they must belong to one
+group, and the one that may grow must have the smaller t_v.
 """
 
 from __future__ import annotations
@@ -43,12 +43,11 @@ class Dual:
     ----------
     target, lower, upper : ndarray of shape (layers, n), float64
     group : ndarray of shape (layers, n), uint8
-        Which sum a variable belongs to. With two layers it is constant within a layer.
+        Group of each variable. With two layers it is constant within a layer.
     total : ndarray of shape (groups,)
-        What the variables of each group sum to.
+        Sum of the variables of each group.
     diagonal : ndarray of shape (n,), optional
-        What is added to the diagonal of the kernel matrix, for squared losses; scores and the Gram
-        include it. Bounds may be infinite where d > 0.
+        Diagonal added to the kernel matrix for squared losses; scores and the Gram include it.
     """
 
     target: Floats
@@ -75,17 +74,16 @@ class Dual:
         return _core.Variables(self.target, self.lower, self.upper, self.group, groups=self.groups)
 
     def objective(self, beta: Floats, score: Floats) -> float:
-        """Dual objective at `beta`, whose scores K c are `score`."""
+        """Return the dual objective at `beta`, whose scores K c are `score`."""
         return float((self.target * beta).sum() - 0.5 * beta.sum(axis=0) @ score)
 
     def feasible_point(self) -> Floats:
-        """A point that meets every constraint: zero, or boxes filled in order of the rows."""
+        """Return a feasible point: zero, or boxes filled in the order of the rows."""
         beta = np.zeros_like(self.target)
         for g, total in enumerate(self.total):
             if total == 0:
                 continue
             room = np.where(self.group == g, self.upper if total > 0 else -self.lower, 0.0)
-            room = np.minimum(room, abs(total))  # boxes may be infinite
             before = np.cumsum(room).reshape(room.shape) - room
             filled = np.clip(abs(total) - before, 0.0, room)
             if not np.isclose(filled.sum(), abs(total), rtol=1e-12, atol=0.0):
@@ -94,16 +92,15 @@ class Dual:
         return beta
 
     def nearest(self, beta: Floats) -> Floats:
-        """A feasible point near any other: inside the boxes, then moved to meet the sums.
+        """Return a feasible point near `beta`: clipped to the boxes, then moved to meet the sums.
 
-        Variables that are zero stay zero where the others can do it.
+        Variables that are zero stay zero if the others have enough room.
         """
         beta = np.clip(beta, self.lower, self.upper)
         for g, total in enumerate(self.total):
             mine = self.group == g
             short = float(total - beta[mine].sum())
             room = np.where(mine, self.upper - beta if short > 0 else beta - self.lower, 0.0)
-            room[np.isinf(room)] = abs(short)
             used = np.where(beta != 0, room, 0.0)
             if used.sum() >= abs(short):
                 room = used
@@ -113,7 +110,7 @@ class Dual:
 
 
 def select(dual: Dual, rows: Ints) -> Dual:
-    """The variables of some rows, as arrays of their own."""
+    """Return the dual restricted to the variables of some rows; arrays are copied."""
     return Dual(
         np.ascontiguousarray(dual.target[:, rows]),
         np.ascontiguousarray(dual.lower[:, rows]),
@@ -125,7 +122,7 @@ def select(dual: Dual, rows: Ints) -> Dual:
 
 
 def split(dual: Dual, sizes: Sequence[int], totals: Sequence[Floats]) -> list[Dual]:
-    """The variables of consecutive blocks of rows, each with sums of its own."""
+    """Return one dual per block of consecutive rows, with the sums in `totals`."""
     found, end = [], 0
     for size, total in zip(sizes, totals, strict=True):
         begin, end = end, end + size
@@ -143,7 +140,7 @@ def split(dual: Dual, sizes: Sequence[int], totals: Sequence[Floats]) -> list[Du
 
 
 def join(parts: Sequence[Dual]) -> Dual:
-    """The variables of several blocks of rows, one after the other."""
+    """Return the dual over the concatenated rows of several duals."""
     diagonals = [part.diagonal for part in parts if part.diagonal is not None]
     return Dual(
         np.concatenate([part.target for part in parts], axis=1),

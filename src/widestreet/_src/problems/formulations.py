@@ -1,9 +1,9 @@
 """The five support vector machines, each as a map from targets and weights to a dual.
 
-A formulation is a frozen set of parameters. It says how wide the box of a row is (`box`), which
-dual belongs to targets and boxes (`dual`), and what the biases of the groups mean (`read`). Batch
-training, online training, regularisation paths and experiments all use the same object, and
-`dataclasses.replace` gives the same SVM with another parameter.
+A formulation is a frozen set of parameters. It computes the width of the box of a row (`box`), the
+dual of targets and boxes (`dual`), and the intercept and fitted attributes from the biases of the
+groups (`read`). Batch training, online training, regularisation paths and experiments all use the
+same object. `dataclasses.replace` returns the same SVM with another parameter.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NU_ROUNDING = 1e-12  # relative excess of nu over the largest feasible value th
 
 @dataclass(frozen=True)
 class Reading:
-    """What the biases of the groups say.
+    """Intercept, margin and fitted attributes, read from the biases of the groups.
 
     Attributes
     ----------
@@ -45,30 +45,30 @@ class Reading:
 
     @property
     def divisor(self) -> float:
-        """What coefficients and intercept are divided by: 1 where there is no margin."""
+        """Divisor of coefficients and intercept: the margin, or 1 if there is none."""
         return 1.0 if self.margin is None else self.margin
 
 
 @dataclass(frozen=True)
 class Formulation(ABC):
-    """Which SVM this is: how rows are weighted, and what its biases mean.
+    """Base class of the SVM types: the weights of rows and the meaning of the biases.
 
     Attributes
     ----------
     coefficients_sum_to_zero : bool
-        Then a translation of the rows changes all scores of a linear kernel by one constant.
+        If True, a translation of the rows changes all scores of a linear kernel by one constant.
     """
 
     coefficients_sum_to_zero: ClassVar[bool] = True
 
     @property
     def scale(self) -> float:
-        """What coefficients are proportional to; for warm starts."""
+        """Parameter to which coefficients are proportional; warm starts are scaled by it."""
         return 1.0
 
     @property
     def proportional(self) -> bool:
-        """Whether equal rows must share a coefficient in proportion to their boxes."""
+        """True if equal rows must share a coefficient in proportion to their boxes."""
         return False
 
     def check(self, totals: Floats, classes: Sequence[object]) -> None:  # noqa: B027 - most need none
@@ -80,17 +80,17 @@ class Formulation(ABC):
 
     @abstractmethod
     def read(self, bias: Floats, tol: float) -> Reading:
-        """Return what the biases of the groups say; margins up to `tol` are zero."""
+        """Read intercept and margin from the biases; a margin up to `tol` counts as zero."""
 
 
 @dataclass(frozen=True)
 class DualFormulation(Formulation):
-    """An SVM that is the optimum of a `Dual`.
+    """Base class of SVMs that are the optimum of a `Dual`.
 
     Attributes
     ----------
     groups : int
-        Equality constraints of the dual.
+        Number of equality constraints of the dual.
     """
 
     groups: ClassVar[int] = 1
@@ -100,7 +100,7 @@ class DualFormulation(Formulation):
         """Return the dual of rows with these targets (labels are +-1) and boxes."""
 
     def feasible(self, target: Floats, box: Floats) -> DualFormulation:
-        """Return the formulation with the nearest parameters that these rows allow."""
+        """Return this formulation, with parameters lowered as far as these rows require."""
         return self
 
     def duals(self, target: Floats, box: Floats, sizes: Sequence[int]) -> list[Dual]:
@@ -112,7 +112,7 @@ class DualFormulation(Formulation):
 
 @dataclass(frozen=True)
 class HardMargin(Formulation):
-    """The widest margin without an offset; the weights of the rows sum to one (`EnsembleSVC`)."""
+    """Hard-margin SVM without an offset; the weights of the rows sum to one (`EnsembleSVC`)."""
 
     coefficients_sum_to_zero: ClassVar[bool] = False
 
@@ -189,7 +189,7 @@ class NuSVC(DualFormulation):
     def feasible(self, target: Floats, box: Floats) -> NuSVC:
         positive, every = float(box[target > 0].sum()), float(box.sum())
         if self.is_feasible(positive, every - positive):
-            return self  # what exceeds by rounding is cut by the dual
+            return self  # `nu_svc` clips an excess that is rounding
         return replace(self, nu=largest_nu(positive, every - positive))
 
 
@@ -231,8 +231,15 @@ class EpsilonSVR(DualFormulation):
 class NuSVR(DualFormulation):
     """Nu-support vector regression: at most a part `nu` of the rows lie outside the tube.
 
-    With scaling "libsvm" C is the penalty of a row of weight one; with "schoelkopf" it is divided
-    by the sum of the weights.
+    Minimises 1/2 |w|^2 + C' (nu W epsilon + sum_i weight_i max(0, |y_i - f(x_i)| - epsilon)) over
+    f and epsilon >= 0, where W is the sum of the weights.
+
+    Attributes
+    ----------
+    C, nu : float
+    scaling : {"libsvm", "schoelkopf"}
+        Meaning of C: with "libsvm" C' = C, the penalty of a row of weight one; with "schoelkopf"
+        C' = C / W, which does not grow with the number of rows.
     """
 
     C: float = 1.0
@@ -250,7 +257,7 @@ class NuSVR(DualFormulation):
         return C * weight
 
     def dual(self, target: Floats, box: Floats) -> Dual:
-        return nu_svr(target, 1.0, self.nu, box)
+        return nu_svr(target, self.nu, box)
 
     def read(self, bias: Floats, tol: float) -> Reading:
         plus, minus = map(float, bias)
@@ -281,19 +288,19 @@ def largest_nu(first: float, second: float) -> float:
 
 
 def _signed_box(sign: Floats, C: Floats) -> tuple[Floats, Floats]:
-    """Box [0, C] for positive signs, [-C, 0] for negative ones."""
+    """Return the bounds: [0, C] for positive signs, [-C, 0] for negative ones."""
     return np.where(sign > 0, 0.0, -C)[None], np.where(sign > 0, C, 0.0)[None]
 
 
 def c_svc(y: Floats, C: Floats | float) -> Dual:
-    """C-SVC: labels y = +-1, box C per row. Decision value: score + b."""
+    """Return the dual of C-SVC: labels y = +-1, box C per row; decision value score + b."""
     y = np.asarray(y, dtype=np.float64)
     lower, upper = _signed_box(y, np.broadcast_to(np.asarray(C, dtype=np.float64), y.shape))
     return Dual(y[None].copy(), lower, upper, np.zeros((1, len(y)), np.uint8), np.zeros(1))
 
 
 def nu_svc(y: Floats, nu: float, weight: Floats | float = 1.0) -> Dual:
-    """nu-SVC in LIBSVM's scaling: labels y = +-1, box equal to the weight.
+    """Return the dual of nu-SVC in LIBSVM's scaling: labels y = +-1, box equal to the weight.
 
     The biases of the two groups give rho = (b_minus - b_plus) / 2 and b = (b_plus + b_minus) / 2;
     decision value (score + b) / rho.
@@ -302,7 +309,7 @@ def nu_svc(y: Floats, nu: float, weight: Floats | float = 1.0) -> Dual:
     weight = np.broadcast_to(np.asarray(weight, dtype=np.float64), y.shape)
     half = nu * weight.sum() / 2
     smaller = min(weight[y > 0].sum(), weight[y < 0].sum())
-    if half > (1 + 1e-12) * smaller:
+    if half > (1 + _NU_ROUNDING) * smaller:
         raise ValueError(
             f"nu={nu!r} is infeasible: the largest possible nu for these labels and weights is "
             f"{float(2 * smaller / weight.sum())!r}"
@@ -314,7 +321,7 @@ def nu_svc(y: Floats, nu: float, weight: Floats | float = 1.0) -> Dual:
 
 
 def _tube(plus: Floats, minus: Floats, C: Floats | float) -> tuple[Floats, Floats, Floats]:
-    """Targets and boxes of the two layers of a regression."""
+    """Return targets and bounds of the two layers of a regression."""
     target = np.stack([plus, minus])
     lower, upper = np.zeros_like(target), np.zeros_like(target)
     upper[0] = C
@@ -333,11 +340,11 @@ def _squared(dual: Dual, cost: Floats, most: float) -> Dual:
     Parameters
     ----------
     dual : Dual
-        Of the linear loss.
+        Dual of the linear loss.
     cost : ndarray
-        What the squared excess of each row costs.
+        Penalty of the squared excess of each row.
     most : float
-        The primal objective of a constant decision function.
+        Primal objective of a constant decision function, an upper bound on the optimum.
     """
     bound = 2.0 * np.sqrt(cost) * np.sqrt(most + cost)
     lower = np.where(dual.lower < 0, -bound, 0.0)
@@ -346,27 +353,27 @@ def _squared(dual: Dual, cost: Floats, most: float) -> Dual:
 
 
 def eps_svr(y: Floats, C: Floats | float, epsilon: float) -> Dual:
-    """epsilon-SVR: layer 0 pulls the score up to y - epsilon, layer 1 down to y + epsilon."""
+    """Return the dual of epsilon-SVR: layer 0 has targets y - epsilon, layer 1 y + epsilon."""
     y = np.asarray(y, dtype=np.float64)
     target, lower, upper = _tube(y - epsilon, y + epsilon, C)
     return Dual(target, lower, upper, np.zeros(target.shape, np.uint8), np.zeros(1))
 
 
-def nu_svr(y: Floats, C: float, nu: float, weight: Floats | float = 1.0) -> Dual:
-    """nu-SVR in LIBSVM's scaling.
+def nu_svr(y: Floats, nu: float, box: Floats | float) -> Dual:
+    """Return the dual of nu-SVR; the groups sum to +-nu / 2 times the sum of the boxes.
 
     The biases of the two groups give epsilon = (b_plus - b_minus) / 2, b = (b_plus + b_minus) / 2.
     """
     y = np.asarray(y, dtype=np.float64)
-    weight = np.broadcast_to(np.asarray(weight, dtype=np.float64), y.shape)
-    target, lower, upper = _tube(y, y, C * weight)
+    box = np.broadcast_to(np.asarray(box, dtype=np.float64), y.shape)
+    target, lower, upper = _tube(y, y, box)
     group = np.repeat(np.array([[0], [1]], np.uint8), len(y), axis=1)
-    half = C * nu * weight.sum() / 2
+    half = nu * box.sum() / 2
     return Dual(target, lower, upper, group, np.array([half, -half]))
 
 
 def one_class(n: int, nu: float, weight: Floats | float = 1.0) -> Dual:
-    """One-class SVM in LIBSVM's scaling: decision value score + b, rho = -b."""
+    """Return the dual of a one-class SVM in LIBSVM's scaling; decision value score + b."""
     weight = np.broadcast_to(np.asarray(weight, dtype=np.float64), (n,))
     zero = np.zeros((1, n))
     return Dual(

@@ -1,22 +1,22 @@
-"""When a solve is done."""
+"""Stopping criterion of a solve: the tolerances of violation and duality gap."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-MARGIN = 0.4  # of tol: aimed at on either side of the bias, so that rounding does not matter
+MARGIN = 0.4  # of tol: target on either side of the bias, which leaves room for rounding
 
 
 @dataclass(frozen=True)
 class Goal:
-    """How exact a solution is to be.
+    """Tolerances that a solution must meet.
 
     Attributes
     ----------
     tol : float
-        The largest violation of the optimality conditions.
+        Largest violation of the optimality conditions.
     gap_tol : float or None
-        The largest duality gap, relative to the objective; None if it does not matter.
+        Largest duality gap, relative to the objective; None for no limit.
     """
 
     tol: float
@@ -24,13 +24,13 @@ class Goal:
 
     @property
     def aim(self) -> float:
-        """The violation to solve and to look for, on either side of the bias."""
+        """Violation to which engines solve and search, on either side of the bias."""
         return MARGIN * self.tol
 
     def met(
         self, violation: float, *, gap: float = 0.0, scale: float = 0.0, mass: float = 0.0
     ) -> bool:
-        """Tell whether a point with these figures is a solution.
+        """Return whether a point with these figures is a solution.
 
         Parameters
         ----------
@@ -41,24 +41,25 @@ class Goal:
         return violation <= self.tol and gap <= self.allowed_gap(scale, mass)
 
     def allowed_gap(self, scale: float, mass: float) -> float:
-        """Return the gap up to which a point is optimal.
+        """Return the largest gap of an optimal point.
 
-        Where totals are fixed (nu), the optimum may be zero, and nothing is small relative to it.
-        Then a gap of tol per unit of the totals is as small as the violation.
+        Where totals are fixed (nu), the optimum may be zero, so that no gap is small relative to
+        it. A gap of tol per unit of the totals is then allowed; it corresponds to a violation of
+        tol.
 
         Parameters
         ----------
         scale : float
-            The size of the objective.
+            Absolute value of the objective.
         mass : float
-            Sum of the sizes of the groups' totals.
+            Sum of the absolute totals of the groups.
         """
         if self.gap_tol is None:
             return float("inf")
         return max(self.gap_tol * scale, self.tol * mass)
 
     def without_gap(self) -> Goal:
-        """Return the goal of a problem whose gap says nothing."""
+        """Return the goal with a tolerance of the violation only."""
         return Goal(self.tol)
 
     def tightened(self, tol: float) -> Goal:

@@ -1,4 +1,4 @@
-"""Pairs of classes: their order, their signs, and where their coefficients stand.
+"""Pairs of classes: their order, their signs, and the layout of their coefficients.
 
 With k classes there is one problem for each pair, in the order (0, 1), (0, 2), ..., (1, 2), ... of
 scikit-learn. The layout of `dual_coef_` is that of LIBSVM: k - 1 lines, and line l of a row of
@@ -25,7 +25,7 @@ from widestreet._src.arrays import Bools, Floats, Ints
 
 @dataclass(frozen=True)
 class PairLayout:
-    """The pairs of `classes` classes.
+    """Layout of the pairs of `classes` classes.
 
     Attributes
     ----------
@@ -37,37 +37,37 @@ class PairLayout:
 
     @cached_property
     def pairs(self) -> list[tuple[int, int]]:
-        """The two classes of each pair."""
+        """Classes of each pair."""
         return list(combinations(range(self.classes), 2))
 
     @cached_property
     def number(self) -> dict[tuple[int, int], int]:
-        """The number of the pair of two classes, in either order."""
+        """Number of the pair of two classes, in either order."""
         found = {pair: p for p, pair in enumerate(self.pairs)}
         return found | {(j, i): p for (i, j), p in found.items()}
 
     @cached_property
     def first(self) -> Ints:
-        """The first class of each pair."""
+        """First class of each pair."""
         return np.triu_indices(self.classes, 1)[0]
 
     @cached_property
     def second(self) -> Ints:
-        """The second class of each pair."""
+        """Second class of each pair."""
         return np.triu_indices(self.classes, 1)[1]
 
     @property
     def lines(self) -> int:
-        """Lines of `dual_coef_`."""
+        """Number of lines of `dual_coef_`."""
         return max(1, self.classes - 1)
 
     @property
     def sign_of_first(self) -> float:
-        """The sign of the first class of every pair."""
+        """Sign of the first class of every pair."""
         return -1.0 if self.classes <= 2 else 1.0
 
     def line(self, one: int, other: int) -> int:
-        """The line of rows of class `one` that belongs to its pair with class `other`."""
+        """Return the line of rows of class `one` that belongs to its pair with class `other`."""
         return other - 1 if other > one else other
 
     # -- coefficients ------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ class PairLayout:
         coefs : sequence of ndarray
             Coefficients of each pair, those of its first class first.
         members : sequence of ndarray
-            Where the rows of each class stand.
+            Columns of the rows of each class.
         rows : int
             Number of columns.
         """
@@ -99,7 +99,7 @@ class PairLayout:
         ]
 
     def by_line_and_class(self, values: Floats) -> Floats:
-        """Return a value per pair at every place of `dual_coef_` where that pair has coefficients.
+        """Return the value of each pair at all lines and classes where it has coefficients.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class PairLayout:
         return found
 
     def sums(self, parts: Floats) -> Floats:
-        """Add up what the two classes of each pair contribute to its decision value.
+        """Add the contributions of the two classes of each pair to its decision value.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class PairLayout:
     # -- votes -------------------------------------------------------------------------------------
 
     def _against_each(self, first: Any, second: Any) -> Any:
-        """Return what both classes of each pair get, as [row, class, other class]."""
+        """Return the values of both classes of each pair, indexed [row, class, other class]."""
         table = np.zeros((len(first), self.classes, self.classes), dtype=first.dtype)
         table[:, self.first, self.second], table[:, self.second, self.first] = first, second
         return table
@@ -171,13 +171,13 @@ class PairLayout:
         Parameters
         ----------
         won : ndarray of shape (n, pairs)
-            Whether the first class of a pair has the vote.
+            True where the first class of a pair has the vote.
         """
         counted: Ints = self._against_each(won, ~won).sum(axis=2, dtype=np.int64)
         return counted
 
     def most_votes(self, decision: Floats) -> Ints:
-        """Return the class with the most votes, the first of equals.
+        """Return the class with the most votes; of several, the first.
 
         Zero is a vote for the second class of a pair.
 
@@ -189,7 +189,7 @@ class PairLayout:
         return winner
 
     def one_vs_rest(self, decision: Floats) -> Floats:
-        """Return a value per class: its votes plus a third of a vote at most for its confidence.
+        """Return a value per class: its votes plus at most a third of a vote for its confidence.
 
         The confidence is the sum of the decision values. Zero is a vote for the first class of a
         pair; together with `most_votes`, this is what scikit-learn does.

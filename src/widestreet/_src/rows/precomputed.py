@@ -18,9 +18,6 @@ class KernelRows:
     def shape(self) -> tuple[int, int]:
         return self.values.shape[0], self.values.shape[1]
 
-    def take(self, index: Ints) -> KernelRows:
-        return KernelRows(self.values[index], self.column[index])
-
     @property
     def data(self) -> Real:
         """Rows as the user passed them."""

@@ -36,14 +36,14 @@ def train_classes(
     rows : Rows
         All rows.
     merged : Merged
-        Which of them have a variable, and their boxes.
+        The rows that have a variable, and their boxes.
     code : ndarray
-        The class of each variable, from 0.
+        Class index of each variable.
     formulation : DualFormulation
     settings : Settings
     observers : Observers
     start : ndarray, optional
-        Lines of coefficients to begin with.
+        Lines of coefficients of a warm start.
 
     Returns
     -------

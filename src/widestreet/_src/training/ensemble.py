@@ -113,7 +113,7 @@ def train_pair(
     values = poll.kernel_values + trained.solution.kernel_values
     trained = replace(trained, solution=replace(trained.solution, kernel_values=values))
     stages = pair.sign * _stages(path, plan) if plan.keep else np.zeros((0, len(weight)))
-    return Result(trained, stages, size, missing, left)
+    return Result(trained, stages, path.steps, size, missing, left)
 
 
 def _chosen(path: Trajectory, plan: Plan, size: int) -> tuple[Floats, float]:
@@ -308,7 +308,7 @@ def _certified(
         dual_objective=certificate.dual_objective,
         status=status,
         trace=path.trace,
-        pair_steps=max(1, path.steps),
+        pair_steps=0,
         kernel_values=poll.kernel_values,
     )
     return Trained(solution, bias, certificate)

@@ -72,6 +72,8 @@ class Result:
         Solution whose coefficients are weights times signs.
     stages : ndarray of shape (stages, n)
         Coefficients of the model after every step, if they are kept.
+    steps : int
+        Number of multiplicative steps.
     size : int
         Number of members of the ensemble.
     missing : float
@@ -82,6 +84,7 @@ class Result:
 
     trained: Trained
     stages: Floats
+    steps: int
     size: int
     missing: float
     left: float

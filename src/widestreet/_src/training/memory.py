@@ -1,4 +1,4 @@
-"""How much memory a fit needs, and how large its working set may be."""
+"""Memory that a fit needs, and the size of its working set."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ _PANEL_BYTES = 1 << 26  # scratch of a scan
 
 
 def _fixed_memory(dual: Dual, columns: int) -> int:
-    """Bytes of what has one entry per row, and of the scratch of a scan."""
+    """Return the bytes of arrays with one entry per row, and of the scratch of a scan."""
     return dual.rows * 200 * dual.layers + min(_PANEL_BYTES, 8 * dual.rows * columns) + (1 << 20)
 
 
 def least_memory(dual: Dual, columns: int) -> int:
-    """Bytes without which a problem cannot be solved."""
+    """Return the smallest number of bytes with which a problem can be solved."""
     return _fixed_memory(dual, columns) + 16 * min(_LEAST_TILE, dual.rows) ** 2
 
 
 def working_set_capacity(max_memory: int, dual: Dual, columns: int) -> int:
-    """Rows of the working set whose tile, with everything else, fits into `max_memory` bytes.
+    """Return the number of working-set rows for which `max_memory` bytes suffice.
 
-    Half of what is left is for the tile in float64, half for the copy while it grows and for
-    blocks of pair steps.
+    Half of the memory that the other arrays leave is for the tile in float64, half for its copy
+    while it grows and for blocks of pair steps.
     """
     least = least_memory(dual, columns)
     if max_memory < least:

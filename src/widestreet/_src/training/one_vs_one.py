@@ -1,11 +1,11 @@
 """Several classes, one against one: the problems of all pairs over the same rows, and their votes.
 
-What the pairs share:
-- rows, duplicates and the kernel are prepared once for all of them,
-- a pair begins with the rows that were support vectors in earlier pairs of its two classes,
-- one examination certifies all pairs: a row of class c needs the kernel values of the support
-  vectors of its own class once, however many of the pairs (c, j) they serve,
-- small pairs are solved whole, many in one native call, and others of moderate size side by side.
+The pairs share work:
+- Rows, duplicates and the kernel are prepared once for all pairs.
+- A pair starts with the rows that were support vectors in earlier pairs of its two classes.
+- One examination certifies all pairs. The kernel values between a row of class c and the support
+  vectors of class c are computed once for all pairs (c, j).
+- Small pairs are solved in one native call for many of them, pairs of moderate size in parallel.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings, threads_for
 from widestreet._src.training.solver import Solver, in_memory, is_small, solve_small
 
-_WORTH_SHARING = 1e8  # multiply-adds, of which few are taken, that another thread is woken for
-_EXPERIENCED = 1024  # rows of a class that a pair begins with, beside random ones
+_COST_PER_THREAD = 1e8  # multiply-adds (an upper bound) that justify one more thread
+_MOST_FIRST_ROWS = 1024  # former support vectors of a class with which a pair starts
 _LEAST_SECONDS = 0.01  # for a pair, as long as there is time at all
-_TINY = 500  # rows of a pair up to which threads only wait for the interpreter
-_SMALL = 4000  # rows of a pair up to which pairs are trained side by side, a thread for each
+_SERIAL_ROWS = 500  # up to this many rows of a pair, threads would wait for the interpreter
+_PARALLEL_ROWS = 4000  # up to this many rows of a pair, pairs are trained in parallel
 
 
 def train_pairs(
@@ -62,9 +62,9 @@ def train_pairs(
     largest = machines.problems[int(np.argmax(sizes))].dual
     helpers = max(1, settings.max_memory // least_memory(largest, rows.shape[1]))
     helpers = min(settings.threads, helpers)
-    side_by_side = _TINY < max(sizes) <= _SMALL and not watch.in_order
-    side_by_side = side_by_side and not isinstance(kernel, Callable)  # may not expect company
-    workers = min(helpers, len(sizes)) if side_by_side else 1
+    parallel = _SERIAL_ROWS < max(sizes) <= _PARALLEL_ROWS and not watch.in_order
+    parallel = parallel and not isinstance(kernel, Callable)  # it may not be thread-safe
+    workers = min(helpers, len(sizes)) if parallel else 1
     threads = 1 if workers > 1 else threads_for(max(sizes), settings)
     with limited_blas(1):
         fit = _Fit(kernel, rows, machines, settings, watch, threads, workers, helpers)
@@ -72,7 +72,7 @@ def train_pairs(
 
 
 class _Fit:
-    """The fit of all pairs."""
+    """Fit of all pairs of classes."""
 
     def __init__(
         self,
@@ -90,29 +90,29 @@ class _Fit:
         self.settings = replace(settings, max_memory=settings.max_memory // workers)
         self.helper_settings = replace(settings, max_memory=settings.max_memory // helpers)
         self.gram = Gram(kernel, rows, threads=threads)
-        self.budget = Budget(settings.max_time)  # of everything
-        self._budgets: list[Budget] = []  # of the pairs begun
-        self._begun = 0  # pairs
+        self.budget = Budget(settings.max_time)  # of the whole fit
+        self._budgets: list[Budget] = []  # of the pairs started
+        self._begun = 0  # number of pairs started
         self._rows_left = sum(problem.dual.rows for problem in machines.problems)
         self._served = [np.zeros(len(rows), dtype=np.int64) for rows in machines.members]
-        self._proof = 0.0  # seconds that examining the pairs solved so far will take
+        self._proof = 0.0  # seconds that the examination of the pairs solved so far will take
         self._lock = Lock()
 
     @cached_property
     def _rngs(self) -> list[np.random.Generator]:
-        """One for each pair, made when the first of them is needed."""
+        """Random generators of the pairs, created when the first of them is needed."""
         return self.settings.rng.spawn(len(self.machines.problems))
 
     # -- solving -----------------------------------------------------------------------------------
 
     def solve_all(self) -> list[Solution]:
-        """Solve small pairs whole, many in a call, and the others by rounds."""
+        """Solve small pairs in groups, one native call each, and the others by rounds."""
         problems = self.machines.problems
         found: dict[int, Solution] = {}
         try:
             for group, threads in self._groups():
                 found |= zip(group, self._solve_group(group, threads), strict=True)
-        except KeyboardInterrupt:  # beside a call: no pair continues
+        except KeyboardInterrupt:  # raised between two calls: no pair continues
             self._stop()
         large = [p for p in range(len(problems)) if p not in found]
         runner = LocalRunner(self.workers)
@@ -120,9 +120,9 @@ class _Fit:
         return [found[p] for p in range(len(problems))]
 
     def _groups(self) -> Iterator[tuple[list[int], int]]:
-        """Small pairs to be solved in one call, which must not take long, and by how many threads.
+        """Yield groups of small pairs to solve in one short call, with their number of threads.
 
-        Callbacks see one pair at a time.
+        With callbacks each group is one pair.
         """
         limit = self.helpers * small.CALL_COST
         costs: dict[int, float] = {}  # by number of rows; infinite for large pairs
@@ -145,11 +145,11 @@ class _Fit:
             yield group, self._threads_worth(cost)
 
     def _threads_worth(self, cost: float) -> int:
-        """Threads for pairs that cost so many multiply-adds at the most."""
-        return min(self.helpers, 1 + int(cost / _WORTH_SHARING))
+        """Return the number of threads for pairs that cost at most `cost` multiply-adds."""
+        return min(self.helpers, 1 + int(cost / _COST_PER_THREAD))
 
     def _solve_group(self, group: list[int], threads: int) -> list[Solution]:
-        """Solve pairs whole in one call; those that are not done then go on by rounds."""
+        """Solve pairs in one native call; those that it does not finish continue by rounds."""
         problems = [self.machines.problems[p] for p in group]
         budget = self._share(sum(problem.dual.rows for problem in problems), len(group))
         if budget is None:
@@ -164,7 +164,7 @@ class _Fit:
         return [self._finish(*one, budget) for one in zip(group, problems, solutions, strict=True)]
 
     def _finish(self, p: int, problem: Problem, solution: Solution, budget: Budget) -> Solution:
-        """See to a pair that was solved whole."""
+        """Report a pair that a native call solved; continue by rounds if it is not optimal."""
         self._proof += self._cost_of_proof(solution.trace[0].n_sv, problem.dual.rows)
         try:
             if solution.status == Status.OPTIMAL:
@@ -184,7 +184,7 @@ class _Fit:
         return self.gram.select(self.machines.rows(p), diagonal=diagonal)
 
     def _solver(self, p: int, observe: Observer, budget: Budget) -> Solver:
-        """What a pair is solved with."""
+        """Return the solver of a pair."""
         gram, dual = self._gram(p), self.machines.problems[p].dual
         return Solver(
             gram,
@@ -198,32 +198,33 @@ class _Fit:
         )
 
     def _solve(self, p: int) -> Solution:
-        """Solve a pair by rounds, beginning with rows that served its classes before."""
+        """Solve a pair by rounds, starting with former support vectors of its classes."""
         problem = self.machines.problems[p]
         try:
             budget = self._share(problem.dual.rows)
             if budget is None:
                 return untouched(problem, self._why())
-            if self.workers == 1 and problem.start is None:  # else it would depend on who was first
-                problem = replace(problem, first=self._experienced(p))
+            # in parallel, the first rows would depend on the order in which pairs end
+            if self.workers == 1 and problem.start is None:
+                problem = replace(problem, first=self._first_rows(p))
             with self.watch.problem(p) as observe:
                 solution = self._solver(p, observe, budget).by_rounds(problem, observe)
             self._learn(p, solution)
             if solution.status == Status.INTERRUPTED:
                 self._stop()
             return labelled(solution, p)
-        except KeyboardInterrupt:  # just beside the engine
+        except KeyboardInterrupt:  # raised outside the engine
             self._stop()
             return untouched(problem, self._why())
 
     def _why(self) -> Status:
-        """Why there is no time for a pair."""
+        """Return the status of a pair that gets no time: interrupted, or out of time."""
         return Status.INTERRUPTED if self.budget.stopped else Status.TIME_LIMIT
 
     def _share(self, rows: int, pairs: int = 1) -> Budget | None:
-        """Time for pairs of so many rows: a part of what is left, less that for the proof.
+        """Return the budget of pairs with `rows` rows: a share of the remaining time.
 
-        None when there is none left.
+        The time for the examination is reserved. The result is None if no time is left.
         """
         with self._lock:
             proof = 0.0
@@ -247,26 +248,26 @@ class _Fit:
             return self._budgets[-1]
 
     def _stop(self) -> None:
-        """Let the pairs that are being solved end where they are, and those to come at once."""
+        """Stop the pairs that are being solved, and do not start others."""
         with self._lock:
             for budget in (self.budget, *self._budgets):
                 budget.stopped = True
 
-    def _experienced(self, p: int) -> Ints:
-        """Rows of a pair that were support vectors most often, as many of either class."""
+    def _first_rows(self, p: int) -> Ints:
+        """Return the rows of a pair that were support vectors most often, of both classes."""
         found = []
         for c in self.machines.layout.pairs[p]:
-            often = np.argsort(-self._served[c], kind="stable")[:_EXPERIENCED]
+            often = np.argsort(-self._served[c], kind="stable")[:_MOST_FIRST_ROWS]
             found.append(often[self._served[c][often] > 0])
         found[1] += len(self.machines.members[self.machines.layout.pairs[p][0]])
         return np.concatenate(found)
 
     def _cost_of_proof(self, support: int, rows: int) -> float:
-        """Seconds that examining a pair will take."""
+        """Return the estimated seconds for the examination of a pair."""
         return 2.0 * self.gram.seconds_per_value * support * rows
 
     def _learn(self, p: int, solution: Solution) -> None:
-        """Note who was a support vector, and what the proof will cost."""
+        """Count the support vectors and the cost of an examination. Sets: proof, served."""
         i, j = self.machines.layout.pairs[p]
         first, second = self.machines.halves(p, solution.beta[0])
         support = int(np.count_nonzero(solution.beta[0]))
@@ -276,20 +277,20 @@ class _Fit:
             self._served[i] += first != 0
             self._served[j] += second != 0
 
-    # -- proving -----------------------------------------------------------------------------------
+    # -- certifying --------------------------------------------------------------------------------
 
     def certified(self, solutions: list[Solution]) -> list[Trained]:
-        """Examine all pairs at once; those that fail go on from where they are."""
+        """Examine all pairs at once; continue those that do not meet the goal."""
         if self.budget.stopped and all(s.status != Status.INTERRUPTED for s in solutions):
-            # the interrupt came when all pairs were solved, and must not be lost
+            # an interrupt after all pairs were solved is reported with the last pair
             solutions = [*solutions[:-1], replace(solutions[-1], status=Status.INTERRUPTED)]
-        if self.budget.stopped and self._proof > ANSWER_WITHIN:
-            return [uncertified(solution, self.settings.goal) for solution in solutions]
-        self.budget.stopped = False  # what is still to come is short
         try:
+            if self.budget.stopped and self._proof > ANSWER_WITHIN:
+                raise KeyboardInterrupt
+            self.budget.stopped = False  # the examination is short
             return self._examined(solutions)
         except (OutOfBudget, KeyboardInterrupt) as stop:
-            if isinstance(stop, KeyboardInterrupt):
+            if isinstance(stop, KeyboardInterrupt):  # pairs that were solved are not certified
                 solutions = [replace(s, status=Status.INTERRUPTED) for s in solutions]
             return [uncertified(solution, self.settings.goal) for solution in solutions]
 
@@ -329,11 +330,10 @@ class _Fit:
         seen: list[Examination],
         scores: list[Floats],
     ) -> list[Solution]:
-        """Bound rounding by rows where that decides, and keep no pair that is worse than zero.
+        """Refine examinations, and replace points that are worse than zero by zero.
 
-        The scores of the largest pair are compared with a second computation.
-
-        Sets: seen and scores.
+        Rounding is bounded row by row where that decides whether a pair is optimal. The scores of
+        the largest pair are compared with a second computation. Sets: seen and scores.
         """
         problems, goal, kept = self.machines.problems, self.settings.goal, list(solutions)
         for p, (problem, one) in enumerate(zip(problems, seen, strict=True)):
@@ -353,7 +353,7 @@ class _Fit:
         return kept
 
     def _again(self, p: int, trained: Trained, sharing: int) -> Trained:
-        """Go on with a pair under the eyes of an examiner, in a part of the time that is left."""
+        """Continue a pair with an examiner, within an equal share of the remaining time."""
         solution, steps = trained.solution, self.settings.max_steps
         budget = self.budget.part(
             1 / sharing, max_steps=steps if steps < 0 else max(0, steps - solution.pair_steps)
@@ -369,6 +369,6 @@ class _Fit:
 
 
 def _may_go_on(trained: Trained) -> bool:
-    """Whether the examination disagrees with the engine, or only time was wanting."""
+    """Return whether a pair that is not certified may continue: the engine did not fail."""
     unsettled = (Status.OPTIMAL, Status.TIME_LIMIT, Status.STALLED)
     return trained.certificate.status != Status.OPTIMAL and trained.solution.status in unsettled

@@ -14,19 +14,19 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.training.problem import Problem
 
-_SHARING_PAYS = 1e6  # multiply-adds for a pair from which on it is worth more calls of the core
+_SHARING_PAYS = 1e6  # multiply-adds per pair above which sharing kernel values justifies more calls
 
 
 @dataclass(frozen=True, eq=False)
 class PairProblems:
-    """The problems between all pairs of classes.
+    """Problems of all pairs of classes.
 
     Attributes
     ----------
     members : list of ndarray
-        Where the rows of each class stand among all rows.
+        Indices of the rows of each class among all rows.
     problems : list of Problem
-        In the order of `pairs`; the rows of the first class come first.
+        Problems in the order of `pairs`; the rows of the first class come first.
     """
 
     members: list[Ints]
@@ -34,24 +34,24 @@ class PairProblems:
 
     @cached_property
     def layout(self) -> PairLayout:
-        """The pairs of the classes."""
+        """Layout of the pairs of classes."""
         return PairLayout(len(self.members))
 
     def rows(self, pair: int) -> Ints:
-        """Where the rows of a pair stand among all rows."""
+        """Return the indices of the rows of a pair among all rows."""
         i, j = self.layout.pairs[pair]
         return np.concatenate([self.members[i], self.members[j]])
 
     def halves(self, pair: int, values: Floats) -> tuple[Floats, Floats]:
-        """Split something with a last axis over the rows of a pair by its two classes."""
+        """Split an array, whose last axis runs over the rows of a pair, by its two classes."""
         first = len(self.members[self.layout.pairs[pair][0]])
         return values[..., :first], values[..., first:]
 
     def by_class(self, coefs: Sequence[Floats]) -> list[Floats]:
-        """Coefficients of the pairs as one matrix per class, of shape (classes - 1, rows).
+        """Return the coefficients as one matrix per class, of shape (classes - 1, rows).
 
-        Line l of class c belongs to the pair of c and the l-th of the other classes, which is how
-        `dual_coef_` is laid out.
+        Line l of class c belongs to the pair of c and the l-th of the other classes, as in
+        `dual_coef_`.
         """
         ends = np.cumsum([len(rows) for rows in self.members])
         here = np.split(np.arange(ends[-1]), ends[:-1])
@@ -64,7 +64,7 @@ class PairProblems:
         threads: int = 1,
         poll: Poll | None = None,
     ) -> list[Floats]:
-        """Scores K c of the rows of every pair in float64.
+        """Return the scores K c of the rows of every pair in float64.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class PairProblems:
         coefs : sequence of ndarray
             Coefficients of the rows of each pair.
         threads : int
-            For pairs that are done side by side.
+            Number of pairs computed in parallel, if they are small.
         poll : Poll, optional
         """
         values = sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
@@ -85,7 +85,7 @@ class PairProblems:
         return np.split(score, end[:-1])
 
     def _shared_scores(self, gram: Gram, matrix: list[Floats], poll: Poll | None) -> list[Floats]:
-        """Sum the support vectors of each class over its own rows, and over those of each other."""
+        """Return scores that use each kernel value within a class for all pairs of that class."""
         k = len(self.members)
         sizes = [len(rows) for rows in self.members]
         found = [np.zeros(sizes[i] + sizes[j]) for i, j in self.layout.pairs]

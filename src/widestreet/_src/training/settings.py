@@ -1,4 +1,4 @@
-"""What a fit may use, and how exact it is to be."""
+"""Resources and tolerances of a fit."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from widestreet._src.engines.selection.contract import Strategy
 from widestreet._src.problems.goal import Goal
 
-_ROWS_PER_THREAD = 1000  # fewer are not worth waking another thread for
+_ROWS_PER_THREAD = 1000  # rows that justify one more thread
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Resources:
-    """What a fit may use."""
+    """Limits of a fit: steps, time, memory, threads; and its verbosity and random generator."""
 
     max_steps: int
     max_time: float | None
@@ -25,13 +25,13 @@ class Resources:
 
     @property
     def final_violation(self) -> float:
-        """The violation at which a fit ends; zero if it does not end by one."""
+        """Violation at which a fit ends; zero if violations do not end it."""
         return 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Settings(Resources):
-    """Everything about a fit to an optimum that is not the problem itself."""
+    """Limits, strategy and tolerances of a fit to the optimum."""
 
     strategy: Strategy
     goal: Goal
@@ -43,5 +43,5 @@ class Settings(Resources):
 
 
 def threads_for(rows: int, resources: Resources) -> int:
-    """Threads worth using on a problem of so many rows."""
+    """Return the number of threads to use on a problem of `rows` rows."""
     return min(resources.threads, 1 + rows // _ROWS_PER_THREAD)

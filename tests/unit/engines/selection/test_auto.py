@@ -51,5 +51,12 @@ def test_few_rows_are_the_first_set_together(rows, capacity, first):
 
 @pytest.mark.parametrize("name", ["start_size", "max_size"])
 def test_a_set_has_two_rows_at_least(name):
-    with pytest.raises(ValueError, match=f"{name} must be at least 2, got 1"):
-        Auto(**{name: 1})
+    for size in (1, 64.0, "64"):
+        with pytest.raises(ValueError, match=f"{name} must be an integer of at least 2, got"):
+            Auto(**{name: size})
+
+
+@pytest.mark.parametrize("name", ["looseness", "keep_slack"])
+def test_fractions_are_not_negative(name):
+    with pytest.raises(ValueError, match=f"{name} must be a finite number of at least 0, got -0.1"):
+        Auto(**{name: -0.1})

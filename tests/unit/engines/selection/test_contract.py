@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 from support.situations import situation
 from widestreet._src.engines.selection.contract import (
     make_room,
-    require_at_least,
-    require_flag,
-    require_number,
 )
 from widestreet.strategies import Auto, Stateless
 
@@ -63,24 +60,3 @@ def test_whoever_changes_a_strategy_must_declare_again_that_it_solves_small_prob
     assert not Other.solves_small
     assert Declared.solves_small
     assert not Stateless.solves_small
-
-
-@pytest.mark.parametrize(
-    ("check", "good", "bad"),
-    [
-        (lambda value: require_at_least("k", value, 2), [2, np.int64(5)], [1, 2.0, True, "2"]),
-        (lambda value: require_flag("k", value), [True, np.False_], [0, 1, None, "yes"]),
-        (
-            lambda value: require_number("k", value, lambda x: 0 < x < 1, "between 0 and 1"),
-            [0.5, np.float32(0.25)],
-            [0, 1, np.nan, "0.5", True],
-        ),
-    ],
-    ids=["at least", "flag", "number"],
-)
-def test_a_bad_parameter_is_named(check, good, bad):
-    for value in good:
-        check(value)
-    for value in bad:
-        with pytest.raises(ValueError, match=r"^k must be .*, got "):
-            check(value)

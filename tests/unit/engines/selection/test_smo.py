@@ -41,5 +41,5 @@ def test_the_first_set_is_as_large_as_it_may_be(rows, capacity, first):
 
 
 def test_a_set_has_two_rows_at_least():
-    with pytest.raises(ValueError, match="size must be at least 2, got 1"):
+    with pytest.raises(ValueError, match="size must be an integer of at least 2, got 1"):
         SMO(size=1)

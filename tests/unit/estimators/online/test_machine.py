@@ -169,6 +169,27 @@ def test_parameters_change_with_the_next_call(kind, model, rows, call):
     assert_same(model, fit(batch(kind, **new), kind, X[:30], y[:30]), X)
 
 
+@pytest.mark.parametrize("use", ["partial_fit", "verify", "leave_one_out"])
+def test_another_number_of_threads_is_used_at_the_next_call(kind, model, rows, use):
+    X, y = rows
+    model.set_params(n_jobs=2)
+    if use == "partial_fit":
+        add(model, kind, X[30:], y[30:])
+    else:
+        getattr(model, use)()
+    assert (model._state.store.threads, model._state.store.gram.threads) == (2, 2)
+
+
+def test_a_new_memory_limit_is_used_at_the_next_call(kind, model, rows):
+    X, y = rows
+    before = decision(model, X)
+    model.set_params(max_memory=1)
+    with pytest.raises(ValueError, match=r"max_memory=1 bytes is too small.*raise max_memory"):
+        add(model, kind, X, y)  # so many rows that the batch engine solves again
+    np.testing.assert_allclose(decision(model, X), before, rtol=0, atol=TOL.decision)
+    assert_same(add(model.set_params(max_memory=None), kind, X, y), add(begun(kind), kind, X, y), X)
+
+
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 def test_kernel_values_of_another_size_may_come(kind, kernel, rows):
     """First rows at the origin and next to it, then others: nothing is taken for a copy."""

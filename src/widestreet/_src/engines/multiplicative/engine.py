@@ -38,6 +38,7 @@ import numpy as np
 
 from widestreet._src.arrays import Floats
 from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.multiplicative.line_search import line_search, logarithms, tilted
 from widestreet._src.engines.multiplicative.members import Ensemble
 from widestreet._src.engines.solution import Observer, Trace, TraceRecord
 from widestreet._src.kernels.products import Product
@@ -46,10 +47,8 @@ from widestreet._src.status import Status
 _Value = TypeVar("_Value")
 Run: TypeAlias = Generator[Floats, Floats, _Value]  # yields vectors, receives their products with K
 
-_EDGE_TOL = 1e-13  # relative accuracy of the edge in a line search
-_MOST_SEARCH_STEPS = 200  # of a line search, which usually takes a dozen
-_SMALLEST_LOGARITHM = -600.0  # of weights: smaller ones count as zero, and denormals are slow
 _RHO_ROUNDING = 1e-14  # of the sum of absolute terms of rho: a smaller rho is zero
+_COUNTED_WEIGHT = 1e-6  # of the largest weight: rows above it count as support vectors
 _NEGATIVE_RHO = 1e-9  # of the same sum: a rho below minus this is not caused by rounding
 
 
@@ -148,17 +147,10 @@ class Trajectory:
 
 def unmoved(prior: Floats, status: Status) -> Trajectory:
     """Return the trajectory of an engine that was stopped before its first product."""
-    weight, _ = tilted(_logarithms(prior))
+    weight, _ = tilted(logarithms(prior))
     rho = dict.fromkeys(("first", "last", "ensemble"), np.inf)
     margin, means = np.full(len(prior), np.inf), {1: (weight, np.inf)}
     return Trajectory(weight, weight, weight, rho, margin, means, [], status, Trace(), 0, [])
-
-
-def _logarithms(prior: Floats) -> Floats:
-    """Return the logarithms of weights, some of which may be zero."""
-    with np.errstate(divide="ignore"):
-        log: Floats = np.log(prior)
-    return log
 
 
 class MultiplicativeEngine:
@@ -222,7 +214,7 @@ class MultiplicativeEngine:
         first = point = None
         status = Status.APPROXIMATE
         try:
-            first = point = yield from self._point(_logarithms(self.prior))
+            first = point = yield from self._point(logarithms(self.prior))
             self._tell(point, 0.0)
             while not self._mean.enough and (step := (yield from self._step(point))) is not None:
                 eta, there = step
@@ -296,9 +288,13 @@ class MultiplicativeEngine:
         self._mean.add(eta, point.weight, point.margin)
 
     def _tell(self, point: Point, eta: float) -> None:
-        """Record a point and the step that led to it. Sets: trace."""
+        """Record a point and the step that led to it. Sets: trace.
+
+        All rows are in the working set. Weights have no upper bound, so that every support vector
+        is free. There are no pair steps.
+        """
         gap = point.rho - point.least
-        used = int(np.count_nonzero(point.weight > 1e-6 * point.weight.max()))
+        used = int(np.count_nonzero(point.weight > _COUNTED_WEIGHT * point.weight.max()))
         record = TraceRecord(
             round=len(self._trace),
             working_set=len(point.weight),
@@ -307,12 +303,18 @@ class MultiplicativeEngine:
             violation=gap,
             dual_objective=-point.rho / 2.0,
             gap=gap,
-            rows_scanned=len(point.weight),
+            rows_scanned=0,
             rows_skipped=0,
             kernel_values=self._kernel_values(),
-            pair_steps=self._tried,
+            pair_steps=0,
             seconds=self.budget.elapsed,
-            notes={"rho": point.rho, "lower_bound": point.bound, "eta": eta, "epsilon": self._e},
+            notes={
+                "rho": point.rho,
+                "lower_bound": point.bound,
+                "eta": eta,
+                "epsilon": self._e,
+                "products": self._tried,
+            },
         )
         self._trace.append(record)
         self.observer(record)
@@ -370,49 +372,3 @@ def indefinite(proof: str) -> ValueError:
         f"kernel is not positive semidefinite on these rows ({proof}), so there is no margin to "
         "maximise; use 'rbf', 'linear', 'poly' with coef0 >= 0 or 'laplacian'"
     )
-
-
-def tilted(log: Floats) -> tuple[Floats, float]:
-    """Return weights of sum one from logarithms, and their sum before scaling (largest: one)."""
-    weight = np.exp(np.maximum(log - log.max(), _SMALLEST_LOGARITHM))
-    total = float(weight.sum())
-    weight /= total
-    return weight, total
-
-
-def line_search(log: Floats, margin: Floats, edge: float, start: float) -> float:
-    """Return the eta at which the mean of the margins under the new weights is `edge`.
-
-    Newton's method within a bracket: at eta = 0 the mean exceeds the edge, and some margin is below
-    it.
-
-    Parameters
-    ----------
-    log : ndarray
-        Logarithms of the weights.
-    margin : ndarray
-    edge : float
-    start : float
-        First value of eta.
-
-    Returns
-    -------
-    float
-    """
-    low, high, eta = 0.0, np.inf, start
-    for _ in range(_MOST_SEARCH_STEPS):
-        weight, _ = tilted(log - eta * margin)
-        mean = float(weight @ margin)
-        excess = mean - edge
-        if abs(excess) <= _EDGE_TOL * edge:
-            break
-        low, high = (eta, high) if excess > 0 else (low, eta)
-        variance = float(weight @ (margin - mean) ** 2)
-        newton = eta + excess / variance if variance > 0 else np.inf
-        if np.isinf(high):
-            newton = min(newton, 4.0 * eta)
-        following = newton if low < newton < high else 0.5 * (low + high)
-        if following == eta:
-            break
-        eta = following
-    return eta

@@ -1,4 +1,4 @@
-"""Rows with multiplicities that are powers of two: what weighted sampling draws from."""
+"""Multiset of rows from which weighted sampling draws; multiplicities are powers of two."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _COUNTED = 52  # float64 counts 2^52 copies one by one
 
 
 class Multiset:
-    """Every row x is there u(x) = 2^level(x) times, at first once.
+    """Multiset that contains every row x u(x) = 2^level(x) times; all levels start at zero.
 
     Attributes
     ----------
     level : ndarray of int
-        How often each row was doubled.
+        Number of times that each row was doubled.
     """
 
     def __init__(self, rows: int) -> None:
@@ -23,23 +23,23 @@ class Multiset:
 
     @property
     def top(self) -> int:
-        """The highest level."""
+        """Highest level of a row."""
         return int(self.level.max())
 
     def weights(self, unit: int = 0) -> Floats:
-        """Copies of each row, in units of 2^unit."""
+        """Return the number of copies of each row, in units of 2^unit."""
         return np.ldexp(1.0, self.level - unit)
 
     @property
     def log2_total(self) -> float:
-        """Logarithm of the number of copies of all rows."""
+        """Logarithm to base 2 of the number of copies of all rows."""
         return float(np.log2(self.weights(self.top).sum()) + self.top)
 
     def draw(self, count: int, rng: np.random.Generator) -> Ints:
-        """Draw copies without replacement, in random order; returns the row of each.
+        """Draw copies without replacement, in random order; return the row of each.
 
-        All copies, if there are no more than `count`. Beyond 2^52 of them, the chance that one
-        would be drawn twice is nothing, and they are drawn with replacement.
+        If there are at most `count` copies, all are drawn. If there are more than 2^52, they are
+        drawn with replacement: the probability of drawing one copy twice is negligible.
         """
         if self.log2_total < _COUNTED:
             ends = np.cumsum(self.weights())
@@ -52,5 +52,5 @@ class Multiset:
         return rows
 
     def double(self, times: Ints) -> None:
-        """Double every row so many times. Sets: level."""
+        """Double each row `times` times. Sets: level."""
         self.level += times

@@ -1,31 +1,31 @@
 """PRSVM: weighted random samples, solved on many sites at once; RSVM is PRSVM on one site.
 
-Problem and stopping criterion: the dual of dual.py; until the solution of some site has no
-violators, which the certificate then confirms.
+Problem and stopping criterion: the dual of dual.py; iterations end when the solution of some site
+has no violators, which the certificate then confirms.
 
 Every row x has a multiplicity u(x), at first 1: the data are a multiset. With C sites, samples of
 size r and a combinatorial dimension delta, each iteration
 
     1) draws r elements of the multiset for each site in the order of their priority, without
-       replacement; equal elements that meet on a site become one row, with the box it always has
+       replacement; equal elements on one site become one row, whose box does not change
     2) solves on every site p the dual of its rows: theta_p
     3) finds the violators V_p of theta_p among the rows of all other sites
     4) doubles u on V_p if those of them that no site of higher priority holds weigh at most
        u(X) / (3 delta)
 
 With r = 6 delta^2 the sampling lemma bounds the expected weight of the violators by
-u(X) / (6 delta), so that step 4 succeeds every other time at least. Some row of the optimal basis
-is doubled by each success, which can happen only so often: the expected number of iterations is at
+u(X) / (6 delta), so that step 4 succeeds at least every other time. Each success doubles some row
+of the optimal basis, which bounds the number of successes: the expected number of iterations is at
 most (6 delta / C) ln(N + 6 r (C - 1) delta). For data that a hyperplane of d dimensions separates
-delta is d + 1; where many rows are support vectors it is about their number, and the bound says
-nothing of use.
+delta is d + 1. With many support vectors delta is about their number, and the bound is of no use.
 
-The proof counts on all violators being doubled, and allows those that sites of higher priority
-hold to come on top of the test: these make for the term 6 r (C - 1) delta.
+The proof requires that all violators are doubled. Violators that sites of higher priority hold do
+not count in the test of step 4; they cause the term 6 r (C - 1) delta.
 
-By default three things differ from the paper, which throws solutions away between iterations: the
-support vectors of the best solution so far join every sample, every site begins at it, so that the
-dual objective never falls; and after `max_rounds` the working-set engine goes on from there.
+By default three things differ from the paper, which discards solutions between iterations. The
+support vectors of the best solution so far join every sample. Every site starts at that solution,
+so that the dual objective never decreases. After `max_rounds` the working-set engine continues from
+the best solution.
 """
 
 from __future__ import annotations
@@ -33,24 +33,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import ceil, sqrt
 
+from widestreet._src import checks
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import (
     Context,
     Search,
     Strategy,
-    require_at_least,
-    require_flag,
-    require_number,
 )
 from widestreet._src.engines.solution import Solution
 
-_SAMPLE = 2048  # rows of a site where nothing is said
+_DEFAULT_SAMPLE = 2048  # rows of a site if neither sample size nor dimension is given
 
 
 class WeightedSampling(Strategy):
-    """Weighted samples on one site or many; the working-set engine goes on after them.
+    """Base class of strategies that solve weighted samples on one site or several.
 
-    Subclasses say how many sites there are.
+    After the samples the working-set engine continues. Subclasses define the number of sites.
     """
 
     sites: int
@@ -60,17 +58,15 @@ class WeightedSampling(Strategy):
     until_certified: bool
 
     def __post_init__(self) -> None:
-        require_at_least("sites", self.sites, 1)
+        checks.require_integer("sites", self.sites, least=1)
         if self.sample_size is not None:
-            require_at_least("sample_size", self.sample_size, 2)
+            checks.require_integer("sample_size", self.sample_size, least=2)
         delta = self.combinatorial_dimension
         if delta is not None:
-            require_number(
-                "combinatorial_dimension", delta, lambda d: 1 <= d <= 1e6, "from 1 to 1e6"
-            )
+            checks.require_real("combinatorial_dimension", delta, least=1.0, most=1e6)
         if self.max_rounds is not None:
-            require_at_least("max_rounds", self.max_rounds, 1)
-        require_flag("until_certified", self.until_certified)
+            checks.require_integer("max_rounds", self.max_rounds, least=1)
+        checks.require_flag("until_certified", self.until_certified)
 
     def search(self) -> Search:
         """Return the search of the rounds that follow the samples."""
@@ -83,16 +79,16 @@ class WeightedSampling(Strategy):
 
     @property
     def size(self) -> int:
-        """Elements that each site draws: 6 delta^2, where nothing else is said."""
+        """Number of elements that each site draws; by default 6 delta^2."""
         if self.sample_size is not None:
             return self.sample_size
         if self.combinatorial_dimension is not None:
             return ceil(6 * self.combinatorial_dimension**2)
-        return _SAMPLE
+        return _DEFAULT_SAMPLE
 
     @property
     def dimension(self) -> float:
-        """The combinatorial dimension: that for which the sample is large enough, if not given."""
+        """Combinatorial dimension; by default the largest that the sample size allows."""
         if self.combinatorial_dimension is not None:
             return self.combinatorial_dimension
         return sqrt(self.size / 6)
@@ -100,35 +96,35 @@ class WeightedSampling(Strategy):
 
 @dataclass(frozen=True)
 class PRSVM(WeightedSampling):
-    """Parallel randomized training by weighted sampling.
+    """Strategy of parallel randomized training by weighted sampling (PRSVM).
 
-    Made for rows that live in many places, of which only solutions travel. Here the sites are
-    threads of one process, and as a way to be faster on one machine it does not pay.
+    The method is designed for rows on many machines that exchange only solutions. Here the sites
+    are threads of one process. On one machine it is not faster than the other strategies.
 
     Parameters
     ----------
     sites : int, default=4
-        Samples that are solved at the same time, as far as `n_jobs` allows.
+        Number of samples per iteration. They are solved in parallel as far as `n_jobs` allows.
     sample_size : int, optional
-        Elements that each site draws; by default 6 times the square of the combinatorial
-        dimension, or 2,048 where that is not given.
+        Number of elements that each site draws; by default 6 times the square of
+        `combinatorial_dimension`, or 2,048 if that is not given either.
     combinatorial_dimension : float, optional
-        Rows that define the optimum, at the most; by default sqrt(sample_size / 6).
+        Largest number of rows that define the optimum; by default sqrt(sample_size / 6).
     max_rounds : int or None, default=30
-        Iterations after which the working-set engine takes over, or as published nobody, with
-        status "approximate". None is for ever.
+        Largest number of iterations; None means no limit. After them the working-set engine
+        continues, or, if `until_certified` is False, the fit ends with status "approximate".
     until_certified : bool, default=True
-        Whether to keep the best solution from iteration to iteration and to go on until it is the
-        optimum. If not, every step is the published one, which serves C-SVC and epsilon-SVR only:
-        a sample of a nu problem has too few rows for its constraints.
+        If True, the best solution is kept between iterations, and the fit continues until it is
+        optimal. If False, every step is the published one. This works for C-SVC and epsilon-SVR
+        only: a sample of a nu problem has too few rows for its constraints.
 
     Notes
     -----
-    Records of the trace have one entry per iteration, with the notes `site` (the one that the
-    record is about: that of the best objective, or as published of the fewest violators),
-    `site_violators` and `site_n_sv` (lists), `log2_weight` (of the whole multiset), `doubled`
-    (sites for which step 4 succeeded) and `levels` (how many rows have been doubled 0, 1, 2, ...
-    times).
+    The trace has one record per iteration, about one site: that with the best objective, or, if
+    `until_certified` is False, that with the fewest violators. The notes are `site` (its number),
+    `site_violators` and `site_n_sv` (lists over the sites), `log2_weight` (of the whole multiset),
+    `doubled` (the sites for which step 4 succeeded) and `levels` (the numbers of rows that were
+    doubled 0, 1, 2, ... times).
 
     References
     ----------
@@ -154,15 +150,15 @@ class PRSVM(WeightedSampling):
 
 @dataclass(frozen=True)
 class RSVM(WeightedSampling):
-    """Randomized training by weighted sampling: `PRSVM` on one site.
+    """Strategy of randomized training by weighted sampling (RSVM): `PRSVM` on one site.
 
     Parameters
     ----------
     sample_size : int, optional
-        Elements of a sample; by default 6 times the square of the combinatorial dimension, or
-        2,048 where that is not given.
+        Number of elements of a sample; by default 6 times the square of
+        `combinatorial_dimension`, or 2,048 if that is not given either.
     combinatorial_dimension : float, optional
-        Rows that define the optimum, at the most; by default sqrt(sample_size / 6).
+        Largest number of rows that define the optimum; by default sqrt(sample_size / 6).
     max_rounds : int or None, default=30
         As for `PRSVM`.
     until_certified : bool, default=True
@@ -170,13 +166,12 @@ class RSVM(WeightedSampling):
 
     Notes
     -----
-    Records of the trace have the notes that `PRSVM` explains.
+    Trace records have the notes that `PRSVM` documents.
 
     References
     ----------
-    Parallel randomized support vector machine (PRSVM); the idea is that of Balcazar, Dai and
-    Watanabe (2001), there with misclassified rows where these are violators, and for separable
-    data only.
+    Parallel randomized support vector machine (PRSVM). The idea is that of Balcazar, Dai and
+    Watanabe (2001), who double misclassified rows instead of violators, for separable data only.
 
     Examples
     --------

@@ -11,8 +11,7 @@ Each round
        the set (RandSVM's sampling),
     3) solves the set loosely while the violations outside are still large,
     4) surveys rows in random order only until enough violators are found (iSVM's first stage in
-       blocks), and all rows, but for those that are skipped, once such a survey had to visit them
-       all.
+       blocks). Once such a survey had to visit all rows, surveys visit all that are not skipped.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from widestreet._src import checks
 from widestreet._src.engines.selection.contract import (
     Proposal,
     Situation,
@@ -30,26 +30,27 @@ from widestreet._src.engines.selection.contract import (
 )
 from widestreet._src.shards.survey import SurveyOrder
 
-_ALL_AT_ONCE = 1.5  # times `start_size`: no more rows than this are the first set together
+_ALL_AT_ONCE = 1.5  # times `start_size`: up to this many rows all are in the first working set
 
 
 @dataclass(frozen=True)
 class Auto(Stateless):
-    """The default strategy.
+    """Default strategy: random violators in a working set that doubles.
 
     Parameters
     ----------
     start_size : int, default=1024
-        Rows in the first working set, which is everything if there are few more.
+        Number of rows in the first working set. With at most 1.5 times as many rows in total, the
+        first working set contains all of them.
     max_size : int, default=8192
-        Rows beyond which the working set keeps only what it must: free support vectors, for which
-        it may grow to twice their number, and violators. Other support vectors stay in the model
-        with their coefficient held.
+        Number of rows up to which the working set grows freely. Beyond it the set keeps only free
+        support vectors and violators, up to twice the number of free support vectors. Other support
+        vectors leave the set and keep their coefficients in the model.
     looseness : float, default=0.05
-        The working set is solved to this part of the violation last seen outside it.
+        Fraction of the violation last seen outside the working set, to which the set is solved.
     keep_slack : float, default=0.2
-        Rows that are not support vectors stay while they are nearer to violating than this part
-        of the violation last seen.
+        Fraction of the violation last seen. Rows that are not support vectors stay in the working
+        set while their distance from violating is smaller than this.
     """
 
     start_size: int = 1024
@@ -59,18 +60,18 @@ class Auto(Stateless):
     solves_small: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.start_size < 2:
-            raise ValueError(f"start_size must be at least 2, got {self.start_size!r}")
-        if self.max_size < 2:
-            raise ValueError(f"max_size must be at least 2, got {self.max_size!r}")
+        checks.require_integer("start_size", self.start_size, least=2)
+        checks.require_integer("max_size", self.max_size, least=2)
+        checks.require_real("looseness", self.looseness, least=0.0)
+        checks.require_real("keep_slack", self.keep_slack, least=0.0)
 
     def start(self, rows: int, capacity: int) -> int:
-        """Return how many rows the first working set has."""
+        """Return the number of rows in the first working set."""
         few = rows <= _ALL_AT_ONCE * self.start_size
         return min(rows if few else self.start_size, capacity)
 
     def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
-        """Return what the next round does."""
+        """Return the instructions for the next round."""
         free = int(situation.free.sum())
         limit = min(situation.capacity, max(self.max_size, 2 * free))
         near = situation.slack < self.keep_slack * situation.violation

@@ -1,16 +1,14 @@
 """The contract between the working-set engine and its strategies.
 
-A strategy is a frozen dataclass of its parameters. For every fit it begins a Search, which sees a
-Situation and answers with a Proposal; neither computes a kernel value or holds a row. What else a
-strategy can do it declares: `solves_small`, and `solve` if rounds of the working-set engine are not
-how it solves a problem.
+A strategy is a frozen dataclass of its parameters. For every fit it creates a Search. In every
+round the engine passes a Situation to the Search and receives a Proposal. Neither of the two
+computes a kernel value or holds a row. A strategy declares `solves_small` if small problems may be
+solved without it. It overrides `solve` if it does not use rounds of the working-set engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
@@ -23,7 +21,7 @@ from widestreet._src.shards.survey import SurveyOrder
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """What a strategy may know when it is asked for the next round.
+    """State of a fit after a round, from which a strategy chooses the next round.
 
     Attributes
     ----------
@@ -46,21 +44,21 @@ class Situation:
     newest : ndarray of bool, shape (size,)
         Which of them entered last.
     moved : bool
-        Whether these changed the solution. If not, all coefficients are at a bound, the bias has
-        an interval to itself, and they violated only its middle: they wait for rows that violate
-        on the other side. Dropped for these, the two would never meet.
+        True if the newest rows changed the solution. Otherwise all coefficients are at a bound, an
+        interval of biases is optimal, and the newest rows violate only at its middle. They must
+        stay in the working set until rows that violate in the other direction enter it.
     slack : ndarray of shape (size,)
-        How far each row of the working set is from violating.
+        Distance of each row of the working set from violating.
     violators : ndarray
-        Ids drawn by the last survey.
+        Ids of the violators that the last survey drew.
     excess : ndarray
-        By how much each of them violates.
+        Violation of each of them.
     found : int
-        Violators that the last survey came across, drawn or not.
+        Number of violators that the last survey found, drawn or not.
     visited : int
-        Rows that it visited.
+        Number of rows that the last survey visited.
     complete : bool
-        Whether that was every row.
+        True if the last survey visited every row.
     """
 
     round: int
@@ -82,18 +80,18 @@ class Situation:
 
     @property
     def goal(self) -> Goal:
-        """The tolerances of the solve."""
+        """Tolerances of the solve."""
         return Goal(self.tol)
 
     @property
     def solved(self) -> bool:
-        """Return whether every row was visited and no violation exceeds the goal."""
+        """True if every row was visited and no violation exceeds the goal."""
         return self.complete and self.goal.met(self.violation)
 
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """The next round.
+    """Instructions for the next round.
 
     Attributes
     ----------
@@ -104,10 +102,10 @@ class Proposal:
     inner_tol : float
         Violation to reach within the working set.
     survey : SurveyOrder
-        What to look for afterwards.
+        Survey that follows the solve.
     patient : bool
-        Whether rounds like this one come to an end by themselves, so that gaining nothing is no
-        reason to stop.
+        True if the strategy ends such rounds by itself. The engine then does not stop when a round
+        makes no progress.
     """
 
     drop: Bools
@@ -121,27 +119,27 @@ Notes: TypeAlias = dict[str, Any]
 
 
 class RowSource(Protocol):
-    """What a search may ask of all rows, to begin with."""
+    """Source of the rows of the first working set."""
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Number of rows."""
         ...
 
     def draw(self, size: int, rng: np.random.Generator) -> Ints:
-        """Return random rows; of classes, at least a quarter of each sign if there are enough."""
+        """Return random rows; of a classifier at least a quarter of each class, if possible."""
         ...
 
     def pair(self) -> Ints:
-        """Return the first two rows that violate against each other, of each group."""
+        """Return, for each group, the first two rows that violate against each other."""
         ...
 
 
 class Search(Protocol):
-    """Picks the rows of each round of one fit."""
+    """State of a strategy during one fit; it chooses the rows of each round."""
 
     def start(self, rows: int, capacity: int) -> int:
-        """Return how many rows the first working set has."""
+        """Return the number of rows in the first working set."""
         ...
 
     def draw(self, source: RowSource, size: int, rng: np.random.Generator) -> Ints:
@@ -149,19 +147,19 @@ class Search(Protocol):
         ...
 
     def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
-        """Return what the next round does."""
+        """Return the instructions for the next round."""
         ...
 
     def observe(self, situation: Situation) -> Notes:
-        """Look at what a round found; return what its record should say beside the usual."""
+        """Process the result of a round; return the notes for its trace record."""
         ...
 
     def finished(self, situation: Situation) -> bool:
-        """Return whether nothing is left to do, as far as the surveys tell."""
+        """Return whether the surveys so far show that no row violates."""
         ...
 
     def enough(self, situation: Situation) -> bool:
-        """Return whether the fit was asked to end here, optimal or not."""
+        """Return whether the fit shall end now with an approximate solution."""
         ...
 
 
@@ -178,13 +176,13 @@ class Context(Protocol):
 
 
 class Strategy:
-    """Base of the strategies.
+    """Base class of the strategies.
 
     Attributes
     ----------
     solves_small : bool
-        Whether a problem whose first working set is all of it may be solved in one native call,
-        without asking the strategy. A subclass that overrides anything must declare it anew.
+        True if a problem whose first working set contains all rows may be solved in one native
+        call, without a search. It is not inherited: each subclass must declare it again.
     """
 
     solves_small: ClassVar[bool] = False
@@ -194,19 +192,19 @@ class Strategy:
         cls.solves_small = vars(cls).get("solves_small", False)
 
     def search(self) -> Search:
-        """Return a search that has seen nothing yet."""
+        """Return a new search."""
         raise TypeError(f"{type(self).__name__} must override search, or solve")
 
     def solve(self, context: Context) -> Solution:
-        """Solve a problem: by rounds of the working-set engine."""
+        """Solve a problem by rounds of the working-set engine."""
         return context.by_rounds(self)
 
 
 class Stateless(Strategy):
-    """A strategy that needs no memory from round to round: it is its own search."""
+    """Base class of strategies without state: the strategy itself is the search."""
 
     def search(self) -> Any:
-        """Return itself."""
+        """Return this strategy."""
         return self
 
     def draw(self, source: RowSource, size: int, rng: np.random.Generator) -> Ints:
@@ -214,43 +212,23 @@ class Stateless(Strategy):
         return source.draw(size, rng)
 
     def observe(self, situation: Situation) -> Notes:
-        """Add nothing to the record."""
+        """Return no notes."""
         return {}
 
     def enough(self, situation: Situation) -> bool:
-        """Return False: it goes on to the end."""
+        """Return False: rounds continue until no row violates."""
         return False
-
-
-def require_at_least(name: str, value: Any, least: int) -> None:
-    """Refuse a parameter that is not a whole number of at least `least`."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
-
-
-def require_number(name: str, value: Any, fits: Callable[[float], bool], what: str) -> None:
-    """Refuse a parameter that is no number or does not fit; `what` says which would."""
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not fits(value):
-        raise ValueError(f"{name} must be {what}, got {value!r}")
-
-
-def require_flag(name: str, value: Any) -> None:
-    """Refuse a parameter that is not True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
 def make_room(
     situation: Situation, drop: Bools, limit: int, newcomers: int, rng: np.random.Generator
 ) -> Bools:
-    """Rows to drop so that the set has at most `limit`, given those that are dropped anyway.
+    """Extend the mask of dropped rows so that the working set has at most `limit` rows.
 
-    Support vectors at a bound make way for up to half a set of newcomers, those farthest from
-    violating first, but those that came last go last: two rows that violate against each other
-    must meet. Free ones make way only for a quarter, at random, which happens when the memory
-    is too small for all of them.
+    Up to half of the set is freed by dropping support vectors at a bound. Those farthest from
+    violating are dropped first, and the newest last, because two rows that violate against each
+    other must be in the set together. Free support vectors are dropped at random, and only to free
+    a quarter of the set. This happens if the memory is too small for all of them.
     """
     if len(drop) - int(drop.sum()) + newcomers <= limit:
         return drop

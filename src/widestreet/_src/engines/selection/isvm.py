@@ -1,8 +1,8 @@
 """iSVM: a working set that grows by the most prominent row of a small random sample.
 
 Problem and stopping criterion: the dual of dual.py; as published (`until_certified=False`) one
-pass over the data, whatever that leaves; by default passes until every row was looked at with one
-and the same solution and none violates it, which the certificate then confirms.
+pass over the data, even if violators remain; by default passes are repeated until every row was
+visited with the same solution and none violates it, which the certificate then confirms.
 
     W = the first row of each class, solved
     stage one   draw N = 59 rows outside W: with probability 0.95 one of them is among the 5 % that
@@ -11,11 +11,12 @@ and the same solution and none violates it, which the certificate then confirms.
                   "size"      |W| > 1000, or
                   "average"   every row was examined once on average
     stage two   pass over the rows; each violator enters W at once, which is solved again, and takes
-                the place of a row of W that is no support vector; the others are done with
+                the place of a row of W that is no support vector; other rows are not visited again
 
-The violation of a row outside W is the loss 1 - y f(x) that it has: |f(x) - y| would single out
-rows that are on the right side and far away. The paper forgets a row that did not violate when the
-pass came by, although the solution changes after that: hence the repeated passes.
+The violation of a row outside W is its loss 1 - y f(x). The distance |f(x) - y| would select rows
+that are on the right side and far from the boundary. The paper does not visit a row again that did
+not violate during the pass, although the solution changes later. Therefore passes are repeated by
+default.
 
 For a regression the first two rows are two whose targets are more than the tube apart. Where zero
 is not feasible (nu and one-class machines) the first support vectors are those of a feasible point;
@@ -28,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from widestreet._src import checks
 from widestreet._src.arrays import Bools, Ints
 from widestreet._src.engines.selection.contract import (
     Notes,
@@ -36,9 +38,6 @@ from widestreet._src.engines.selection.contract import (
     Situation,
     Strategy,
     make_room,
-    require_at_least,
-    require_flag,
-    require_number,
 )
 from widestreet._src.shards.survey import SurveyOrder
 
@@ -47,10 +46,11 @@ _LEAST_STEP, _MOST_STEP = 64, 8192  # rows of a pass that are evaluated together
 
 @dataclass(frozen=True)
 class ISVM(Strategy):
-    """Two-stage incremental working set.
+    """Strategy with a two-stage incremental working set (iSVM).
 
-    Good where support vectors are few: the cost is one pass or two over the data, and one small
-    solution for every row that ever was a support vector; with a `block` of 64 or so, for every 64.
+    It suits problems with few support vectors. The cost is one or two passes over the data, plus
+    one small solve for each row that enters the working set. A `block` of about 64 makes this one
+    solve for each 64 rows.
 
     Parameters
     ----------
@@ -59,22 +59,22 @@ class ISVM(Strategy):
     stage_one_size : int, default=1000
         Rows of the working set beyond which stage one ends.
     scan_fraction : float, default=1.0
-        Part of the data after which the pass of stage two ends: 0 leaves it out. With
-        `until_certified` passes go on to the end of the data, and begin again, all the same.
+        Fraction of the data after which the pass of stage two ends; 0 skips stage two. It has no
+        effect if `until_certified` is True: passes then always cover all rows.
     block : int, default=1
-        Violators that enter at a time: in stage one the worst of the sample, in stage two the next
-        ones that the pass meets. The paper has one.
+        Number of violators that enter at a time: in stage one the worst of the sample, in stage two
+        the next ones of the pass. The paper uses 1.
     until_certified : bool, default=True
-        Whether to repeat passes until no row violates. If not, the fit ends as published, after
-        one pass, with status "approximate" and a certificate that says how far it is from the
-        optimum.
+        If True, passes are repeated until no row violates. If False, the fit ends after one pass,
+        as published. Its status is then "approximate", and the certificate bounds its distance
+        from the optimum.
 
     Notes
     -----
-    Records of the trace have the notes `stage` (1 or 2, of the rows looked at in this round),
-    `examined` (rows examined since the start) and, in the round in which stage one ended, `ended`
-    ("sample" if none of a sample violated, "size" of the working set, or "average" if every row had
-    been examined once on average).
+    Trace records have the notes `stage` (1 or 2: the stage of this round's survey) and `examined`
+    (rows examined since the start). The record of the round in which stage one ended also has
+    `ended`: "sample" if no row of a sample violated, "size" if the working set exceeded
+    `stage_one_size`, or "average" if every row had been examined once on average.
 
     References
     ----------
@@ -98,19 +98,19 @@ class ISVM(Strategy):
     until_certified: bool = True
 
     def __post_init__(self) -> None:
-        require_at_least("sample_size", self.sample_size, 1)
-        require_at_least("stage_one_size", self.stage_one_size, 2)
-        require_at_least("block", self.block, 1)
-        require_number("scan_fraction", self.scan_fraction, lambda f: 0 <= f <= 1, "from 0 to 1")
-        require_flag("until_certified", self.until_certified)
+        checks.require_integer("sample_size", self.sample_size, least=1)
+        checks.require_integer("stage_one_size", self.stage_one_size, least=2)
+        checks.require_integer("block", self.block, least=1)
+        checks.require_real("scan_fraction", self.scan_fraction, least=0.0, most=1.0)
+        checks.require_flag("until_certified", self.until_certified)
 
     def search(self) -> _Search:
-        """Return a search that has seen nothing yet."""
+        """Return a new search."""
         return _Search(self)
 
 
 class _Search:
-    """Where an iSVM stands."""
+    """State of an iSVM during one fit."""
 
     def __init__(self, plan: ISVM) -> None:
         self.plan = plan
@@ -126,7 +126,7 @@ class _Search:
         self._waiting: Ints = np.empty(0, dtype=np.int64)  # violators of a block not yet full
 
     def start(self, rows: int, capacity: int) -> int:
-        """Two rows."""
+        """Return two, or fewer if there are not as many rows."""
         return min(2, rows)
 
     def draw(self, source: RowSource, size: int, rng: np.random.Generator) -> Ints:
@@ -134,7 +134,7 @@ class _Search:
         return source.pair()
 
     def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
-        """Add what was found, and look at the next rows."""
+        """Add the violators found, and survey the next rows."""
         first = situation.round == 0
         add = situation.violators
         if not first:
@@ -152,9 +152,9 @@ class _Search:
         return Proposal(drop, add, situation.goal.aim, self._order, patient=one_pass)
 
     def _collect(self, found: Ints, situation: Situation) -> Ints:
-        """What enters now: as published, nothing before the block is full or the pass over.
+        """Return the rows that enter in this round.
 
-        Sets: waiting.
+        As published, violators wait until the block is full or the pass is over. Sets: waiting.
         """
         found = np.concatenate([self._waiting, found])
         self._waiting = found[:0]
@@ -164,9 +164,10 @@ class _Search:
         return found
 
     def _drop(self, situation: Situation, newcomers: int, rng: np.random.Generator) -> Bools:
-        """In stage two, one row that is no support vector for each newcomer.
+        """Return the mask of rows to drop: in stage two, one non-support vector per new row.
 
-        None while the last ones wait for a row to move against, which is not published.
+        No row is dropped while the newest rows wait for a violating partner. The paper does not
+        have this exception.
         """
         drop = np.zeros(len(situation.slack), dtype=bool)
         waiting = self.plan.until_certified and not situation.moved
@@ -177,7 +178,7 @@ class _Search:
         return make_room(situation, drop, situation.capacity, newcomers, rng)
 
     def _end_stage_one(self, size: int, rows: int) -> None:
-        """Sets: stage, if it is large enough or every row was examined on average."""
+        """End stage one if W is large or every row was examined on average. Sets: stage."""
         if self.stage == 2:
             return
         if size > self.plan.stage_one_size:
@@ -189,7 +190,7 @@ class _Search:
         self.stage, self._ended = 2, why
 
     def _survey(self, inside: Ints, situation: Situation, rng: np.random.Generator) -> SurveyOrder:
-        """What to look at: a sample of the rows outside the working set, or the next of a pass."""
+        """Return the next survey: a sample of the rows outside W, or the next rows of a pass."""
         tol, rows = situation.goal.aim, situation.rows
         if self.stage == 1:
             outside = rows - len(inside)
@@ -216,7 +217,7 @@ class _Search:
         return notes | {"examined": self.examined}
 
     def _move(self, situation: Situation) -> None:
-        """Go on behind the last row visited. Sets: position, passed, clean, step."""
+        """Advance the pass to the last row visited. Sets: position, passed, clean, step."""
         self.position += situation.visited
         self.passed += situation.visited
         self.clean = 0 if situation.found else self.clean + situation.visited
@@ -227,15 +228,15 @@ class _Search:
             self.position = 0
 
     def finished(self, situation: Situation) -> bool:
-        """Return whether every row was passed since the solution changed."""
+        """Return whether the pass has visited every row since the solution changed."""
         return self.plan.until_certified and self.stage == 2 and self.clean >= situation.rows
 
     def enough(self, situation: Situation) -> bool:
-        """Return whether the one pass is over, and what it found last is in."""
+        """Return whether the single pass is over and no violator waits to enter."""
         if self.plan.until_certified or self.stage == 1:
             return False
         return self._over(situation) and len(situation.violators) + len(self._waiting) == 0
 
     def _over(self, situation: Situation) -> bool:
-        """Whether the one pass is over."""
+        """Return whether the single pass is over."""
         return self.position >= self.plan.scan_fraction * situation.rows

@@ -1,23 +1,25 @@
 """RandSVM: support vectors and a random subset of the violators, again and again.
 
-Problem and stopping criterion: the dual of dual.py; until no row violates, which the certificate
-then confirms, or as published until there are k support vectors.
+Problem and stopping criterion: the dual of dual.py; the loop ends when no row violates, which the
+certificate then confirms, or as published when there are k support vectors.
 
     W = r random rows, solved;  SV = support vectors of W,  V = rows outside W that violate
     while V is not empty (and |SV| < k):
         W = SV and a random subset of V of size r - |SV|, solved;  SV and V anew
 
-Rows without a coefficient leave the objective as it is, and a violator improves it, so that it
-rises in every round and there is an end.
+Dropping rows with a zero coefficient does not change the objective, and adding a violator raises
+it. The objective therefore rises in every round, and the loop ends.
 
 The bound k = 16 ln(4 n / delta) / epsilon^2 (equation 7) comes from random projections: with
 probability 1 - delta some hyperplane of nearly the best margin has no more than k support vectors.
-That the loop finds it is not said, and the delta = 0.9 of the paper promises it with probability
-0.1. With a bound the result is an approximation whose certificate says how good it is.
+The paper does not show that the loop finds this hyperplane, and its delta = 0.9 makes the
+probability 0.1. With a bound the result is an approximation, and the certificate measures its
+error.
 
-Unless `until_certified` is false, three things differ from the paper: the sample grows with the
-support vectors, or the loop would run out of room; half of the newcomers are the worst violators
-found, half are random; and sets are solved loosely while violations outside are large.
+Unless `until_certified` is false, three things differ from the paper. The sample grows with the
+number of support vectors, because a fixed sample may have no room for violators. Half of the new
+rows are the worst violators found, half are random. Sets are solved to a looser tolerance while the
+violations outside are large.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from math import ceil, inf, log
 
 import numpy as np
 
+from widestreet._src import checks
 from widestreet._src.arrays import Ints
 from widestreet._src.engines.selection.contract import (
     Notes,
@@ -35,19 +38,16 @@ from widestreet._src.engines.selection.contract import (
     Situation,
     Strategy,
     make_room,
-    require_at_least,
-    require_flag,
-    require_number,
 )
 from widestreet._src.shards.survey import SurveyOrder
 
-_SAMPLE = 1024  # rows to begin with where nothing is said
-_LOOSENESS = 0.05  # sets are solved to this part of the violation outside
+_DEFAULT_SAMPLE = 1024  # rows of the first sample if neither k nor sample_size is given
+_LOOSENESS = 0.05  # fraction of the violation outside to which sets are solved
 
 
 @dataclass(frozen=True)
 class RandSVM(Strategy):
-    """Randomized training on samples that keep the support vectors.
+    """Strategy that solves random samples and keeps their support vectors (RandSVM).
 
     Parameters
     ----------
@@ -56,20 +56,22 @@ class RandSVM(Strategy):
     delta : float, default=0.9
         Probability of failure that `k="paper"` allows.
     k : int, "paper" or None, default=None
-        Support vectors in the working set at which the fit ends with status "approximate"; "paper"
-        computes them from epsilon, delta and the number of rows; None sets no bound.
+        Number of support vectors in the working set at which the fit ends with status
+        "approximate". "paper" computes it from epsilon, delta and the number of rows. None sets no
+        bound.
     sample_size : int, optional
-        Rows of the working set; by default twice k, or 1,024. It grows to twice the number of
-        support vectors unless `until_certified` is false.
+        Number of rows in the working set; by default twice k, or 1,024 without k. It grows to twice
+        the number of support vectors unless `until_certified` is False.
     until_certified : bool, default=True
-        Whether to grow the sample and to choose newcomers so that the optimum is reached soon. If
-        not, every step is the published one, which ends with status "approximate" when it has no
-        room for violators.
+        If True, the sample grows and half of the new rows are the worst violators, so that the fit
+        reaches the optimum in few rounds. If False, every step is the published one. The fit then
+        ends with status "approximate" when the sample has no room for violators.
 
     Notes
     -----
-    Records of the trace have the notes `sample_size`, `k` and, in the last one, `ended`
-    ("violators" if there are none left, "k" or "room").
+    Trace records have the notes `sample_size` and `k`. The last record also has `ended`:
+    "violators" if no violators are left, "k" if there are k support vectors, or "room" if the
+    sample has no room for violators.
 
     References
     ----------
@@ -95,16 +97,16 @@ class RandSVM(Strategy):
     until_certified: bool = True
 
     def __post_init__(self) -> None:
-        require_number("epsilon", self.epsilon, lambda e: 1e-6 <= e < inf, "at least 1e-6")
-        require_number("delta", self.delta, lambda d: 0 < d < 1, "between 0 and 1")
-        require_flag("until_certified", self.until_certified)
+        checks.require_real("epsilon", self.epsilon, least=1e-6)
+        checks.require_real("delta", self.delta, above=0.0, below=1.0)
+        checks.require_flag("until_certified", self.until_certified)
         if isinstance(self.k, str):
             if self.k != "paper":
                 raise ValueError(f"k must be a number, 'paper' or None, got {self.k!r}")
         elif self.k is not None:
-            require_at_least("k", self.k, 1)
+            checks.require_integer("k", self.k, least=1)
         if self.sample_size is not None:
-            require_at_least("sample_size", self.sample_size, 2)
+            checks.require_integer("sample_size", self.sample_size, least=2)
 
     def bound(self, rows: int) -> float:
         """Return the number of support vectors at which a fit of so many rows ends."""
@@ -119,15 +121,15 @@ class RandSVM(Strategy):
         if self.sample_size is not None:
             return min(rows, self.sample_size)
         bound = self.bound(rows)
-        return min(rows, _SAMPLE if bound == inf else 2 * int(bound))
+        return min(rows, _DEFAULT_SAMPLE if bound == inf else 2 * int(bound))
 
     def search(self) -> _Search:
-        """Return a search that has seen nothing yet."""
+        """Return a new search."""
         return _Search(self)
 
 
 class _Search:
-    """Where a RandSVM stands."""
+    """State of a RandSVM during one fit."""
 
     def __init__(self, plan: RandSVM) -> None:
         self.plan = plan
@@ -140,14 +142,14 @@ class _Search:
         return self.size
 
     def draw(self, source: RowSource, size: int, rng: np.random.Generator) -> Ints:
-        """Return random rows; some of each class, if the paper is no matter."""
+        """Return random rows; with `until_certified` some of each class."""
         if self.plan.until_certified:
             return source.draw(size, rng)
         return rng.choice(source.rows, size, replace=False)
 
     def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
         """Keep support vectors and add violators. Sets: the notes of the last round."""
-        self._notes.pop("ended", None)  # a check found violators after it
+        self._notes.pop("ended", None)  # a certificate found violators after that round
         rows, final = situation.rows, situation.goal.aim
         if situation.round == 0:
             drop = np.zeros(0, dtype=bool)
@@ -171,14 +173,14 @@ class _Search:
         return max(0, self.size - int(situation.support.sum()))
 
     def _best(self, situation: Situation, room: int, rng: np.random.Generator) -> Ints:
-        """Half the worst violators, half random ones."""
+        """Return violators for the room left: half the worst ones, half random ones."""
         worst = np.argsort(-situation.excess, kind="stable")
         half = room // 2
         rest = _some(situation.violators[worst[half:]], room - half, rng)
         return np.concatenate([situation.violators[worst[:half]], rest])
 
     def observe(self, situation: Situation) -> Notes:
-        """Note why there is no other round, unless the check finds violators."""
+        """Return the notes of a round, with the reason if it is to be the last."""
         notes: Notes = {"sample_size": self.size, "k": self.bound}
         if situation.found == 0:
             notes |= {"ended": "violators"} if self.finished(situation) else {}
@@ -196,7 +198,7 @@ class _Search:
         return situation.complete and situation.found == 0
 
     def enough(self, situation: Situation) -> bool:
-        """Return whether there are k support vectors, or no room for another row."""
+        """Return whether there are k support vectors, or no room for violators."""
         if situation.found == 0:
             return False
         full = not self.plan.until_certified and self._room(situation) == 0
@@ -204,5 +206,5 @@ class _Search:
 
 
 def _some(ids: Ints, count: int, rng: np.random.Generator) -> Ints:
-    """At most `count` of them, at random."""
+    """Return at most `count` of the ids, drawn at random."""
     return ids if len(ids) <= count else ids[rng.choice(len(ids), count, replace=False)]

@@ -3,7 +3,7 @@
 If the kernel tile of all rows fits, the working set is the whole problem and this is plain SMO
 with second-order pair selection (Fan, Chen and Lin 2005). Otherwise each round keeps the newest
 half of a working set of fixed size and replaces the rest by the worst violators, as ThunderSVM
-and oneDAL do. It is the yardstick for the other strategies.
+and oneDAL do. It is the baseline for the other strategies.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from widestreet._src import checks
 from widestreet._src.engines.selection.contract import Proposal, Situation, Stateless
 from widestreet._src.shards.survey import SurveyOrder
 
 
 @dataclass(frozen=True)
 class SMO(Stateless):
-    """Plain sequential minimal optimisation.
+    """Strategy of plain sequential minimal optimisation.
 
     Parameters
     ----------
@@ -31,15 +32,14 @@ class SMO(Stateless):
     solves_small: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.size < 2:
-            raise ValueError(f"size must be at least 2, got {self.size!r}")
+        checks.require_integer("size", self.size, least=2)
 
     def start(self, rows: int, capacity: int) -> int:
-        """Return how many rows the first working set has."""
+        """Return the number of rows in the first working set."""
         return min(rows, capacity, self.size)
 
     def propose(self, situation: Situation, rng: np.random.Generator) -> Proposal:
-        """Return what the next round does."""
+        """Return the instructions for the next round."""
         limit = min(situation.capacity, self.size)
         size = len(situation.slack)
         newcomers = limit if size == 0 else max(1, limit // 2)

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.classifier import Classifier
@@ -24,10 +25,8 @@ class OnlineClassifier(OnlineMachine, Classifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        validation.require_choice(
-            "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
-        )
-        validation.require_flag("break_ties", self.break_ties)
+        self._values_per_class()  # refuses other values than "ovr" and "ovo"
+        checks.require_flag("break_ties", self.break_ties)
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' would change with every row; pass a dict of weights"
@@ -116,9 +115,9 @@ class OnlineClassifier(OnlineMachine, Classifier):
         return super().predict(X)
 
     def _shaped(self, values: Floats) -> Floats:
+        by_class = self._values_per_class()
         if self._layout.classes == 1:
             return np.zeros(len(values))
         if self._layout.classes == 2:
             return values[:, 0]
-        by_class = self.decision_function_shape == "ovr"
         return self._layout.one_vs_rest(values) if by_class else values

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.engines.selection.auto import Auto
@@ -17,9 +18,9 @@ from widestreet._src.estimators import validation
 from widestreet._src.estimators.columns import warn_of_scales
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.online.row_store import RowStore
-from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.kernels.kernels import Kernel, Linear
 from widestreet._src.problems.goal import Goal
+from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.threads import resolve_threads
 from widestreet._src.training.settings import Settings
 
@@ -132,7 +133,7 @@ def batch_settings(model: KernelModel) -> Settings:
     """Return the settings of the batch engine, which finds the first optimum."""
     return Settings(
         strategy=Auto(),
-        goal=Goal(validation.require_real("tol", model.tol, above=0.0)),
+        goal=Goal(checks.require_real("tol", model.tol, above=0.0)),
         max_steps=-1,
         max_time=None,
         max_memory=parse_memory(model.max_memory),

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, worst
 from widestreet._src.estimators import validation
@@ -59,7 +60,7 @@ class OnlineMachine(KernelModel):
     def _check_parameters(self) -> None:
         """Check the parameters that do not belong to the formulation."""
         if self.max_rows is not None:
-            validation.require_integer("max_rows", self.max_rows, least=1)
+            checks.require_integer("max_rows", self.max_rows, least=1)
 
     def _check_weights(self, weight: Floats, before: Floats | None = None) -> None:
         """Check new weights of rows, which had the weights `before`; a method may refuse some."""
@@ -79,6 +80,7 @@ class OnlineMachine(KernelModel):
 
     def _arrange(self, state: OnlineState, new: Ints) -> None:
         """Bring every problem to its optimum. Sets: state."""
+        state.configure(batch_settings(self))
         wanted = self._task.problems(state, self._formulation())
         state.arrange(wanted, new, lambda *problem: self._solve(state, *problem))
 
@@ -291,6 +293,7 @@ class OnlineMachine(KernelModel):
         """
         self._check_fitted()
         state = self._present()
+        state.configure(batch_settings(self))
         tol = state.tolerance(self.tol)
         state.proof = [optimum.certificate(tol) for optimum in state.optima.values()]
         if not state.proof:  # rows of one class: zero is the optimum
@@ -310,6 +313,7 @@ class OnlineMachine(KernelModel):
             of arrival.
         """
         state = self._present()
+        state.configure(batch_settings(self))
         values = self._scorer(state.store.X)().T + self.intercept_
         with limited_blas(1):
             values = self._task.left_out(state, self._formulation(), self.tol, values)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from widestreet._src.estimators import validation
+from widestreet._src import checks
 from widestreet._src.estimators.online.classifier import OnlineClassifier
 from widestreet._src.estimators.online.state import OnlineState
-from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.problems.formulations import NuSVC
+from widestreet._src.stacklevel import level_of_caller
 
 
 class OnlineNuSVC(OnlineClassifier):
@@ -89,7 +89,7 @@ class OnlineNuSVC(OnlineClassifier):
         self.n_jobs = n_jobs
 
     def _formulation(self) -> NuSVC:
-        return NuSVC(nu=validation.require_real("nu", self.nu, above=0.0, most=1.0))
+        return NuSVC(nu=checks.require_real("nu", self.nu, above=0.0, most=1.0))
 
     def _warn(self, state: OnlineState) -> None:
         formulation, classes = self._formulation(), state.classes

@@ -8,9 +8,9 @@ from typing import Any, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.insvr.stages import StageCounts
-from widestreet._src.estimators import validation
 from widestreet._src.estimators.online.insvr_optimum import InsvrOptimum
 from widestreet._src.estimators.online.intake import batch_settings
 from widestreet._src.estimators.online.optimum import Optimum
@@ -141,10 +141,10 @@ class OnlineNuSVR(OnlineRegressor):
         return replace(total), replace(last)
 
     def _formulation(self) -> NuSVR:
-        validation.require_choice("scaling", self.scaling, ("libsvm", "schoelkopf"))
+        checks.require_choice("scaling", self.scaling, ("libsvm", "schoelkopf"))
         return NuSVR(
-            C=validation.require_real("C", self.C, above=0.0),
-            nu=validation.require_real("nu", self.nu, above=0.0, most=1.0),
+            C=checks.require_real("C", self.C, above=0.0),
+            nu=checks.require_real("nu", self.nu, above=0.0, most=1.0),
             scaling=cast(Scaling, self.scaling),
         )
 
@@ -152,7 +152,7 @@ class OnlineNuSVR(OnlineRegressor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        validation.require_choice("method", self.method, ("path", "insvr"))
+        checks.require_choice("method", self.method, ("path", "insvr"))
         if self.method != "insvr":
             return
         if self.max_rows is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from widestreet._src.estimators import validation
+from widestreet._src import checks
 from widestreet._src.estimators.online.machine import OnlineMachine
 from widestreet._src.estimators.online.tasks import SingleTask
 from widestreet._src.estimators.outlier_detector import OutlierDetector
@@ -77,7 +77,7 @@ class OnlineOneClassSVM(OnlineMachine, OutlierDetector):
         self.n_jobs = n_jobs
 
     def _formulation(self) -> OneClass:
-        return OneClass(nu=validation.require_real("nu", self.nu, above=0.0, most=1.0))
+        return OneClass(nu=checks.require_real("nu", self.nu, above=0.0, most=1.0))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on rows X, and remove all rows stored before.

@@ -43,7 +43,7 @@ class PathOptimum(Optimum):
         settings: Settings,
         beta: Floats | None = None,
     ) -> None:
-        super().__init__(store, members, problem, replace(settings, goal=Goal(_BATCH_TOL)))
+        super().__init__(store, members, problem, settings)
         if beta is None:
             self.path = self._solved(None)
         else:
@@ -86,8 +86,9 @@ class PathOptimum(Optimum):
         problem = Problem(dual)
         if beta is not None:
             problem = problem.starting_at(beta)
+        settings = replace(self.settings, goal=Goal(_BATCH_TOL))
         trained = train(
-            self.store.kernel, gram.left, problem, self.settings, lambda record: None, self.members
+            self.store.kernel, gram.left, problem, settings, lambda record: None, self.members
         )
         self.store.kernel_values += trained.solution.kernel_values
         return ParametricOptimum(self, gram.diag(self.members), dual, trained.solution.beta)

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from widestreet._src.estimators.stacklevel import level_of_caller
 from widestreet._src.persistence import archive
 from widestreet._src.persistence.journal import Journal
+from widestreet._src.stacklevel import level_of_caller
 
 SCHEMA = 1
 

@@ -92,6 +92,11 @@ class RowStore:
             self._gram = Gram(self.kernel, rows, threads=self.threads)
         return self._gram
 
+    def use_threads(self, threads: int) -> None:
+        """Compute kernel values with another number of threads from now on."""
+        if threads != self.threads:
+            self.threads, self._gram = threads, None
+
     def block(self, I: Ints, J: Ints | None) -> Floats:
         """Return K[I, J]; J=None means all rows."""
         self.kernel_values += len(I) * (self.n if J is None else len(J))

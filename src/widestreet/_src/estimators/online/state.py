@@ -13,6 +13,7 @@ from widestreet._src.certificate import Certificate
 from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.row_store import Kept, RowStore
+from widestreet._src.training.settings import Settings
 
 Key: TypeAlias = Any  # a pair of classes; None if there is only one problem
 Solve: TypeAlias = Callable[[OnlineProblem, Ints], Optimum]
@@ -75,6 +76,12 @@ class OnlineState:
             else:
                 optimum.update()
         self.proof = None
+
+    def configure(self, settings: Settings) -> None:
+        """Use new settings for all further work. Sets: store, optima."""
+        self.store.use_threads(settings.threads)
+        for optimum in self.optima.values():
+            optimum.settings = settings
 
     def rename_classes(self, classes: Any) -> None:
         """Renumber targets and problems for a larger set of classes. Sets: classes, optima."""

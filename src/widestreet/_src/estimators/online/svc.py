@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from widestreet._src.estimators import validation
+from widestreet._src import checks
 from widestreet._src.estimators.online.classifier import OnlineClassifier
 from widestreet._src.problems.formulations import CSVC
 
@@ -87,4 +87,4 @@ class OnlineSVC(OnlineClassifier):
         self.n_jobs = n_jobs
 
     def _formulation(self) -> CSVC:
-        return CSVC(C=validation.require_real("C", self.C, above=0.0))
+        return CSVC(C=checks.require_real("C", self.C, above=0.0))

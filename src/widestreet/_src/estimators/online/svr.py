@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from widestreet._src.estimators import validation
+from widestreet._src import checks
 from widestreet._src.estimators.online.regressor import OnlineRegressor
 from widestreet._src.problems.formulations import EpsilonSVR
 
@@ -80,6 +80,6 @@ class OnlineSVR(OnlineRegressor):
 
     def _formulation(self) -> EpsilonSVR:
         return EpsilonSVR(
-            C=validation.require_real("C", self.C, above=0.0),
-            epsilon=validation.require_real("epsilon", self.epsilon, least=0.0),
+            C=checks.require_real("C", self.C, above=0.0),
+            epsilon=checks.require_real("epsilon", self.epsilon, least=0.0),
         )

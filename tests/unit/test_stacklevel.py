@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from widestreet._src.estimators.stacklevel import level_of_caller
+from widestreet._src.stacklevel import level_of_caller
 
 INNER = """
 import warnings

@@ -1,0 +1,64 @@
+"""Weights on the simplex from their logarithms, and the line search of entropy projections."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widestreet._src.arrays import Floats
+
+_EDGE_TOL = 1e-13  # relative accuracy of the edge in a line search
+_MOST_SEARCH_STEPS = 200  # of a line search, which usually takes a dozen
+_SMALLEST_LOGARITHM = -600.0  # of weights: smaller ones count as zero, and denormals are slow
+
+
+def logarithms(prior: Floats) -> Floats:
+    """Return the logarithms of weights, some of which may be zero."""
+    with np.errstate(divide="ignore"):
+        log: Floats = np.log(prior)
+    return log
+
+
+def tilted(log: Floats) -> tuple[Floats, float]:
+    """Return weights of sum one from logarithms, and their sum before scaling (largest: one)."""
+    weight = np.exp(np.maximum(log - log.max(), _SMALLEST_LOGARITHM))
+    total = float(weight.sum())
+    weight /= total
+    return weight, total
+
+
+def line_search(log: Floats, margin: Floats, edge: float, start: float) -> float:
+    """Return the eta at which the mean of the margins under the new weights is `edge`.
+
+    Newton's method within a bracket: at eta = 0 the mean exceeds the edge, and some margin is below
+    it.
+
+    Parameters
+    ----------
+    log : ndarray
+        Logarithms of the weights.
+    margin : ndarray
+    edge : float
+    start : float
+        First value of eta.
+
+    Returns
+    -------
+    float
+    """
+    low, high, eta = 0.0, np.inf, start
+    for _ in range(_MOST_SEARCH_STEPS):
+        weight, _ = tilted(log - eta * margin)
+        mean = float(weight @ margin)
+        excess = mean - edge
+        if abs(excess) <= _EDGE_TOL * edge:
+            break
+        low, high = (eta, high) if excess > 0 else (low, eta)
+        variance = float(weight @ (margin - mean) ** 2)
+        newton = eta + excess / variance if variance > 0 else np.inf
+        if np.isinf(high):
+            newton = min(newton, 4.0 * eta)
+        following = newton if low < newton < high else 0.5 * (low + high)
+        if following == eta:
+            break
+        eta = following
+    return eta
