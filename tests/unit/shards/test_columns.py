@@ -80,20 +80,20 @@ def test_kernel_values_of_what_was_taken(form, diagonal):
     known = TakenRows(KERNEL, as_rows(FORMS[form](X[:0])), as_rows(X).largest_square(1))
     assert known.gram.shape == (0, 0)
     assert known.gram.fits_float32
-    known.add(features(form, [3, 8], diagonal))
-    known.add(features(form, [1, 3, 20], diagonal))
+    known.learn([features(form, [3, 8], diagonal)])
+    known.learn([features(form, [1, 3], diagonal), None, features(form, [3, 20], diagonal)])
     ids = np.array([20, 1, 8])
     at = known.places(ids)
     found = known.gram.block(at, at)
     K = whole(form, diagonal)
     np.testing.assert_allclose(found, K[np.ix_(ids, ids)], atol=TOL.kernel_float64, rtol=0)
-    assert known.rows.unknown(np.array([1, 2, 20])).tolist() == [2]
-    assert known.rows.of(np.array([8])).origin.tolist() == [16]
+    assert known.unknown(np.array([1, 2, 20])).tolist() == [2]
+    assert known.heard(np.array([8])).origin.tolist() == [16]
 
 
 def test_rows_out_of_use_are_dropped_when_they_are_many():
     known = TakenRows(KERNEL, as_rows(X[:0]), 10.0)
-    known.add(features("dense", np.arange(20)))
+    known.learn([features("dense", np.arange(20))])
     known.keep(np.arange(10))
     assert len(known.rows) == 20
     known.keep(np.arange(5))
@@ -116,3 +116,7 @@ def test_rows_in_memory_are_all_known():
     columns.hear(None, [])
     columns.forget()
     assert columns.features(ids) is None
+    columns.learn([None])
+    columns.keep(ids)
+    assert columns.heard(ids) is None
+    assert len(columns.unknown(ids)) == 0

@@ -17,6 +17,7 @@ import numpy as np
 
 from widestreet._src.arrays import Floats
 from widestreet._src.problems.dual import Dual, split
+from widestreet._src.problems.totals import Totals
 
 Loss = Literal["linear", "squared"]
 Scaling = Literal["libsvm", "schoelkopf"]
@@ -74,7 +75,7 @@ class Formulation(ABC):
     def check(self, totals: Floats, classes: Sequence[object]) -> None:  # noqa: B027 - most need none
         """Refuse parameters that classes of these total weights do not allow."""
 
-    def box(self, weight: Floats) -> Floats:
+    def box(self, weight: Floats, total: float | None = None) -> Floats:
         """Return the width of the box of rows with these weights."""
         return weight
 
@@ -96,8 +97,11 @@ class DualFormulation(Formulation):
     groups: ClassVar[int] = 1
 
     @abstractmethod
-    def dual(self, target: Floats, box: Floats) -> Dual:
-        """Return the dual of rows with these targets (labels are +-1) and boxes."""
+    def dual(self, target: Floats, box: Floats, totals: Totals | None = None) -> Dual:
+        """Return the dual of rows with these targets (labels are +-1) and boxes.
+
+        If the rows are a part of all rows, `totals` are the sums over all of them.
+        """
 
     def feasible(self, target: Floats, box: Floats) -> DualFormulation:
         """Return this formulation, with parameters lowered as far as these rows require."""
@@ -135,16 +139,18 @@ class CSVC(DualFormulation):
     def scale(self) -> float:
         return self.C
 
-    def box(self, weight: Floats) -> Floats:
+    def box(self, weight: Floats, total: float | None = None) -> Floats:
         return self.C * weight
 
     @property
     def proportional(self) -> bool:
         return self.loss == "squared"
 
-    def dual(self, target: Floats, box: Floats) -> Dual:
+    def dual(self, target: Floats, box: Floats, totals: Totals | None = None) -> Dual:
         dual = c_svc(target, box)
-        return _squared(dual, box, float(box.sum())) if self.loss == "squared" else dual
+        if self.loss == "linear":
+            return dual
+        return _squared(dual, box, (totals or Totals.of(target, box)).box)
 
     def duals(self, target: Floats, box: Floats, sizes: Sequence[int]) -> list[Dual]:
         if self.loss == "squared":
@@ -174,8 +180,8 @@ class NuSVC(DualFormulation):
                 "with class_weight='balanced'"
             )
 
-    def dual(self, target: Floats, box: Floats) -> Dual:
-        return nu_svc(target, self.nu, box)
+    def dual(self, target: Floats, box: Floats, totals: Totals | None = None) -> Dual:
+        return nu_svc(target, self.nu, box, totals)
 
     def read(self, bias: Floats, tol: float) -> Reading:
         plus, minus = map(float, bias)
@@ -209,19 +215,18 @@ class EpsilonSVR(DualFormulation):
     def scale(self) -> float:
         return self.C
 
-    def box(self, weight: Floats) -> Floats:
+    def box(self, weight: Floats, total: float | None = None) -> Floats:
         return self.C * weight
 
     @property
     def proportional(self) -> bool:
         return self.loss == "squared"
 
-    def dual(self, target: Floats, box: Floats) -> Dual:
+    def dual(self, target: Floats, box: Floats, totals: Totals | None = None) -> Dual:
         dual = eps_svr(target, box, self.epsilon)
         if self.loss == "linear":
             return dual
-        excess = np.maximum(np.abs(target - np.average(target, weights=box)) - self.epsilon, 0.0)
-        return _squared(dual, box, float(box @ excess**2))
+        return _squared(dual, box, (totals or Totals.of(target, box)).square)
 
     def read(self, bias: Floats, tol: float) -> Reading:
         return Reading(float(bias[0]))
@@ -252,12 +257,13 @@ class NuSVR(DualFormulation):
     def scale(self) -> float:
         return self.C
 
-    def box(self, weight: Floats) -> Floats:
-        C = self.C / float(weight.sum()) if self.scaling == "schoelkopf" else self.C
-        return C * weight
+    def box(self, weight: Floats, total: float | None = None) -> Floats:
+        if self.scaling == "libsvm":
+            return self.C * weight
+        return self.C / (float(weight.sum()) if total is None else total) * weight
 
-    def dual(self, target: Floats, box: Floats) -> Dual:
-        return nu_svr(target, self.nu, box)
+    def dual(self, target: Floats, box: Floats, totals: Totals | None = None) -> Dual:
+        return nu_svr(target, self.nu, box, totals)
 
     def read(self, bias: Floats, tol: float) -> Reading:
         plus, minus = map(float, bias)
@@ -272,8 +278,8 @@ class OneClass(DualFormulation):
 
     coefficients_sum_to_zero: ClassVar[bool] = False
 
-    def dual(self, target: Floats, box: Floats) -> Dual:
-        return one_class(len(box), self.nu, box)
+    def dual(self, target: Floats, box: Floats, totals: Totals | None = None) -> Dual:
+        return one_class(len(box), self.nu, box, totals)
 
     def read(self, bias: Floats, tol: float) -> Reading:
         return Reading(float(bias[0]), attributes={"offset_": -np.asarray(bias)})
@@ -299,7 +305,9 @@ def c_svc(y: Floats, C: Floats | float) -> Dual:
     return Dual(y[None].copy(), lower, upper, np.zeros((1, len(y)), np.uint8), np.zeros(1))
 
 
-def nu_svc(y: Floats, nu: float, weight: Floats | float = 1.0) -> Dual:
+def nu_svc(
+    y: Floats, nu: float, weight: Floats | float = 1.0, totals: Totals | None = None
+) -> Dual:
     """Return the dual of nu-SVC in LIBSVM's scaling: labels y = +-1, box equal to the weight.
 
     The biases of the two groups give rho = (b_minus - b_plus) / 2 and b = (b_plus + b_minus) / 2;
@@ -307,12 +315,12 @@ def nu_svc(y: Floats, nu: float, weight: Floats | float = 1.0) -> Dual:
     """
     y = np.asarray(y, dtype=np.float64)
     weight = np.broadcast_to(np.asarray(weight, dtype=np.float64), y.shape)
-    half = nu * weight.sum() / 2
-    smaller = min(weight[y > 0].sum(), weight[y < 0].sum())
+    totals = totals or Totals.of(y, weight)
+    half, smaller = nu * totals.box / 2, min(totals.positive, totals.negative)
     if half > (1 + _NU_ROUNDING) * smaller:
         raise ValueError(
             f"nu={nu!r} is infeasible: the largest possible nu for these labels and weights is "
-            f"{float(2 * smaller / weight.sum())!r}"
+            f"{2 * smaller / totals.box!r}"
         )
     half = min(half, smaller)
     lower, upper = _signed_box(y, weight)
@@ -359,7 +367,7 @@ def eps_svr(y: Floats, C: Floats | float, epsilon: float) -> Dual:
     return Dual(target, lower, upper, np.zeros(target.shape, np.uint8), np.zeros(1))
 
 
-def nu_svr(y: Floats, nu: float, box: Floats | float) -> Dual:
+def nu_svr(y: Floats, nu: float, box: Floats | float, totals: Totals | None = None) -> Dual:
     """Return the dual of nu-SVR; the groups sum to +-nu / 2 times the sum of the boxes.
 
     The biases of the two groups give epsilon = (b_plus - b_minus) / 2, b = (b_plus + b_minus) / 2.
@@ -368,11 +376,13 @@ def nu_svr(y: Floats, nu: float, box: Floats | float) -> Dual:
     box = np.broadcast_to(np.asarray(box, dtype=np.float64), y.shape)
     target, lower, upper = _tube(y, y, box)
     group = np.repeat(np.array([[0], [1]], np.uint8), len(y), axis=1)
-    half = nu * box.sum() / 2
+    half = nu * (totals or Totals.of(y, box)).box / 2
     return Dual(target, lower, upper, group, np.array([half, -half]))
 
 
-def one_class(n: int, nu: float, weight: Floats | float = 1.0) -> Dual:
+def one_class(
+    n: int, nu: float, weight: Floats | float = 1.0, totals: Totals | None = None
+) -> Dual:
     """Return the dual of a one-class SVM in LIBSVM's scaling; decision value score + b."""
     weight = np.broadcast_to(np.asarray(weight, dtype=np.float64), (n,))
     zero = np.zeros((1, n))
@@ -381,5 +391,5 @@ def one_class(n: int, nu: float, weight: Floats | float = 1.0) -> Dual:
         zero.copy(),
         weight[None].copy(),
         np.zeros((1, n), np.uint8),
-        np.array([nu * weight.sum()]),
+        np.array([nu * (totals or Totals.of(zero[0], weight)).box]),
     )

@@ -53,11 +53,9 @@ class Features:
 
     def of(self, ids: Ints) -> Features:
         """Return some of the rows, by their numbers."""
-        return self.select(np.searchsorted(self.ids, ids))
-
-    def unknown(self, ids: Ints) -> Ints:
-        """Return which of some numbers are not there."""
-        return np.setdiff1d(ids, self.ids)
+        at = np.searchsorted(self.ids, ids)
+        assert np.array_equal(self.ids[at], ids), "some rows are not known"
+        return self.select(at)
 
 
 def joined(parts: list[Features]) -> Features:
@@ -82,6 +80,26 @@ class Columns(Protocol):
 
     def places(self, ids: Ints) -> Ints:
         """Return the positions of rows among the right rows."""
+        ...
+
+
+class KnownRows(Columns, Protocol):
+    """Kernel values between all rows that the coordinator knows."""
+
+    def unknown(self, ids: Ints) -> Ints:
+        """Return which of some rows are not known."""
+        ...
+
+    def learn(self, rows: Sequence[Features | None]) -> None:
+        """Know more rows: answers of shards, None from those whose rows are known."""
+        ...
+
+    def keep(self, ids: Ints) -> None:
+        """Drop rows that are not among these, if they are many."""
+        ...
+
+    def heard(self, ids: Ints) -> Features | None:
+        """Return the rows that shards must hear of; None if they know all rows."""
         ...
 
 
@@ -119,6 +137,19 @@ class AllRows:
 
     def features(self, at: Ints) -> None:
         """Return None: the coordinator has all rows."""
+
+    def unknown(self, ids: Ints) -> Ints:
+        """Return no row."""
+        return ids[:0]
+
+    def learn(self, rows: Sequence[Features | None]) -> None:
+        """Do nothing: every row is known."""
+
+    def keep(self, ids: Ints) -> None:
+        """Do nothing: no row was copied."""
+
+    def heard(self, ids: Ints) -> None:
+        """Return None: every shard knows all rows."""
 
 
 @dataclass(eq=False)
@@ -160,9 +191,19 @@ class TakenRows:
         """Return the positions of rows."""
         return np.searchsorted(self.rows.ids, ids)
 
-    def add(self, rows: Features) -> None:
+    def unknown(self, ids: Ints) -> Ints:
+        """Return which of some rows were not taken."""
+        return np.setdiff1d(ids, self.rows.ids)
+
+    def learn(self, rows: Sequence[Features | None]) -> None:
         """Know more rows. Sets: rows, gram."""
-        self._replace(joined([self.rows, rows]) if len(self.rows) else rows)
+        more = [part for part in rows if part is not None]
+        if more:
+            self._replace(joined([self.rows, *more] if len(self.rows) else more))
+
+    def heard(self, ids: Ints) -> Features:
+        """Return rows that shards must hear of."""
+        return self.rows.of(ids)
 
     def keep(self, ids: Ints) -> None:
         """Drop rows that are not among these, if they are many. Sets: rows, gram."""

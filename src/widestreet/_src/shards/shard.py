@@ -123,9 +123,11 @@ class Shard:
         self.bring_up_to_date(news, stale, poll=poll)
         return select(self.dual, ids), memory.score[ids], self.columns.features(ids)
 
-    def features(self, news: News, ids: Ints, *, poll: Poll | None = None) -> Features | None:
-        """Return the features of rows; None if the coordinator has them."""
-        return self.columns.features(ids)
+    def fetch(
+        self, news: News, ids: Ints, *, poll: Poll | None = None
+    ) -> tuple[Dual, Features | None]:
+        """Return the variables of rows and their features; None if the coordinator has them."""
+        return select(self.dual, ids), self.columns.features(ids)
 
     # -- scores ----------------------------------------------------------------------------------
 

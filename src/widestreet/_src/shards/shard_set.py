@@ -20,7 +20,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, join, select
-from widestreet._src.shards.columns import AllRows, Features, TakenRows, joined
+from widestreet._src.shards.columns import AllRows, KnownRows
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News, Released
 from widestreet._src.shards.point import Point
@@ -38,7 +38,7 @@ class ShardSet:
     Parameters
     ----------
     port : Port
-    known : Columns
+    known : KnownRows
         Kernel values between the rows that the coordinator knows, for the working set: all of
         them, or those that it takes.
     form : Dual
@@ -55,7 +55,7 @@ class ShardSet:
         The last ones.
     """
 
-    def __init__(self, port: Port, known: AllRows | TakenRows, form: Dual, poll: Poll) -> None:
+    def __init__(self, port: Port, known: KnownRows, form: Dual, poll: Poll) -> None:
         self.port, self.known, self.form, self.poll = port, known, form, poll
         self._ends = np.cumsum(port.sizes)
         self.begins = self._ends - port.sizes
@@ -166,12 +166,11 @@ class ShardSet:
         self._tell(replace(news, serial=news.serial + 1, released=again, double=True))
 
     def _tell(self, news: News) -> None:
-        if isinstance(self.known, TakenRows):
-            missing = self.known.rows.unknown(news.point.ids)
-            if len(missing):
-                self._learn(self._each(Shard.features, missing)[0])
-            self.known.keep(np.union1d(news.point.ids, news.members))
-            news = replace(news, rows=self.known.rows.of(news.point.ids))
+        missing = self.known.unknown(news.point.ids)
+        if len(missing):
+            self.fetch(missing)
+        self.known.keep(np.union1d(news.point.ids, news.members))
+        news = replace(news, rows=self.known.heard(news.point.ids))
         self.news = news
         self.port.publish(news)
 
@@ -189,17 +188,17 @@ class ShardSet:
         order = np.concatenate([at for at, _ in owners.values()])
         return list(answers.values()), np.argsort(order, kind="stable")
 
-    def _learn(self, parts: Sequence[Features | None]) -> None:
-        """Keep the features of rows. Sets: known."""
-        known = [part for part in parts if part is not None]
-        if known:
-            assert isinstance(self.known, TakenRows)
-            self.known.add(joined(known))
+    def fetch(self, ids: Ints) -> tuple[Gram, Dual]:
+        """Return kernel values between rows, and their variables. Sets: known."""
+        answers, back = self._each(Shard.fetch, ids)
+        self.known.learn([features for _, features in answers])
+        gram = self.known.gram.select(self.known.places(ids))
+        return gram, select(join([part for part, _ in answers]), back)
 
     def take(self, ids: Ints) -> Candidates:
         """Return rows for the working set, with their present scores. Sets: known."""
         answers, back = self._each(Shard.take, ids)
-        self._learn([features for _, _, features in answers])
+        self.known.learn([features for _, _, features in answers])
         beta = self.news.point.at(ids)
         if len(answers) == 1:
             [(variables, score, _)] = answers

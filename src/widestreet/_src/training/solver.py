@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable as Function
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.sampling.engine import SamplingEngine, SolveSample
+from widestreet._src.engines.sampling.engine import Sample, SamplingEngine, SolveSample
 from widestreet._src.engines.sampling.prsvm import WeightedSampling
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import Strategy
@@ -22,7 +22,7 @@ from widestreet._src.engines.working_set.state import Check, Inputs
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable, Kernel
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.problems.dual import Dual, select
+from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import Rows
 from widestreet._src.shards.point import Point
@@ -92,65 +92,99 @@ class Solver:
 
     def by_rounds(self, problem: Problem, observe: Observer) -> Solution:
         """Solve a problem as its strategy does."""
-        return self.settings.strategy.solve(Engines(self, problem, observe))
+        settings, dual, columns = self.settings, problem.dual, self.gram.left.shape[1]
+        engines = Engines(
+            shards=self.shards(),
+            settings=settings,
+            budget=self.budget,
+            observe=observe,
+            threads=self.threads,
+            rng=self.rng(),
+            check=self.check,
+            room=working_set_capacity(settings.max_memory, dual, columns),
+            sites=settings.max_memory // least_memory(dual, columns),
+            start=None if problem.start is None else Point.of(problem.start),
+            first=problem.first,
+        )
+        return settings.strategy.solve(engines)
 
 
 @dataclass(frozen=True, eq=False)
 class Engines:
-    """A problem and the engines that can solve it: the context of a strategy."""
+    """Engines that can solve a problem: the context of a strategy.
 
-    solver: Solver
-    problem: Problem
+    Attributes
+    ----------
+    shards : ShardSet
+        The rows of the problem.
+    settings : Settings
+    budget : Budget
+    observe : callable
+    threads : int
+    rng : numpy.random.Generator
+    check : callable, optional
+        Takes a Point and returns a Check; None leaves the verdict to the caller.
+    room : int
+        Rows for which the memory of the working set suffices.
+    sites : int
+        Samples for which the memory suffices at the same time.
+    start : Point, optional
+        A feasible point to begin at.
+    first : ndarray, optional
+        Rows to begin with.
+    """
+
+    shards: ShardSet
+    settings: Settings
+    budget: Budget
     observe: Observer
-
-    @property
-    def _start(self) -> Point | None:
-        start = self.problem.start
-        return None if start is None else Point.of(start)
+    threads: int
+    rng: np.random.Generator
+    check: Function[[Point], Check] | None
+    room: int
+    sites: int
+    start: Point | None = None
+    first: Ints | None = None
 
     def by_rounds(self, strategy: Strategy) -> Solution:
         """Run the working-set engine."""
-        solver, problem, settings = self.solver, self.problem, self.solver.settings
-        columns = solver.gram.left.shape[1]
         inputs = Inputs(
-            shards=solver.shards(),
+            shards=self.shards,
             strategy=strategy,
-            goal=settings.goal,
-            check=solver.check,
-            budget=solver.budget,
-            room=working_set_capacity(settings.max_memory, problem.dual, columns),
+            goal=self.settings.goal,
+            check=self.check,
+            budget=self.budget,
+            room=self.room,
             observer=self.observe,
-            rng=solver.rng(),
-            threads=solver.threads,
-            skip=settings.skip,
-            start=self._start,
-            first=problem.first,
+            rng=self.rng,
+            threads=self.threads,
+            skip=self.settings.skip,
+            start=self.start,
+            first=self.first,
         )
         return WorkingSetEngine(inputs).solve()
 
     def by_samples(self, strategy: WeightedSampling) -> Solution:
         """Solve samples of the rows on sites; the working-set engine goes on from there."""
-        solver, observe = self.solver, self.observe
-        workers = self._workers(strategy)
+        observe, workers = self.observe, self._workers(strategy)
         engine = SamplingEngine(
-            solver.shards(),
+            self.shards,
             strategy,
             self._sample_solver(workers),
-            goal=solver.settings.goal,
-            check=solver.check,
-            budget=solver.budget,
+            goal=self.settings.goal,
+            check=self.check,
+            budget=self.budget,
             observer=observe,
-            rng=solver.rng(),
+            rng=self.rng,
             runner=LocalRunner(workers),
-            start=self._start,
+            start=self.start,
         )
         found = engine.solve()
         if not engine.unfinished or not strategy.until_certified:
             return found
+        start, first = self._near(found.point)
         rest = replace(
-            self,
-            problem=self.problem.starting_at(found.beta),
-            observe=lambda record: observe(after(found, record)),
+            self, start=start, first=first, observe=lambda record: observe(after(found, record))
         )
         more = rest.by_rounds(strategy)
         if not more.trace:  # stopped before it knew anything better
@@ -158,44 +192,48 @@ class Engines:
             more = replace(more, dual_objective=found.dual_objective)
         return continued(found, more)
 
+    def _near(self, point: Point) -> tuple[Point, Ints]:
+        """Return the feasible point next to another one, and its rows inside their boxes."""
+        if len(point) == 0:
+            return point, point.ids
+        sample = Problem(self.shards.fetch(point.ids)[1]).starting_at(point.beta)
+        assert sample.start is not None
+        assert sample.first is not None
+        return Point(point.ids, sample.start), point.ids[sample.first]
+
     def _workers(self, strategy: WeightedSampling) -> int:
-        """Samples that are solved at the same time."""
-        solver = self.solver
-        if isinstance(solver.gram.kernel, Callable):
+        """Return how many samples are solved at the same time."""
+        if isinstance(self.shards.kernel, Callable):
             return 1
-        least = least_memory(self.problem.dual, solver.gram.left.shape[1])
-        room = solver.settings.max_memory // least
-        return max(1, min(solver.threads, strategy.sites, room))
+        return max(1, min(self.threads, strategy.sites, self.sites))
 
     def _sample_solver(self, workers: int) -> SolveSample:
-        """Return what solves the dual of a sample."""
-        solver, dual = self.solver, self.problem.dual
+        """Return a function that solves the dual of a sample."""
         settings = replace(
-            solver.settings,
+            self.settings,
             strategy=Auto(),
-            goal=Goal(solver.settings.goal.aim),  # rows that violate by more are counted
-            max_memory=solver.settings.max_memory // workers,
+            goal=Goal(self.settings.goal.aim),  # rows that violate by more are counted
+            max_memory=self.settings.max_memory // workers,
         )
-        threads = max(1, solver.threads // workers)
+        return partial(solve_sample, settings=settings, threads=max(1, self.threads // workers))
 
-        def solve(
-            rows: Ints, start: Floats | None, budget: Budget, rng: np.random.Generator
-        ) -> Solution:
-            sample, gram = Problem(select(dual, rows)), solver.gram.select(rows)
-            if start is not None:
-                sample = sample.starting_at(start)
-            return Solver(
-                gram,
-                in_memory(gram, sample.dual, budget, threads),
-                settings,
-                budget,
-                lambda record: None,
-                threads,
-                lambda: rng,
-                None,
-            ).solve(sample)
 
-        return solve
+def solve_sample(sample: Sample, settings: Settings, threads: int) -> Solution:
+    """Solve the dual of a sample of the rows."""
+    problem = Problem(sample.dual)
+    if sample.start is not None:
+        problem = problem.starting_at(sample.start)
+    solver = Solver(
+        sample.gram,
+        in_memory(sample.gram, sample.dual, sample.budget, threads),
+        settings,
+        sample.budget,
+        lambda record: None,
+        threads,
+        lambda: sample.rng,
+        None,
+    )
+    return solver.solve(problem)
 
 
 def in_memory(gram: Gram, dual: Dual, budget: Budget, threads: int) -> Function[[], ShardSet]:

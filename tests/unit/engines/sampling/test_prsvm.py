@@ -44,8 +44,9 @@ def watch(
     samples: list[list[int]] = []
     seen: list[Seen] = []
 
-    def solve(rows, start, budget, rng):
-        assert start is None  # as published, from zero
+    def solve(sample):
+        assert sample.start is None  # as published, from zero
+        rows = sample.rows
         samples.append(rows.tolist())
         part = select(problem.dual, rows)
         kernel = problem.kernel

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +20,8 @@ from widestreet._src.engines.sampling.prsvm import WeightedSampling
 from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
 from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.state import Examine
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.first_rows import FirstRows
@@ -30,8 +31,34 @@ from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey import Survey, SurveyOrder
 from widestreet._src.status import Status
 
-# Takes rows, a point to begin at or None, what may be spent and a generator.
-SolveSample: TypeAlias = Callable[[Ints, Floats | None, Budget, np.random.Generator], Solution]
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The dual of a sample of the rows.
+
+    Attributes
+    ----------
+    rows : ndarray
+        Numbers of the rows, ascending.
+    gram : Gram
+        Kernel values between the rows.
+    dual : Dual
+        Their variables.
+    start : ndarray, optional
+        A feasible point to begin at.
+    budget : Budget
+    rng : numpy.random.Generator
+    """
+
+    rows: Ints
+    gram: Gram
+    dual: Dual
+    start: Floats | None
+    budget: Budget
+    rng: np.random.Generator
+
+
+SolveSample: TypeAlias = Callable[[Sample], Solution]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +88,7 @@ class SamplingEngine:
     shards : ShardSet
     plan : WeightedSampling
     solve_sample : callable
-        Takes rows, a feasible point on them to begin at or None, a Budget and a generator;
-        returns the Solution of the dual on these rows.
+        Takes a Sample and returns its Solution.
     goal, check, budget, observer, rng, start
         As for the WorkingSetEngine.
     runner : Runner
@@ -196,34 +222,39 @@ class SamplingEngine:
         self._budgets = [
             self.budget.part(reserve=self.budget.reserve, max_steps=steps) for _ in samples
         ]
-        solve = partial(self._solve_one, samples)
-        found = self.runner.map(solve, range(len(samples)), on_interrupt=self._stop)
+        drawn = [self._sample(p, rows) for p, rows in enumerate(samples)]
+        found = self.runner.map(self._solve_one, drawn, on_interrupt=self._stop)
         thetas = []
-        for rows, solution in found:
+        for sample, solution in zip(drawn, found, strict=True):
             self.pair_steps += solution.pair_steps
             self._values += solution.kernel_values
-            point = Point.zero(len(solution.beta)).with_rows(rows, solution.beta)
-            thetas.append(self._theta(rows, point, solution.bias, solution.dual_objective))
-        stopped = {s.status for _, s in found if s.status.cut_short}
+            point = Point.zero(len(solution.beta)).with_rows(sample.rows, solution.beta)
+            thetas.append(self._theta(sample.rows, point, solution.bias, solution.dual_objective))
+        stopped = {solution.status for solution in found if solution.status.cut_short}
         if stopped:
             if self.plan.until_certified or not self.trace:  # else the last whole round is better
                 self.best = max([self.best, *thetas], key=lambda theta: theta.objective)
             if Status.INTERRUPTED in stopped:
                 raise KeyboardInterrupt
             raise OutOfBudget(min(stopped))
-        self._steps = sum(s.pair_steps for _, s in found)
+        self._steps = sum(solution.pair_steps for solution in found)
         return thetas
 
-    def _solve_one(self, samples: list[Ints], p: int) -> tuple[Ints, Solution]:
-        rows, start = samples[p], None
+    def _sample(self, p: int, rows: Ints) -> Sample:
+        """Fetch the sample of a site; with the best support vectors, unless as published."""
+        start = None
         if self.plan.until_certified:
             rows = np.union1d(rows, self.best.expansion.ids)
             start = self.best.point.at(rows)
+        gram, dual = self.shards.fetch(rows)
         rng = np.random.default_rng((self._seed, len(self.trace), p))
-        solution = self.solve_sample(rows, start, self._budgets[p], rng)
+        return Sample(rows, gram, dual, start, self._budgets[p], rng)
+
+    def _solve_one(self, sample: Sample) -> Solution:
+        solution = self.solve_sample(sample)
         if solution.status == Status.INTERRUPTED:
             self._stop()  # samples that have not begun
-        return rows, solution
+        return solution
 
     def _stop(self) -> None:
         for budget in self._budgets:

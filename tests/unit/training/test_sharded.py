@@ -1,0 +1,123 @@
+"""Training on blocks that are elsewhere gives the model of all rows in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import widestreet as ws
+from conftest import TOL
+from support.blocks import task
+from support.settings import NoCallbacks, settings
+from widestreet._src.engines.budget import Budget
+from widestreet._src.kernels.kernels import RBF, Linear
+from widestreet._src.problems.formulations import CSVC, EpsilonSVR, NuSVC, NuSVR, OneClass
+from widestreet._src.problems.goal import Goal
+from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.reporting.observers import Observers
+from widestreet._src.training.sharded import train_blocks
+from widestreet.datasets import friedman, twonorm
+
+pytestmark = pytest.mark.numeric
+
+N, CUTS = 400, [3, 150, 150, 290]  # one block is empty
+CASES = {
+    "svc": (CSVC(1.0), ws.SVC(C=1.0)),
+    "squared hinge": (CSVC(1.0, "squared"), ws.SVC(C=1.0, loss="squared_hinge")),
+    "nu_svc": (NuSVC(0.3), ws.NuSVC(nu=0.3)),
+    "svr": (EpsilonSVR(1.0, 0.5), ws.SVR(C=1.0, epsilon=0.5)),
+    "squared svr": (
+        EpsilonSVR(1.0, 0.5, "squared"),
+        ws.SVR(C=1.0, epsilon=0.5, loss="squared_epsilon_insensitive"),
+    ),
+    "nu_svr": (NuSVR(1.0, 0.4), ws.NuSVR(C=1.0, nu=0.4)),
+    "one class": (OneClass(0.3), ws.OneClassSVM(nu=0.3)),
+}
+
+
+def observers(problems: int = 1) -> Observers:
+    return Observers(0, 1e-3, NoCallbacks(), [str(p) for p in range(problems)])
+
+
+def trained(case: str, rng, *, weighted=False, form=np.asarray, port="forgetful", kernel=None):
+    formulation, model = CASES[case]
+    X, y = friedman(N, random_state=0) if "svr" in case else twonorm(N, random_state=0)
+    X = form(X[:, :6])
+    weight = rng.choice([0.0, 0.5, 2.0], N) if weighted else None
+    kernel = kernel or RBF(0.05)
+    classes = None if "svr" in case or case == "one class" else np.ones(2)
+    target = np.searchsorted(np.unique(y), y) if classes is not None else np.float64(y)
+    target = np.zeros(N) if case == "one class" else target
+    job = task(
+        kernel, formulation, X, target, weight=weight, class_weight=classes, cuts=CUTS, port=port
+    )
+    with observers() as watch:
+        supports, found = train_blocks(job, settings(goal=Goal(1e-5)), watch)
+    name = "linear" if isinstance(kernel, Linear) else "rbf"
+    model.set_params(kernel=name, gamma=0.05, tol=1e-5, random_state=0)
+    model.fit(X, y, weight)
+    return supports, found, model
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_model_is_that_of_all_rows_in_memory(case, weighted, rng):
+    supports, [found], model = trained(case, rng, weighted=weighted)
+    mine, other = found.certificate, model.certificate_
+    assert mine.status == other.status == "optimal"
+    assert mine.n_rows == other.n_rows
+    scale = abs(other.dual_objective)
+    assert abs(mine.dual_objective - other.dual_objective) <= TOL.strategies_rel * scale
+    assert abs(mine.primal_objective - other.primal_objective) <= 10 * TOL.strategies_rel * scale
+    assert len(supports.origin) == len(found.solution.point)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("kernel", [RBF(0.05), Linear()])
+def test_support_vectors_come_with_their_features(form, kernel, rng):
+    supports, _, _ = trained("svc", rng, form=form, kernel=kernel)
+    X = form(twonorm(N, random_state=0)[0][:, :6])
+    difference = X[supports.origin] - supports.data
+    assert np.abs(difference).max() == 0
+    sign = np.where(supports.lines[0] > 0, 1, 0)
+    assert np.array_equal(sign, supports.code)
+    assert np.all(np.diff(supports.origin) > 0)
+
+
+@pytest.mark.parametrize("port", ["local", "pickling", "forgetful"])
+def test_several_classes(port, rng):
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 4, 300)
+    X += 1.5 * np.eye(4)[y][:, :3]
+    weight, factors = rng.choice([0.5, 1.0], 300), np.array([1.0, 2.0, 1.0, 0.5])
+    job = task(
+        RBF(0.3), CSVC(2.0), X, y, weight=weight, class_weight=factors, cuts=[100, 180], port=port
+    )
+    with observers(6) as watch:
+        supports, found = train_blocks(job, settings(goal=Goal(1e-5)), watch)
+    model = ws.SVC(
+        C=2.0, gamma=0.3, tol=1e-5, class_weight=dict(enumerate(factors)), random_state=0
+    ).fit(X, y, weight)
+    for mine, other in zip(found, model.certificates_, strict=True):
+        assert mine.certificate.status == "optimal"
+        gap = abs(mine.certificate.dual_objective - other.dual_objective)
+        assert gap <= TOL.strategies_rel * other.dual_objective
+    assert np.array_equal(supports.code, y[supports.origin])
+    dense = np.zeros((3, 300))
+    dense[:, supports.origin] = supports.lines
+    members = [np.flatnonzero(y == c) for c in range(4)]
+    for coef, mine in zip(PairLayout(4).gather(dense, members), found, strict=True):
+        assert np.count_nonzero(coef) == len(mine.solution.point)
+        assert abs(coef.sum()) <= TOL.feasibility * np.abs(coef).sum()
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_budget_that_is_spent_leaves_a_model(stopped, rng):
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
+    job = task(RBF(0.3), CSVC(1.0), X, y, class_weight=np.ones(3), cuts=[30])
+    budget = Budget(None if stopped else 1e-9, stopped=stopped)
+    with observers(3) as watch:
+        supports, found = train_blocks(job, settings(goal=Goal(1e-3)), watch, budget)
+    wanted = "interrupted" if stopped else "time_limit"
+    assert [one.certificate.status for one in found] == [wanted] * 3
+    assert supports.lines.shape[0] == 2
