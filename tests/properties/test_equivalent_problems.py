@@ -10,7 +10,7 @@ from scipy import sparse
 
 from conftest import OF_THREE, TOL
 from reference import kernels
-from support.fitting import coefficients, decision
+from support.fitting import coefficients, decision, limited_by_float64
 from support.machines import (
     CLASSIFIERS,
     CONVEX,
@@ -24,7 +24,7 @@ from support.machines import (
     machine,
 )
 
-pytestmark = [pytest.mark.numeric, any_street]
+pytestmark = [pytest.mark.numeric, any_street, limited_by_float64]
 
 # -- weights -----------------------------------------------------------------------------------
 
