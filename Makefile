@@ -39,14 +39,14 @@ demo: $(READY) ## train on a million rows, print the certificate, draw the decis
 	@$(BIN)/widestreet demo
 
 # All tests on the best instruction set, or on the one that WIDESTREET_ISA names; then those that
-# depend on the arithmetic on every other one that the machine has.
+# depend on the arithmetic on every other one that the machine has, with a part of the parameters.
 test: lint $(SANITIZED)/short/passed ## lint, then all tests
 	@isa=$$($(BIN)/python -c '$(PRESENT)') && echo "== pytest ($$isa)"
 	@$(PYTEST) -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' tests)
 	@$(PYTEST) -m "not alone" $(PARALLEL)
 	@for isa in $$($(BIN)/python -c '$(OTHERS)'); do \
 	    echo "== pytest ($$isa)"; \
-	    WIDESTREET_ISA=$$isa $(PYTEST) -m numeric $(PARALLEL) \
+	    WIDESTREET_ISA=$$isa $(PYTEST) -m numeric --part 3 $(PARALLEL) \
 	        $$(grep -rl --include='test_*.py' 'mark\.numeric' tests) || exit; \
 	done
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from conftest import chosen_rng
 from fuzz import judge, malformed, problems, runner
 from reference import duals, kkt
 from support.problems import toy_model
@@ -26,6 +27,19 @@ def test_malformed_calls_are_refused_by_name_or_accepted():
     assert {status for status, _ in found} == {"refused", "accepted"}
 
 
+FAILED_ONCE = {
+    (9, 84889): "refused",  # a kernel that is not symmetric, with which the homotopy cycles
+    (9, 85921): "accepted",  # predictions whose R^2 is below the least float64
+    (21, 6669): "accepted",  # steps that are smaller than the rounding of the variables
+}
+
+
+@pytest.mark.parametrize(("case", "status"), FAILED_ONCE.items())
+def test_malformed_calls_that_failed_once(case, status, monkeypatch):
+    monkeypatch.setattr(np.random, "default_rng", chosen_rng)
+    assert malformed.run(*case) == (status, None)
+
+
 def test_cases_are_the_same_every_time():
     one, other = problems.case(3, 5), problems.case(3, 5)
     assert one.name == other.name
@@ -37,13 +51,19 @@ def test_cases_are_the_same_every_time():
 
 
 def fitted(estimator: str):
-    """The first case of an estimator that is certified and has support vectors to spoil."""
+    """The first case of an estimator that is certified and has support vectors to spoil.
+
+    Where the objective is zero, as that of nu-SVC without a margin, many other coefficients are
+    optimal as well.
+    """
     for index in range(2000):
         problem = problems.case(SEED, index)
         plain = problem.kernel.name in ("rbf", "laplacian") and len(problem.X) > 30
         if problem.estimator == estimator and plain and len(np.unique(problem.y)) != 3:
             model = problems.fit(problem)
-            if model.certificate_.status == "optimal" and len(model.certificates_) == 1:
+            found = model.certificate_
+            unique = abs(found.primal_objective) > found.tol
+            if found.status == "optimal" and unique and len(model.certificates_) == 1:
                 return problem, model
     raise AssertionError("no such case")
 

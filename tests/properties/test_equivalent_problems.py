@@ -10,7 +10,7 @@ from scipy import sparse
 
 from conftest import OF_THREE, TOL
 from reference import kernels
-from support.fitting import coefficients, decision
+from support.fitting import coefficients, decision, limited_by_float64
 from support.machines import (
     CLASSIFIERS,
     CONVEX,
@@ -24,7 +24,7 @@ from support.machines import (
     machine,
 )
 
-pytestmark = [pytest.mark.numeric, any_street]
+pytestmark = [pytest.mark.numeric, any_street, limited_by_float64]
 
 # -- weights -----------------------------------------------------------------------------------
 
@@ -268,7 +268,9 @@ def test_precomputed_and_callable_kernels_are_the_native_ones(kind, kernel):
     assert_same_function(native, called, X)
     assert_same_function(native, computed, X, K)
     assert_same_function(native, computed, X[:7], K[:7])
-    rounded = machine(kind, kernel="precomputed").fit(K.astype(np.float32), y)
+    ridge = len(K) * np.finfo(np.float32).eps * np.abs(K).max()  # else rounding makes it indefinite
+    definite = (K + ridge * np.eye(len(K))).astype(np.float32)
+    rounded = machine(kind, kernel="precomputed").fit(definite, y)
     assert rounded.certificate_.status == "optimal"
 
 

@@ -23,6 +23,7 @@ from support.fitting import (
     decision,
     fitted,
     in_reference_terms,
+    limited_by_float64,
 )
 from support.machines import assert_same_function, assert_same_objective, data, machine
 from support.problems import Problem, generate, kernel_matrix, reference_qp, toy_model
@@ -57,6 +58,7 @@ def test_the_forty_are_a_spread():
         assert set(column) == set(all_of_them)
 
 
+@limited_by_float64
 @pytest.mark.parametrize("problem", forty(), ids=lambda problem: problem.name)
 def test_every_strategy_ends_at_the_optimum_of_smo(problem):
     """With its defaults, a strategy takes all rows of such a problem at once."""

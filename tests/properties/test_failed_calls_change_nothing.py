@@ -211,7 +211,7 @@ def test_a_path_without_a_solution_names_the_function_that_is_the_kernel(monkeyp
     X, y = mixed("svc")
     model = add(machine("svc", kernel=lambda A, B: A @ B.T), "svc", X[:30], y[:30])
     monkeypatch.setattr(ParametricOptimum, "follow", fails)
-    with pytest.raises(ValueError, match="kernel must be positive semidefinite"):
+    with pytest.raises(ValueError, match="kernel must be symmetric and positive semidefinite"):
         add(model, "svc", X[30:], y[30:])
     assert model.n_rows_ == 30
 

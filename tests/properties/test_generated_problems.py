@@ -9,7 +9,7 @@ from scipy import sparse
 from conftest import TOL
 from reference import duals, kernels, kkt, merge, smo
 from reference.qp import solve_qp
-from support.fitting import as_exact_as_float64, beta_of, fitted
+from support.fitting import as_exact_as_float64, beta_of, fitted, limited_by_float64
 from support.problems import (
     STORAGES,
     TASKS,
@@ -133,6 +133,7 @@ def test_merging_keeps_the_optimum(convex_problems):
 
 
 @pytest.mark.numeric
+@limited_by_float64
 @pytest.mark.parametrize("problem", generate(), ids=lambda problem: problem.name)
 def test_every_generated_problem_is_solved_exactly(problem):
     """Objective, optimality conditions, constraints: judged from support_ and dual_coef_ alone."""

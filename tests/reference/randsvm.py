@@ -17,6 +17,8 @@ import numpy as np
 
 from reference.restricted import Point, solve, violators
 
+MOST_STEPS = 1000
+
 
 @dataclass
 class Step:
@@ -34,12 +36,16 @@ def bound(n: int, epsilon: float, delta: float) -> int:
 
 
 def randsvm(K, dual: Any, rng: np.random.Generator, tol: float, *, k: float, r: int) -> list[Step]:
-    """All steps; a row violates if it does so by more than tol."""
+    """All steps; a row violates if it does so by more than tol.
+
+    Small samples may go on for ever, as published: many steps are an error.
+    """
     n = len(K)
     r = min(r, n)
     W = rng.choice(n, r, replace=False)
     steps = [_step(K, dual, W, None, tol)]
     while not steps[-1].ended:
+        assert len(steps) < MOST_STEPS
         step = steps[-1]
         SV, V = step.point.support, step.V
         room = r - len(SV)

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from conftest import KINDS, OF_THREE
-from support.fitting import as_exact_as_float64, cut_short, decision
+from support.fitting import as_exact_as_float64, cut_short, decision, limited_by_float64
 from support.machines import data, machine
 from support.watcher import Watcher
 
@@ -104,6 +104,7 @@ def test_callbacks_of_a_step_in_a_pipeline(kind):
 # -- stops and failures ------------------------------------------------------------------------
 
 
+@limited_by_float64
 def test_a_stop_gives_a_model_that_predicts(kind):
     """Its status says that it is what was asked for: there is no warning, and no lie either."""
     X, y = many(kind)

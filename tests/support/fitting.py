@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -102,6 +103,12 @@ class Solved(NamedTuple):
     engine: WorkingSetEngine
 
 
+# For tests that ask for more than float64 can always tell: whether it can depends on rounding.
+limited_by_float64 = pytest.mark.filterwarnings(
+    "ignore:.*the rounding error of the violation:sklearn.exceptions.ConvergenceWarning"
+)
+
+
 def as_exact_as_float64(certificate: Certificate) -> bool:
     """Whether a point is optimal as far as float64 can tell: large C and kernel values set limits.
 
@@ -111,16 +118,6 @@ def as_exact_as_float64(certificate: Certificate) -> bool:
         certificate.status == "stalled"
         and (certificate.limited_by_rounding or certificate.lost_in_rounding)
     )
-
-
-@contextmanager
-def limits_of_float64() -> Iterator[None]:
-    """Let a fit say that float64 cannot tell how exact it is."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", ".*the rounding error of the violation", ConvergenceWarning
-        )
-        yield
 
 
 def checker(gram: Gram, dual: duals.Dual, tol: float) -> Callable[[Point], Check]:

@@ -12,7 +12,7 @@ from scipy import sparse
 import widestreet as ws
 from conftest import OF_THREE, TOL
 from reference import kernels
-from support.fitting import decision
+from support.fitting import decision, limited_by_float64
 from support.machines import CONVEX, GAMMA, data
 from support.paths import PATHS, N, path, rows, values_along
 
@@ -32,6 +32,7 @@ def refit(name: str, value: float, X, y, weight=None, **options):
 
 
 @pytest.mark.filterwarnings("ignore:the margin is zero")
+@limited_by_float64
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_everywhere_on_the_path_is_the_model_of_a_fit(name, kernel):
     X, y = rows(name)

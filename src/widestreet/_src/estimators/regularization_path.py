@@ -162,7 +162,7 @@ def _follow(
         )
     legs = []
     stops = _stops(parameter, low, high)
-    with limited_blas(1), indefinite_kernels_named(machine.kernel):
+    with limited_blas(1), indefinite_kernels_named(state.store):
         for start, stop in zip([low, *stops], stops, strict=False):
             segments: list[PathSegment] = []
             optimum.path.follow(Endpoint.of(family.dual(stop)), observe=segments.append)

@@ -22,7 +22,7 @@ from support.fitting import (
     cut_short,
     fitted,
     in_reference_terms,
-    limits_of_float64,
+    limited_by_float64,
     solve_dual,
 )
 from support.problems import (
@@ -147,12 +147,12 @@ def test_all_five_duals_against_the_quadratic_programme(model, strategy, rng):
         assert value == pytest.approx(optimum, rel=TOL.objective_rel)
 
 
+@limited_by_float64
 @pytest.mark.parametrize("problem", generate()[1::4], ids=lambda problem: problem.name)
 def test_working_sets_of_a_few_rows(problem):
     """Most support vectors are outside at any time, often all of them at a bound."""
     strategy = Auto(start_size=8, max_size=16)
-    with limits_of_float64():
-        model = fitted(problem, strategy=strategy, tol=TOL.violation)
+    model = fitted(problem, strategy=strategy, tol=TOL.violation)
     assert as_exact_as_float64(model.certificate_)
     dual = in_beta_space(reference_qp(problem))
     assert kkt.kkt_violation(kernel_matrix(problem), dual, beta_of(model)) <= TOL.violation

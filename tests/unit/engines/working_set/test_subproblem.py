@@ -38,3 +38,13 @@ def test_steps_that_are_spent_end_it_where_it_is():
     assert engine.state.pair_steps == 5
     assert engine.state.work.beta.any()
     assert engine.state.before is not None  # whoever publishes it knows where it began
+
+
+def test_steps_that_change_nothing_end_it(monkeypatch):
+    """As steps do that are smaller than the rounding of the variables."""
+    engine, calls = engine_with(400), []
+    steps = lambda *limits: calls.append(limits) or (1.0, 1000)  # noqa: E731
+    monkeypatch.setattr(engine.state.work, "solve", steps)
+    solve_subproblem(engine.inputs, engine.state, 1e-3, lambda: None)
+    assert len(calls) == 1
+    assert engine.state.steps == 1000

@@ -8,6 +8,8 @@ import pytest
 from support.online_states import N, state
 from widestreet._src.engines.homotopy.parametric_optimum import InfeasibleError
 from widestreet._src.estimators.online.change import changing, indefinite_kernels_named
+from widestreet._src.estimators.online.state import OnlineState
+from widestreet._src.kernels.kernels import Callable
 
 
 class Log:
@@ -22,8 +24,6 @@ class Log:
 
 class Machine:
     """A machine that publishes how many rows there are."""
-
-    kernel = "rbf"
 
     def __init__(self, log: Log | None = None) -> None:
         self._log, self.rows = log, N
@@ -91,19 +91,39 @@ def test_a_record_that_cannot_be_written_undoes_everything():
     np.testing.assert_array_equal(np.sort(now.store.ids), np.arange(N))
 
 
-def test_a_path_without_an_end_blames_the_function_that_is_the_kernel():
-    machine = Machine()
-    with pytest.raises(InfeasibleError), changing(machine, state("svc"), None, "add", {}):
-        raise InfeasibleError(0.5, 0)
-    machine.kernel = len
-    with pytest.raises(ValueError, match="kernel must be positive semidefinite"):  # noqa: SIM117
-        with changing(machine, state("svc"), None, "add", {}):
-            raise InfeasibleError(0.5, 0)
+def with_kernel(function) -> OnlineState:
+    """A state whose rows have another kernel than its optimum."""
+    now = state("svc")
+    now.store.kernel = Callable(function)
+    now.store.cut(N, N)  # which forgets the Gram matrix
+    return now
 
 
-def test_an_infeasible_homotopy_names_a_callable_kernel_only():
-    named = pytest.raises(ValueError, match="kernel must be positive semidefinite")
-    with named, indefinite_kernels_named(np.dot):
+def asymmetric(A, B):
+    return A @ B.T + 3.0 * A.sum(axis=1)[:, None]
+
+
+def negative(A, B):
+    return -(A @ B.T)
+
+
+def test_an_infeasible_homotopy_names_a_kernel_that_may_be_indefinite_only():
+    named = pytest.raises(ValueError, match="kernel must be symmetric and positive semidefinite")
+    with named, indefinite_kernels_named(with_kernel(np.dot).store):
         raise InfeasibleError(0.5, 0)
-    with pytest.raises(InfeasibleError), indefinite_kernels_named("rbf"):
+    with pytest.raises(InfeasibleError), indefinite_kernels_named(state("svc").store):
         raise InfeasibleError(0.5, 0)
+
+
+@pytest.mark.parametrize("function", [asymmetric, negative])
+def test_a_failure_of_an_engine_names_a_kernel_whose_values_are_invalid(function):
+    now = with_kernel(function)
+    with pytest.raises(ValueError, match="kernel must be symmetric and positive semidefinite"):  # noqa: SIM117
+        with changing(Machine(), now, None, "add", {}):
+            raise RuntimeError("the homotopy cycles")
+
+
+def test_a_failure_of_an_engine_does_not_blame_a_valid_kernel():
+    now = with_kernel(lambda A, B: A @ B.T)
+    with pytest.raises(RuntimeError, match="cycles"), indefinite_kernels_named(now.store):
+        raise RuntimeError("the homotopy cycles")

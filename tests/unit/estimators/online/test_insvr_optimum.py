@@ -12,6 +12,7 @@ from scipy import sparse
 
 import widestreet as ws
 from conftest import TOL, chosen_rng
+from support.fitting import limited_by_float64
 from support.histories import KERNELS
 from widestreet._src.engines.insvr.insvr import Insvr
 from widestreet.online import OnlineNuSVR, load
@@ -63,6 +64,7 @@ def assert_same(model, other, X, y) -> None:
 # -- where it ends ---------------------------------------------------------------------------------
 
 
+@limited_by_float64
 @pytest.mark.parametrize("repeated", [False, True])
 @pytest.mark.parametrize("kernel", KERNELS)
 @every_scaling

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from conftest import OF_THREE, TOL
 from support.fitting import decision
-from support.machines import CLASSIFIERS, CONVEX, data
+from support.machines import CLASSIFIERS, CONVEX, any_street, data
 from support.machines import machine as batch
 from support.online_machines import N, add, assert_same, begun, fit, machine, mixed
 
@@ -30,6 +30,7 @@ def model(kind):
 # -- the same rows, the same model -------------------------------------------------------------
 
 
+@any_street
 @pytest.mark.parametrize("kernel", CONVEX)
 def test_row_by_row_is_a_batch_fit(kind, kernel, rows):
     X, y = rows

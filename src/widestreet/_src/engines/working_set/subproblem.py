@@ -36,13 +36,14 @@ def solve_subproblem(
         keep_time()
         budget.look_at_clock()
         steps = min(budget.steps_left, schedule.allowance(work, tol))
+        point = work.beta[:, work.present].copy()
         violation, steps = work.solve(tol, steps, block, direct)
         direct = max(0, direct - steps)
         taken += steps
         state.pair_steps += steps
         budget.spend(steps, finished=violation <= tol)
-        if steps == 0:
-            break
+        if np.array_equal(work.beta[:, work.present], point):
+            break  # no step, or steps that float64 cannot tell from none
         schedule.spend(steps)
         idle = 0 if violation < 0.9 * best else idle + 1
         best = min(best, violation)

@@ -6,18 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+import numpy as np
+
 from widestreet._src.arrays import Ints
 from widestreet._src.engines.homotopy.parametric_optimum import InfeasibleError
 from widestreet._src.estimators.online.persistence import Log
+from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.estimators.online.state import OnlineState
 from widestreet._src.interrupts import undisturbed
 from widestreet._src.threads import limited_blas
+
+_MOST_ROWS_EXAMINED = 500  # whose kernel values are examined after a failure
+_ROUNDING = 1e-14  # of the largest kernel value, per row: rounding of kernel values and eigenvalues
 
 
 class Machine(Protocol):
     """Attributes and methods of an online estimator that a change uses."""
 
-    kernel: Any
     _log: Log | None
 
     def _published(self, state: OnlineState) -> dict[str, Any]:
@@ -30,17 +35,28 @@ class Machine(Protocol):
 
 
 @contextmanager
-def indefinite_kernels_named(kernel: Any) -> Iterator[None]:
-    """Let errors of the homotopy name a callable kernel as their cause."""
+def indefinite_kernels_named(store: RowStore) -> Iterator[None]:
+    """Let errors of the engines name a kernel that is not positive semidefinite as their cause."""
     try:
         yield
-    except InfeasibleError as error:
-        if not callable(kernel):
+    except (InfeasibleError, RuntimeError) as error:
+        if store.kernel.positive:
+            raise
+        if not isinstance(error, InfeasibleError) and _is_semidefinite(store):
             raise
         raise ValueError(
-            "kernel must be positive semidefinite, but the values of this function are not: "
-            "the homotopy is not defined"
+            "kernel must be symmetric and positive semidefinite, but the values of this function "
+            "are not, so that the optimum cannot be followed: correct the function, or use 'rbf', "
+            "'linear', 'poly' or 'laplacian'"
         ) from error
+
+
+def _is_semidefinite(store: RowStore) -> bool:
+    """Return whether the kernel values of the last rows are those of a valid kernel."""
+    rows = np.arange(max(0, store.n - _MOST_ROWS_EXAMINED), store.n)
+    K = store.block(rows, rows)
+    rounding = _ROUNDING * len(rows) * np.abs(K).max()
+    return bool(np.abs(K - K.T).max() <= rounding and np.linalg.eigvalsh(K)[0] >= -rounding)
 
 
 @contextmanager
@@ -66,7 +82,7 @@ def changing(
     """
     kept, gone, final = state.kept(), list[Ints](), False
     try:
-        with limited_blas(1), indefinite_kernels_named(machine.kernel):
+        with limited_blas(1), indefinite_kernels_named(state.store):
             yield gone
         for rows in gone:
             kept.rows.keep(state.store, rows)

@@ -15,7 +15,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, worst
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.model import KernelModel
-from widestreet._src.estimators.online.change import changing
+from widestreet._src.estimators.online.change import changing, indefinite_kernels_named
 from widestreet._src.estimators.online.intake import (
     batch_settings,
     check_rows,
@@ -315,7 +315,7 @@ class OnlineMachine(KernelModel):
         state = self._present()
         state.configure(batch_settings(self))
         values = self._scorer(state.store.X)().T + self.intercept_
-        with limited_blas(1):
+        with limited_blas(1), indefinite_kernels_named(state.store):
             values = self._task.left_out(state, self._formulation(), self.tol, values)
         values = values[np.argsort(state.store.ids, kind="stable")]
         return self._shaped(values)

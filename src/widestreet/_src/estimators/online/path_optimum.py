@@ -20,6 +20,7 @@ from widestreet._src.training.settings import Settings
 from widestreet._src.training.solver import train
 
 _BATCH_TOL = 1e-5  # violation at which the homotopy takes over from the batch engine
+_BATCH_STEPS, _BATCH_STEPS_PER_ROW = 1_000_000, 1000  # after which it takes over in any case
 _EXTRA_COLUMNS = 64  # kernel columns cached in addition to one per free variable
 _BATCH_FRACTION = 0.25  # fraction of new rows above which the batch engine is used
 
@@ -86,7 +87,8 @@ class PathOptimum(Optimum):
         problem = Problem(dual)
         if beta is not None:
             problem = problem.starting_at(beta)
-        settings = replace(self.settings, goal=Goal(_BATCH_TOL))
+        most = _BATCH_STEPS + _BATCH_STEPS_PER_ROW * dual.rows
+        settings = replace(self.settings, max_steps=most, goal=Goal(_BATCH_TOL))
         trained = train(
             self.store.kernel, gram.left, problem, settings, lambda record: None, self.members
         )
