@@ -121,15 +121,18 @@ class HardMargin(Formulation):
 
 
 @dataclass(frozen=True)
-class CSVC(DualFormulation):
-    """C-support vector classification.
+class PenalizedLoss(DualFormulation):
+    """Base class of SVMs that minimise 1/2 |w|^2 + sum_i C weight_i L(z_i).
 
-    Minimises 1/2 |w|^2 + sum_i C weight_i loss(1 - y_i f(x_i)), where loss(z) is max(0, z) or, if
-    squared, max(0, z)^2.
+    Attributes
+    ----------
+    C : float
+    loss : {"linear", "squared"}
+        L(z) is max(0, z) or max(0, z)^2.
     """
 
     C: float = 1.0
-    loss: Loss = "linear"
+    loss: Loss = field(default="linear", kw_only=True)
 
     @property
     def scale(self) -> float:
@@ -142,6 +145,14 @@ class CSVC(DualFormulation):
     def proportional(self) -> bool:
         return self.loss == "squared"
 
+    def read(self, bias: Floats, tol: float) -> Reading:
+        return Reading(float(bias[0]))
+
+
+@dataclass(frozen=True)
+class CSVC(PenalizedLoss):
+    """C-support vector classification: a `PenalizedLoss` of z_i = 1 - y_i f(x_i)."""
+
     def dual(self, target: Floats, box: Floats) -> Dual:
         dual = c_svc(target, box)
         return _squared(dual, box, float(box.sum())) if self.loss == "squared" else dual
@@ -151,9 +162,6 @@ class CSVC(DualFormulation):
             return super().duals(target, box, sizes)
         every = self.dual(target, box)  # one array for many small problems
         return split(every, sizes, [every.total] * len(sizes))
-
-    def read(self, bias: Floats, tol: float) -> Reading:
-        return Reading(float(bias[0]))
 
 
 @dataclass(frozen=True)
@@ -194,27 +202,10 @@ class NuSVC(DualFormulation):
 
 
 @dataclass(frozen=True)
-class EpsilonSVR(DualFormulation):
-    """Epsilon-support vector regression.
+class EpsilonSVR(PenalizedLoss):
+    """Epsilon-support vector regression: a `PenalizedLoss` of z_i = |y_i - f(x_i)| - epsilon."""
 
-    Minimises 1/2 |w|^2 + sum_i C weight_i loss(|y_i - f(x_i)| - epsilon), with the losses of
-    `CSVC`.
-    """
-
-    C: float = 1.0
     epsilon: float = 0.1
-    loss: Loss = "linear"
-
-    @property
-    def scale(self) -> float:
-        return self.C
-
-    def box(self, weight: Floats) -> Floats:
-        return self.C * weight
-
-    @property
-    def proportional(self) -> bool:
-        return self.loss == "squared"
 
     def dual(self, target: Floats, box: Floats) -> Dual:
         dual = eps_svr(target, box, self.epsilon)
@@ -222,9 +213,6 @@ class EpsilonSVR(DualFormulation):
             return dual
         excess = np.maximum(np.abs(target - np.average(target, weights=box)) - self.epsilon, 0.0)
         return _squared(dual, box, float(box @ excess**2))
-
-    def read(self, bias: Floats, tol: float) -> Reading:
-        return Reading(float(bias[0]))
 
 
 @dataclass(frozen=True)
