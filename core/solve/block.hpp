@@ -17,8 +17,8 @@ namespace widestreet {
 namespace WIDESTREET_ISA {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kTau = 1e-12;   // least curvature of a pair
-constexpr double kSnap = 1e-14;  // of the width of a box: nearer than this is at the bound
+constexpr double kTau = 1e-12;          // least curvature of a pair
+constexpr double kSnapToBound = 1e-14;  // of the width of a box: what is nearer is put on the bound
 constexpr size_t kCacheLine = 64;
 constexpr int64_t kPollEvery = 20000000;    // steps times lines between two calls of p.stop
 constexpr int kLanes = Simd<float>::lanes;  // the most that any vector has

@@ -163,7 +163,7 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_
     }
     if (i < 0) return report;
 
-    // The step, cut at the box.
+    // The step, cut at the box; a variable that ends very near to a bound is put on it.
     ki = tile_row(i);
     kj = tile_row(j);
     const int a = growing(i), b = shrinking(j);
@@ -173,8 +173,8 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_
     const double score_j = p_.dual.target[vj] - middle - double(down_[j]);
     const double room_i = p_.dual.upper[vi] - beta(i, a), room_j = beta(j, b) - p_.dual.lower[vj];
     step = std::min({(double(up_[i]) - double(down_[j])) / curvature(i, j), room_i, room_j});
-    const bool full = room_i - step <= kSnap * (p_.dual.upper[vi] - p_.dual.lower[vi]);
-    const bool empty = room_j - step <= kSnap * (p_.dual.upper[vj] - p_.dual.lower[vj]);
+    const bool full = room_i - step <= kSnapToBound * (p_.dual.upper[vi] - p_.dual.lower[vi]);
+    const bool empty = room_j - step <= kSnapToBound * (p_.dual.upper[vj] - p_.dual.lower[vj]);
     beta(i, a) = full ? p_.dual.upper[vi] : beta(i, a) + step;
     beta(j, b) = empty ? p_.dual.lower[vj] : beta(j, b) - step;
     set_status(i, score_i);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import partial
+from inspect import get_annotations
 
 import numpy as np
 import pytest
@@ -15,20 +16,18 @@ from conftest import OF_THREE, TOL
 from support.fitting import decision
 from support.machines import assert_same_function, data, machine
 from support.noisy_classes import noisy
+from widestreet.online import OnlineSVC
 
 pytestmark = pytest.mark.numeric
 
 
-@pytest.mark.parametrize("value", [0, -1.0, "0.01", np.nan])
-def test_bad_values_of_gap_tol(value):
-    with pytest.raises((ValueError, TypeError), match="gap_tol"):
-        ws.SVR(gap_tol=value).fit([[0.0], [1.0]], [0.0, 1.0])
-
-
-@pytest.mark.parametrize("device", ["cuda", None, ["cpu"]])
-def test_another_device_is_refused_with_the_cure(device):
-    with pytest.raises(ValueError, match=r"device=.* is not available.*set device='cpu'"):
-        ws.SVR(device=device).fit([[0.0], [1.0]], [0.0, 1.0])
+@pytest.mark.parametrize(
+    "make", [ws.SVC, ws.NuSVC, ws.SVR, ws.NuSVR, ws.OneClassSVM, ws.EnsembleSVC, OnlineSVC]
+)
+def test_only_parameters_are_declared_as_parameters(make):
+    declared = {name for cls in make.__mro__ for name in get_annotations(cls)}
+    inner = {name for name in declared if name.startswith("_") or name.endswith("_")}
+    assert declared - inner <= make().get_params().keys()
 
 
 def test_rows_are_counted_as_the_user_passed_them():

@@ -31,8 +31,8 @@ def test_sums_of_parts_are_those_of_all_rows(seed, parts):
 
 @pytest.mark.parametrize(
     "formulation",
-    [CSVC(2.0), CSVC(2.0, "squared"), NuSVC(0.3), EpsilonSVR(1.0, 0.1), NuSVR(1.0, 0.4),
-     EpsilonSVR(1.0, 0.1, "squared"), NuSVR(1.0, 0.4, "schoelkopf"), OneClass(0.2)],
+    [CSVC(2.0), CSVC(2.0, loss="squared"), NuSVC(0.3), EpsilonSVR(1.0, 0.1), NuSVR(1.0, 0.4),
+     EpsilonSVR(1.0, 0.1, loss="squared"), NuSVR(1.0, 0.4, "schoelkopf"), OneClass(0.2)],
 )  # fmt: skip
 def test_the_dual_of_a_part_has_the_variables_and_sums_of_the_whole(formulation, rng):
     target = (

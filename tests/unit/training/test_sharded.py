@@ -24,11 +24,11 @@ pytestmark = pytest.mark.numeric
 N, CUTS = 400, [3, 150, 150, 290]  # one block is empty
 CASES = {
     "svc": (CSVC(1.0), ws.SVC(C=1.0)),
-    "squared hinge": (CSVC(1.0, "squared"), ws.SVC(C=1.0, loss="squared_hinge")),
+    "squared hinge": (CSVC(1.0, loss="squared"), ws.SVC(C=1.0, loss="squared_hinge")),
     "nu_svc": (NuSVC(0.3), ws.NuSVC(nu=0.3)),
     "svr": (EpsilonSVR(1.0, 0.5), ws.SVR(C=1.0, epsilon=0.5)),
     "squared svr": (
-        EpsilonSVR(1.0, 0.5, "squared"),
+        EpsilonSVR(1.0, 0.5, loss="squared"),
         ws.SVR(C=1.0, epsilon=0.5, loss="squared_epsilon_insensitive"),
     ),
     "nu_svr": (NuSVR(1.0, 0.4), ws.NuSVR(C=1.0, nu=0.4)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,13 +16,8 @@ from widestreet._src.engines.budget import parse_memory
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.callbacks import CallbackSupport, RoundReporter
 from widestreet._src.estimators.columns import warn_of_scales
-from widestreet._src.estimators.fitted import single_attributes
-from widestreet._src.estimators.model import KernelModel, dense_coef
-from widestreet._src.interrupts import undisturbed
+from widestreet._src.estimators.model import KernelModel
 from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
-from widestreet._src.problems.formulations import DualFormulation, Formulation
-from widestreet._src.problems.goal import Goal
-from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import (
     KernelRows,
     Merged,
@@ -36,9 +30,7 @@ from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
 from widestreet._src.training.outcome import Trained
-from widestreet._src.training.problem import Problem
-from widestreet._src.training.settings import Resources, Settings
-from widestreet._src.training.solver import train
+from widestreet._src.training.settings import Resources
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,56 +47,26 @@ class Prepared:
 class BatchFit(CallbackSupport, KernelModel):
     """Base class of the estimators that train on all rows at once."""
 
-    gap_tol: float | None
-    shrinking: bool
-    cache_size: float | None
     verbose: int | bool
     max_iter: int
-    strategy: Any
     max_time: float | None
-    device: str
     on_interrupt: str
-    warm_start: bool
 
     certificate_: Certificate
     certificates_: list[Certificate]
 
-    @abstractmethod
-    def _formulation(self) -> Formulation:
-        """Return the formulation of this SVM with validated parameters."""
-
-    def _goal(self) -> Goal:
-        """Return how exact the solution is to be."""
-        gap_tol = self.gap_tol
-        if gap_tol is not None:
-            gap_tol = checks.require_real("gap_tol", gap_tol, above=0.0)
-        return Goal(checks.require_real("tol", self.tol, above=0.0), gap_tol)
-
-    def _settings(self) -> Resources:
-        """Return the validated parameters of training."""
-        if not (isinstance(self.device, str) and self.device == "cpu"):
-            raise ValueError(
-                f"device={self.device!r} is not available: widestreet trains on the CPU; set "
-                "device='cpu'"
-            )
+    def _resources(self, max_memory: Any) -> Resources:
+        """Return the validated limits of a fit."""
         checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
-        checks.require_flag("warm_start", self.warm_start)
         max_time = self.max_time
         if max_time is not None:
             max_time = checks.require_real("max_time", max_time, above=0.0)
-        memory = self.max_memory
-        if self.cache_size is not None:
-            cache = 1e6 * checks.require_real("cache_size", self.cache_size, above=0.0)
-            memory = cache if memory is None else memory
-        return Settings(
-            strategy=validation.resolve_strategy(self.strategy),
-            goal=self._goal(),
+        return Resources(
             max_steps=checks.require_limit("max_iter", self.max_iter),
             max_time=max_time,
-            max_memory=parse_memory(memory),
+            max_memory=parse_memory(max_memory),
             threads=resolve_threads(self.n_jobs),
             verbose=checks.require_level("verbose", self.verbose),
-            skip=checks.require_flag("shrinking", self.shrinking),
             rng=validation.resolve_rng(self.random_state),
         )
 
@@ -157,93 +119,6 @@ class BatchFit(CallbackSupport, KernelModel):
     def _resolved_gamma(self, X: Any, weight: Floats) -> float:
         """Return the value of gamma."""
         return validation.resolve_gamma(self.gamma, X, weight)
-
-    def _warm(self, lines: int, rows: int, scale: float) -> Floats | None:
-        """Return the coefficients of the last fit as a starting point, or None.
-
-        Parameters
-        ----------
-        lines, rows : int
-            Required shape of the coefficients.
-        scale : float
-            Parameter that the coefficients are proportional to.
-        """
-        if not self.warm_start or not hasattr(self, "support_"):
-            return None
-        coef = dense_coef(self.dual_coef_)
-        if len(coef) != lines or self.shape_fit_[0] != rows:
-            return None
-        before = np.zeros((lines, rows))
-        before[:, self.support_] = coef * (scale / self._scale)
-        return before
-
-    def _fit_one_problem(
-        self,
-        given: tuple[Any, Any, Any],
-        X: Any,
-        seen: dict[str, Any],
-        target: Floats,
-        settings: Resources,
-        formulation: Formulation,
-    ) -> None:
-        """Train the single problem of a regressor or a one-class SVM.
-
-        Parameters
-        ----------
-        given : tuple
-            X, y and sample_weight as the user passed them.
-        X : ndarray or CSR
-            Validated rows.
-        seen : dict
-            Attributes returned by `_validated`.
-        target : ndarray
-        settings : Settings
-        formulation : DualFormulation
-
-        Sets: everything that is fitted.
-        """
-        assert isinstance(settings, Settings)
-        assert isinstance(formulation, DualFormulation)
-        weight = validation.check_weight(given[2], X.shape[0])
-        prepared = self._prepare(
-            X,
-            seen,
-            target,
-            weight,
-            formulation.box(weight),
-            centred=formulation.coefficients_sum_to_zero,
-            threads=settings.threads,
-        )
-        merged = prepared.merged
-        dual = formulation.dual(target[merged.kept], merged.box)
-        problem = Problem(dual)
-        before = self._warm(1, X.shape[0], formulation.scale)
-        if before is not None:
-            coef = merged.gather(before)
-            layers = [coef] if dual.layers == 1 else [np.maximum(coef, 0), np.minimum(coef, 0)]
-            problem = problem.starting_at(np.concatenate(layers))
-        report = RoundReporter(self, *given)
-        observers = Observers(settings.verbose, settings.goal.tol, report)
-        with observers, observers.problem() as observe:
-            trained = train(
-                prepared.kernel, prepared.rows, problem, settings, observe, merged.selection
-            )
-        with undisturbed(swallow=self.on_interrupt == "keep"):  # the model must not be lost
-            spread = merged.spread(
-                trained.solution.beta, prepared.box, proportional=formulation.proportional
-            )
-            coef = spread.sum(axis=0, keepdims=True)
-            self._adopt(
-                prepared,
-                single_attributes(
-                    coef=coef,
-                    reading=formulation.read(trained.bias, settings.goal.tol),
-                    scale=formulation.scale,
-                    steps=trained.solution.pair_steps,
-                    **shared_attributes(prepared, [trained], [int(np.count_nonzero(prepared.box))]),
-                ),
-            )
-        self._finish(report)
 
     def _adopt(self, prepared: Prepared, fitted: dict[str, Any]) -> None:
         """Set the fitted attributes in one assignment.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.batch import BatchFit, Prepared, shared_attributes
@@ -16,64 +18,38 @@ from widestreet._src.estimators.callbacks import RoundReporter, with_callbacks
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.fitted import classifier_attributes
 from widestreet._src.interrupts import undisturbed
-from widestreet._src.problems.formulations import DualFormulation, Formulation
+from widestreet._src.problems.formulations import Formulation
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
-from widestreet._src.training.classification import train_classes
 from widestreet._src.training.outcome import Trained
-from widestreet._src.training.settings import Resources, Settings
+from widestreet._src.training.settings import Resources
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTraining:
+    """Validated parameters of a classifier, and the function that trains it.
+
+    Attributes
+    ----------
+    formulation : Formulation
+    resources : Resources
+    train : callable
+        Function of the prepared rows, the class index of each row, and the observers. It returns
+        the lines of `dual_coef_` over all rows, before they are divided by the margin; the result
+        of each pair of classes; and further fitted attributes.
+    """
+
+    formulation: Formulation
+    resources: Resources
+    train: Callable[[Prepared, Ints, Observers], tuple[Floats, list[Trained], dict[str, Any]]]
 
 
 class BatchClassifier(BatchFit, Classifier):
     """Base class of the classifiers that train on all rows at once."""
 
-    break_ties: bool
-
-    def _settings(self) -> Resources:
-        self._values_per_class()  # refuses other values than "ovr" and "ovo"
-        validation.check_class_weight(self.class_weight)
-        checks.require_flag("break_ties", self.break_ties)
-        return super()._settings()
-
-    def _breaks_ties(self) -> bool:
-        return validation.breaks_ties(self.break_ties, self.decision_function_shape)
-
-    def _train(
-        self,
-        prepared: Prepared,
-        code: Ints,
-        formulation: Formulation,
-        settings: Resources,
-        observers: Observers,
-    ) -> tuple[Floats, list[Trained], dict[str, Any]]:
-        """Train the problems of all pairs of classes.
-
-        Returns
-        -------
-        lines : ndarray of shape (lines, n)
-            Lines of `dual_coef_` over all rows, before they are divided by the margin.
-        trained : list of Trained
-        more : dict
-            Further fitted attributes.
-        """
-        assert isinstance(settings, Settings)
-        assert isinstance(formulation, DualFormulation)
-        layout, merged = PairLayout(int(np.max(code)) + 1), prepared.merged
-        start = self._warm(layout.lines, prepared.rows.shape[0], formulation.scale)
-        if start is not None:
-            start = merged.gather(start * layout.by_line_and_class(self._rho)[:, code])
-        lines, trained = train_classes(
-            prepared.kernel,
-            prepared.rows,
-            merged,
-            code[merged.kept],
-            formulation,
-            settings,
-            observers,
-            start,
-        )
-        spread = merged.spread(lines, prepared.box, proportional=formulation.proportional)
-        return spread, trained, {}
+    @abstractmethod
+    def _training(self) -> ClassTraining:
+        """Return the validated parameters and the function that trains."""
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -95,7 +71,10 @@ class BatchClassifier(BatchFit, Classifier):
             The fitted estimator itself.
         """
         given = X, y, sample_weight
-        settings, formulation = self._settings(), self._formulation()
+        self._values_per_class()  # refuses other values than "ovr" and "ovo"
+        validation.check_class_weight(self.class_weight)
+        training = self._training()
+        formulation, tol = training.formulation, training.resources.final_violation
         (X, y), seen = self._validated(X, y)
         validation.check_labels(y)
         weight = validation.check_weight(sample_weight, X.shape[0])
@@ -111,13 +90,13 @@ class BatchClassifier(BatchFit, Classifier):
             weight,
             formulation.box(weighted),
             centred=formulation.coefficients_sum_to_zero,
-            threads=settings.threads,
+            threads=training.resources.threads,
         )
         names = [f"{one} against {other}" for one, other in combinations(classes.tolist(), 2)]
         report = RoundReporter(self, *given, problems=len(names))
-        with Observers(settings.verbose, settings.final_violation, report, names) as observers:
-            lines, trained, more = self._train(prepared, code, formulation, settings, observers)
-        readings = [formulation.read(one.bias, settings.final_violation) for one in trained]
+        with Observers(training.resources.verbose, tol, report, names) as observers:
+            lines, trained, more = training.train(prepared, code, observers)
+        readings = [formulation.read(one.bias, tol) for one in trained]
         with undisturbed(swallow=self.on_interrupt == "keep"):  # the model must not be lost
             layout = PairLayout(len(classes))
             there = np.bincount(code, prepared.box > 0, minlength=len(classes)).astype(np.int64)
@@ -138,7 +117,8 @@ class BatchClassifier(BatchFit, Classifier):
                 name
                 for name, one, reading in zip(names, trained, readings, strict=True)
                 if one.certificate.status.success and reading.margin is None
-            ]
+            ],
+            tol,
         )
         self._finish(report)
         return self

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 from widestreet._src.estimators import columns
-from widestreet._src.estimators.batch import BatchFit
 from widestreet._src.estimators.callbacks import with_callbacks
+from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.regressor import Regressor
 
 
-class BatchRegressor(BatchFit, Regressor):
+class BatchRegressor(OptimalFit, Regressor):
     """Base class of the regressors that train on all rows at once."""
 
     @with_callbacks

@@ -65,12 +65,12 @@ class Classifier(ClassifierMixin, KernelModel):
         """Return whether equal numbers of votes are decided by decision values."""
         return False
 
-    def _warn_of_zero_margin(self, pairs: list[str]) -> None:
-        """Warn of pairs of classes without a margin, if there are any."""
+    def _warn_of_zero_margin(self, pairs: list[str], tol: float) -> None:
+        """Warn of pairs of classes whose margin is at most `tol`, if there are any."""
         if pairs:
             more = " and more" if len(pairs) > _NAMED_PAIRS else ""
             warnings.warn(
-                f"the margin is zero to within tol={float(self.tol):g} for "
+                f"the margin is zero to within tol={tol:g} for "
                 f"{', '.join(pairs[:_NAMED_PAIRS])}{more}: decision values are not divided by it; "
                 "raise nu, lower tol, or multiply sample_weight",
                 UserWarning,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,13 +17,12 @@ from widestreet._src.engines.budget import parse_memory
 from widestreet._src.engines.multiplicative.engine import FixedRate, Projection
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.batch import Prepared
-from widestreet._src.estimators.batch_classifier import BatchClassifier
+from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTraining
 from widestreet._src.kernels.kernels import Callable, Precomputed
-from widestreet._src.problems.formulations import Formulation, HardMargin
+from widestreet._src.problems.formulations import HardMargin
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.stacklevel import level_of_caller
-from widestreet._src.threads import resolve_threads
 from widestreet._src.training.ensemble import streams, train_ensembles
 from widestreet._src.training.ensemble_plan import Plan
 from widestreet._src.training.outcome import Trained
@@ -217,25 +217,9 @@ class EnsembleSVC(BatchClassifier):
 
     # -- training --------------------------------------------------------------------------------
 
-    def _settings(self) -> Resources:
-        self._values_per_class()  # refuses other values than "ovr" and "ovo"
-        validation.check_class_weight(self.class_weight)
-        checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
-        max_time = self.max_time
-        if max_time is not None:
-            max_time = checks.require_real("max_time", max_time, above=0.0)
-        return Resources(
-            max_steps=checks.require_limit("max_iter", self.max_iter),
-            max_time=max_time,
-            max_memory=parse_memory(self.max_memory),
-            threads=resolve_threads(self.n_jobs),
-            verbose=checks.require_level("verbose", self.verbose),
-            rng=validation.resolve_rng(self.random_state),
-        )
-
-    def _formulation(self) -> HardMargin:
-        self._plan()  # bad parameters are refused before the data are validated
-        return HardMargin()
+    def _training(self) -> ClassTraining:
+        plan, resources = self._plan(), self._resources(self.max_memory)
+        return ClassTraining(HardMargin(), resources, partial(self._train, plan, resources))
 
     def _plan(self) -> Plan:
         """Return the validated parameters that only this estimator has."""
@@ -288,23 +272,24 @@ class EnsembleSVC(BatchClassifier):
 
     def _train(
         self,
+        plan: Plan,
+        resources: Resources,
         prepared: Prepared,
         code: Ints,
-        formulation: Formulation,
-        settings: Resources,
         observers: Observers,
     ) -> tuple[Floats, list[Trained], dict[str, Any]]:
+        """Train the ensembles of all pairs of classes, as `ClassTraining` requires."""
         kernel, merged = prepared.kernel, prepared.merged
         if not kernel.positive and not isinstance(kernel, Precomputed | Callable):
             raise ValueError(
                 f"kernel={self.kernel!r} is not positive semidefinite in general, so there is no "
                 "margin to maximise: use 'rbf', 'linear', 'poly' with coef0 >= 0 or 'laplacian'"
             )
-        plan, own = self._plan(), code[merged.kept]
+        own = code[merged.kept]
         layout = PairLayout(int(np.max(code)) + 1)
         members = [np.flatnonzero(own == c) for c in range(layout.classes)]
         _warn_of_slow_steps(sum(sorted(len(rows) for rows in members)[-2:]), plan)
-        found = train_ensembles(kernel, prepared.rows, merged, own, plan, settings, observers)
+        found = train_ensembles(kernel, prepared.rows, merged, own, plan, resources, observers)
         more: dict[str, Any] = {
             "n_iter_": np.array([max(1, one.steps) for one in found]),
             "n_members_": np.array([one.size for one in found]),

@@ -33,7 +33,6 @@ class KernelModel(BaseEstimator):
     degree: int
     gamma: float | str
     coef0: float
-    tol: float
     n_jobs: int | None
     random_state: Any
     max_memory: int | float | str | None

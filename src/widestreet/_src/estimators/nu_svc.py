@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from widestreet._src import checks
-from widestreet._src.estimators.batch_classifier import BatchClassifier
+from widestreet._src.estimators.optimal_classifier import OptimalClassifier
 from widestreet._src.problems import formulations
 
 
-class NuSVC(BatchClassifier):
+class NuSVC(OptimalClassifier):
     """Nu-support vector classification, exact and certified.
 
     Like :class:`widestreet.SVC`, with the parameter `nu` instead of `C`: at most a fraction `nu` of

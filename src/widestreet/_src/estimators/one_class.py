@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from widestreet._src import checks
-from widestreet._src.estimators.batch import BatchFit
 from widestreet._src.estimators.callbacks import with_callbacks
+from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.outlier_detector import OutlierDetector
 from widestreet._src.problems.formulations import OneClass
 
 
-class OneClassSVM(BatchFit, OutlierDetector):
+class OneClassSVM(OptimalFit, OutlierDetector):
     """One-class SVM for outlier detection, exact and certified.
 
     Training finds a region that contains most rows; rows outside the region are outliers. At most a

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from widestreet._src import checks
-from widestreet._src.estimators.batch_classifier import BatchClassifier
+from widestreet._src.estimators.optimal_classifier import OptimalClassifier
 from widestreet._src.problems.formulations import CSVC
 
 
-class SVC(BatchClassifier):
+class SVC(OptimalClassifier):
     """C-support vector classification, exact and certified.
 
     Minimises 1/2 |w|^2 + C sum_i weight_i L(1 - y_i (w.phi(x_i) + b)) through its dual, where L(z)

@@ -125,15 +125,18 @@ class HardMargin(Formulation):
 
 
 @dataclass(frozen=True)
-class CSVC(DualFormulation):
-    """C-support vector classification.
+class PenalizedLoss(DualFormulation):
+    """Base class of SVMs that minimise 1/2 |w|^2 + sum_i C weight_i L(z_i).
 
-    Minimises 1/2 |w|^2 + sum_i C weight_i loss(1 - y_i f(x_i)), where loss(z) is max(0, z) or, if
-    squared, max(0, z)^2.
+    Attributes
+    ----------
+    C : float
+    loss : {"linear", "squared"}
+        L(z) is max(0, z) or max(0, z)^2.
     """
 
     C: float = 1.0
-    loss: Loss = "linear"
+    loss: Loss = field(default="linear", kw_only=True)
 
     @property
     def scale(self) -> float:
@@ -146,6 +149,14 @@ class CSVC(DualFormulation):
     def proportional(self) -> bool:
         return self.loss == "squared"
 
+    def read(self, bias: Floats, tol: float) -> Reading:
+        return Reading(float(bias[0]))
+
+
+@dataclass(frozen=True)
+class CSVC(PenalizedLoss):
+    """C-support vector classification: a `PenalizedLoss` of z_i = 1 - y_i f(x_i)."""
+
     def dual(self, target: Floats, box: Floats, totals: Totals | None = None) -> Dual:
         dual = c_svc(target, box)
         if self.loss == "linear":
@@ -157,9 +168,6 @@ class CSVC(DualFormulation):
             return super().duals(target, box, sizes)
         every = self.dual(target, box)  # one array for many small problems
         return split(every, sizes, [every.total] * len(sizes))
-
-    def read(self, bias: Floats, tol: float) -> Reading:
-        return Reading(float(bias[0]))
 
 
 @dataclass(frozen=True)
@@ -200,36 +208,16 @@ class NuSVC(DualFormulation):
 
 
 @dataclass(frozen=True)
-class EpsilonSVR(DualFormulation):
-    """Epsilon-support vector regression.
+class EpsilonSVR(PenalizedLoss):
+    """Epsilon-support vector regression: a `PenalizedLoss` of z_i = |y_i - f(x_i)| - epsilon."""
 
-    Minimises 1/2 |w|^2 + sum_i C weight_i loss(|y_i - f(x_i)| - epsilon), with the losses of
-    `CSVC`.
-    """
-
-    C: float = 1.0
     epsilon: float = 0.1
-    loss: Loss = "linear"
-
-    @property
-    def scale(self) -> float:
-        return self.C
-
-    def box(self, weight: Floats, total: float | None = None) -> Floats:
-        return self.C * weight
-
-    @property
-    def proportional(self) -> bool:
-        return self.loss == "squared"
 
     def dual(self, target: Floats, box: Floats, totals: Totals | None = None) -> Dual:
         dual = eps_svr(target, box, self.epsilon)
         if self.loss == "linear":
             return dual
         return _squared(dual, box, (totals or Totals.of(target, box)).square)
-
-    def read(self, bias: Floats, tol: float) -> Reading:
-        return Reading(float(bias[0]))
 
 
 @dataclass(frozen=True)

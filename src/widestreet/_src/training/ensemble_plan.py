@@ -48,7 +48,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The rows of two classes.
+    """Signs and prior weights of the rows of two classes.
 
     Attributes
     ----------

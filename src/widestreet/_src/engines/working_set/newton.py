@@ -1,6 +1,6 @@
-"""Newton steps on the free variables of a working set, where they are few enough.
+"""Newton steps on the free variables of a working set, if they are few enough.
 
-The steps are the core's (`core/solve/newton.cpp`); here it is decided whether to take them.
+The core takes the steps (`core/solve/newton.cpp`); this module decides whether to take them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def polish(work: WorkingSet) -> bool:
     Returns
     -------
     bool
-        Whether the last step was not cut: the free variables are at their maximiser.
+        True if the last step was not cut: the free variables are at their maximiser.
 
     Sets: beta and score of the working set.
     """

@@ -1,9 +1,9 @@
-"""When to take a Newton step instead of more pair steps.
+"""Schedule of Newton steps between pair steps.
 
-Pair steps come first. A Newton step is due when those since the last one have cost as much as it
-will, by a count of operations, times a factor that says how useful such steps were: so the work is
-never much more than that of the better of the two. With few free variables it is the exact step of
-newton.py, which alone leaves them at their maximiser, otherwise that of proximal_newton.py.
+A Newton step is due when the pair steps since the last one have cost as many operations as it will,
+times a factor that depends on the progress of earlier Newton steps. The work is therefore never
+much more than that of the better of the two methods. With few free variables the Newton step is the
+exact one of newton.py, which leaves them at their maximiser; otherwise that of proximal_newton.py.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ FEW_FREE = 512  # free variables up to which Newton steps are exact
 _STEP_COST = 35.0  # of a pair step per row of its block, in flops of a factorisation
 _LEAST_BLOCK = 512  # rows of a block
 _LEAST_STEPS = 1000  # pair steps always allowed before a Newton step
-_EAGER = 0.5  # least factor for proximal steps: after one, some pair steps are of much use
-_USEFUL = 0.5  # of the violation: what is left of it when the next proximal step is due
+_EAGER = 0.5  # smallest factor for proximal steps: some pair steps after one are very effective
+_USEFUL = 0.5  # a proximal step is useful if the violation falls below this fraction by the next
 
 
 @dataclass
 class Pacing:
-    """What pair steps have cost and what a Newton step would."""
+    """Cost of the pair steps so far, and of the next Newton step."""
 
     exact_factor: float = 16.0  # exact steps are cut at the first bound: rarely useful early
     proximal_factor: float = _EAGER
@@ -37,11 +37,11 @@ class Pacing:
     _last: float = np.inf  # violation at the last proximal step
 
     def begin(self) -> None:
-        """Start with another working set."""
+        """Start with a new working set. Sets: the cost so far."""
         self._spent, self._last = 0.0, np.inf
 
     def allowance(self, work: WorkingSet, tol: float) -> int:
-        """Pair steps to take before the next Newton step can be due."""
+        """Return the number of pair steps before the next Newton step can be due."""
         free = int(work.free().sum())
         self._few = free <= FEW_FREE
         order = max(1, free) if self._few else taking_part(work, tol)
@@ -59,7 +59,7 @@ class Pacing:
         return self._spent > self._cost
 
     def newton(self, work: WorkingSet, tol: float, violation: float) -> None:
-        """Take a Newton step and learn from it. Sets: beta and score of the working set."""
+        """Take a Newton step and adapt its factor. Sets: beta and score of the working set."""
         if self._few:
             self.exact_factor = max(1.0, self.exact_factor * (0.5 if polish(work) else 4.0))
         else:

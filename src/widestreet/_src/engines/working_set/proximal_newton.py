@@ -1,13 +1,13 @@
 """Proximal Newton steps on a working set: many variables reach or leave their bounds at once.
 
-Of the variables that are free or violate, S, the step maximises
+Over the set S of variables that are free or violate, the step maximises
 
     F_S' d - 1/2 d' (K_SS + R) d      sum of d over each group = 0,  lower <= beta + d <= upper
 
-with R a diagonal of about the violation over the width of each box: what a variable that crosses
-its box may leave undone. Without R the maximiser lies far outside the box wherever K is nearly
-singular, and a step that is cut at the first bound goes nowhere (newton.py, for the end game).
-The box is dealt with by passes:
+where R is a diagonal of about the violation over the width of each box: it adds at most about the
+violation to F, for a variable that crosses its box. Without R the maximiser lies far outside the
+box if K is nearly singular, and a step that is cut at the first bound is very short (newton.py
+takes such steps near the optimum). The bounds are met in passes:
 
     1) factorise K_SS + R = L L'
     2) solve with A d = 0 and the variables found so far at their bounds, C d = known, by
@@ -15,8 +15,8 @@ The box is dealt with by passes:
     3) variables that leave their box are put on the bound: a row of C and a column of V each
     4) when none does, move along d as far as the dual rises
 
-Both ends of the move are feasible and its length is exact, so that the objective never falls
-whatever the precision of the factors: float32 where R covers its rounding.
+Both ends of the move are feasible and its length is exact, so that the objective never decreases
+for any precision of the factors. They are float32 if R exceeds its rounding.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from widestreet._src.engines.working_set.tile import WorkingSet
 MOST = 4000  # variables: a factorisation takes some tenths of a second
 _RIDGE = 0.3  # of the violation over the width of a box
 _LEAST_RIDGE = 1e-13  # of the mean diagonal
-_SINGLE = 2e-8  # of the trace: a ridge that covers the rounding of float32
-_NEAR = 0.25  # of tol: variables at a bound take part if they violate by more
+_SINGLE = 2e-8  # of the trace: a larger ridge exceeds the rounding of float32
+_NEAR = 0.25  # of tol: variables at a bound are in S if they violate by more
 _PASSES = 6
 _PARTS = 6  # in which columns are computed
 _COPIES = 3  # of the columns, while others join them
@@ -43,7 +43,7 @@ _COPIES = 3  # of the columns, while others join them
 
 @dataclass(frozen=True, eq=False)
 class _Face:
-    """The variables that take part, and where they may go."""
+    """Variables of a step (the set S) and their bounds."""
 
     layer: Ints
     slot: Ints
@@ -61,7 +61,7 @@ def leap(work: WorkingSet, tol: float) -> bool:
     Returns
     -------
     bool
-        Whether anything moved.
+        True if a variable moved.
 
     Sets: beta and score of the working set.
     """
@@ -80,7 +80,7 @@ def leap(work: WorkingSet, tol: float) -> bool:
 
 
 def _face(work: WorkingSet, tol: float) -> _Face | None:
-    """Free variables and violators, or None if nothing violates."""
+    """Return the variables of a step, or None if none violates."""
     highest, lowest = work.extremes()
     gap = highest - lowest
     both = np.isfinite(gap)
@@ -89,7 +89,7 @@ def _face(work: WorkingSet, tol: float) -> _Face | None:
         return None
     part, f = _part(work, tol, highest, lowest)
     layer, slot = np.nonzero(part)
-    # Those nearest to a bound come last: they are the first to be fixed.
+    # Variables near a bound come last: they are fixed first, and their columns are short.
     beta = work.beta[layer, slot]
     far = np.minimum(beta - work.lower[layer, slot], work.upper[layer, slot] - beta)
     order = np.argsort(-far, kind="stable")
@@ -109,12 +109,12 @@ def _face(work: WorkingSet, tol: float) -> _Face | None:
 
 
 def taking_part(work: WorkingSet, tol: float) -> int:
-    """How many variables a step would take in."""
+    """Return the number of variables in a step."""
     return int(_part(work, tol, *work.extremes())[0].sum())
 
 
 def _part(work: WorkingSet, tol: float, highest: Floats, lowest: Floats) -> tuple[Bools, Floats]:
-    """Free variables and violators; and F relative to the middle of each group."""
+    """Return the mask of S, and F relative to the middle of each group."""
     both = np.isfinite(highest) & np.isfinite(lowest)
     with np.errstate(invalid="ignore"):
         middle = np.where(both, 0.5 * (highest + lowest), 0.0)
@@ -126,7 +126,7 @@ def _part(work: WorkingSet, tol: float, highest: Floats, lowest: Floats) -> tupl
 
 
 def _factor(work: WorkingSet, face: _Face) -> Real | None:
-    """Lower factor of K_SS + R, in float32 if the ridge covers its rounding; None if too large."""
+    """Return the lower factor of K_SS + R, in float32 if R allows it; None if it is too large."""
     n = len(face.slot)
     trace = float(work.tile.diagonal()[face.slot].sum(dtype=np.float64))
     ridge = np.maximum(face.ridge, _LEAST_RIDGE * trace / n)
@@ -147,7 +147,7 @@ def _factor(work: WorkingSet, face: _Face) -> Real | None:
 def _change(face: _Face, factor: Real, memory: int) -> Floats | None:
     """Return the change of the variables, each within its box; None if it cannot be computed.
 
-    `memory` is what the factor and the columns of V may take together, in bytes.
+    `memory` is the limit in bytes of the factor and the columns of V.
     """
     n, groups = len(face.slot), len(face.sums)
     trsm = linalg.get_blas_funcs("trsm", (factor,))
@@ -158,7 +158,7 @@ def _change(face: _Face, factor: Real, memory: int) -> Floats | None:
     fixed, known = np.empty(0, dtype=np.int64), np.zeros(groups)
     for _ in range(_PASSES):
         right = (V.T @ base)[:, 0] - known
-        _, mu, info = linalg.lapack.dposv(products, right)  # any step that helps will do
+        _, mu, info = linalg.lapack.dposv(products, right)  # accuracy is not needed here
         if info != 0:
             return None
         part = base - (V @ mu.astype(factor.dtype))[:, None]
@@ -182,13 +182,13 @@ def _change(face: _Face, factor: Real, memory: int) -> Floats | None:
 
 
 def _memory(factor: Real, first: int, count: int) -> int:
-    """Bytes of the factor, of its part below a row, which is copied, and of columns of V."""
+    """Return the bytes of the factor, of a copy of its part below a row, and of columns of V."""
     n = len(factor)
     return factor.nbytes + factor.itemsize * ((n - first) ** 2 + _COPIES * n * count)
 
 
 def _unit_columns(factor: Real, rows: Ints) -> Real:
-    """Columns of L^-1 for ascending rows: zero above each, so that the last ones cost little."""
+    """Return columns of L^-1 for ascending rows; the zeros above each row are skipped."""
     columns = np.zeros((len(factor), len(rows)), dtype=factor.dtype, order="F")
     trsm = linalg.get_blas_funcs("trsm", (factor,))
     for part in np.array_split(np.arange(len(rows)), _PARTS):
@@ -201,7 +201,7 @@ def _unit_columns(factor: Real, rows: Ints) -> Real:
 
 
 def _balanced(face: _Face, change: Floats, low: Floats, high: Floats, fixed: Ints) -> Floats | None:
-    """The same with sums of exactly zero, but for the rounding of one addition."""
+    """Return the change with group sums of zero, up to the rounding of one addition."""
     inside = np.ones(len(change), dtype=bool)
     inside[fixed] = False
     for members in face.sums > 0:
@@ -220,7 +220,7 @@ def _balanced(face: _Face, change: Floats, low: Floats, high: Floats, fixed: Int
 
 
 def _move(work: WorkingSet, face: _Face, change: Floats) -> bool:
-    """Move along a direction as far as the dual rises, at most to its end. Sets: beta, score."""
+    """Move along `change` to the maximum of the dual, at most to its end. Sets: beta, score."""
     moved = np.zeros(work.size)
     _core.add_scores(work.tile, work.size, face.slot, change, moved, work.threads)
     rise, bend = float(face.f @ change), float(change @ moved[face.slot])

@@ -1,9 +1,9 @@
-"""Small problems, whole: one round in one native call, for many problems at a time.
+"""Solution of small problems in one native call, for many problems at a time.
 
-Where the first working set of a strategy is all rows, there is nothing to propose and nothing to
-survey: the kernel tile is computed, pair steps and Newton steps are taken to the strategy's last
-tolerance, and the round is recorded. What is not solved then (steps that creep, kernel values that
-overflow) is for the working-set engine to go on with.
+If the first working set of a strategy contains all rows, no rounds are needed: the call computes
+the kernel tile, takes pair steps and Newton steps to the strategy's last tolerance, and one round
+is recorded. The working-set engine continues problems that are not solved then, because convergence
+is slow or kernel values overflow.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from widestreet._src.status import Status
 
 CALL_COST = 1e9  # multiply-adds of a native call per thread: some hundredths of a second
 _MOST_ROWS = 2048  # kernel values are float64 throughout
-_STEPS_PER_ROW, _LEAST_STEPS = 20, 1000  # after which pair steps are not the way
+_STEPS_PER_ROW, _LEAST_STEPS = 20, 1000  # limit of pair steps of a problem
 _STEP_COST = 10.0  # of a pair step per row, in multiply-adds
-_NEWTON_STEPS, _FREE = 30, 200  # that a problem may take, and variables they may have
+_NEWTON_STEPS, _FREE = 30, 200  # limits of Newton steps, and of their free variables
 
 
 def most_steps(rows: int) -> int:
-    """Pair steps that a problem may take here."""
+    """Return the largest number of pair steps of a problem."""
     return max(_LEAST_STEPS, _STEPS_PER_ROW * rows)
 
 
 def cost(gram: Gram, rows: int) -> float:
-    """Multiply-adds that a problem of so many rows takes at the most."""
+    """Return a bound on the multiply-adds of a problem, without Newton steps."""
     return rows * (rows * gram.cost + _STEP_COST * most_steps(rows))
 
 
 def cost_of_many(gram: Gram, rows: int) -> float:
-    """The same, with Newton steps: what one of many problems in a call is counted as."""
+    """Return a bound on the multiply-adds of a problem, with Newton steps."""
     return cost(gram, rows) + _NEWTON_STEPS * min(rows, _FREE) ** 3 / 3
 
 
 def suits(gram: Gram, rows: int, strategy: Strategy, capacity: int) -> bool:
-    """Whether a problem of so many rows may be solved whole; `capacity` is what memory allows."""
+    """Return whether one native call may solve a problem; `capacity` limits the working set."""
     return (
         rows <= _MOST_ROWS
         and gram.native is not None
@@ -70,8 +70,8 @@ def solve(
 ) -> list[Solution]:
     """Take pair steps on problems of the same kind, each from its start or a feasible point.
 
-    The status of a solution is "optimal" or, if there is more to do, "stalled"; "interrupted" if
-    Ctrl-C was heard on the way.
+    The status of a solution is "optimal", "stalled" if the problem is not solved, or "interrupted"
+    after Ctrl-C.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def solve(
     starts : sequence of ndarray or None
         Feasible points.
     goal : Goal
-        The violation to reach over all rows.
+        Violation to reach over all rows.
     budget : Budget
-        Its steps are for each problem.
+        Limits; that of steps holds for each problem.
     threads : int
     numbers : sequence of int
-        What the problems are called in their records.
+        Indices of the problems in their records.
     """
     begun = time.perf_counter()
     packed = _Packed.of(grams, duals, starts)
@@ -94,7 +94,7 @@ def solve(
     interrupted = False
     try:
         reports, biases = packed.call(steps, goal, threads)
-    except KeyboardInterrupt:  # heard after the call: beta is where it ended
+    except KeyboardInterrupt:  # raised after the call: beta is its result
         interrupted = True
         reports, biases = packed.call(np.zeros_like(steps), goal, threads)
     seconds = (time.perf_counter() - begun) / len(duals)
@@ -119,17 +119,17 @@ def solve(
 
 @dataclass(frozen=True, eq=False)
 class _Packed:
-    """Problems one after the other, as the core takes them.
+    """Concatenated problems, in the form of the core.
 
     Attributes
     ----------
     native : tuple
-        The kernel and all rows.
+        Kernel and all rows.
     rows, end : ndarray
-        Rows of the problems, and where those of each problem end.
+        Rows of the problems, and the end of those of each problem.
     variables : Dual
     beta : ndarray of shape (layers, rows)
-        Where they stand.
+        Current point.
     """
 
     native: tuple[_core.Kernel, _core.Rows]
@@ -142,7 +142,7 @@ class _Packed:
     def of(
         cls, grams: Sequence[Gram], duals: Sequence[Dual], starts: Sequence[Floats | None]
     ) -> _Packed:
-        """Put problems one after the other, each at its start or at a feasible point."""
+        """Concatenate problems, each at its start or at a feasible point."""
         native, one = grams[0].native, len(duals) == 1
         assert native is not None
         index = [
@@ -158,7 +158,7 @@ class _Packed:
         return cls(native, index[0] if one else np.concatenate(index), end, variables, beta)
 
     def call(self, steps: Ints, goal: Goal, threads: int) -> tuple[Floats, Floats]:
-        """Take at most so many pair steps on each problem; return reports and biases.
+        """Take at most `steps` pair steps on each problem; return reports and biases.
 
         Sets: beta.
         """
@@ -183,7 +183,7 @@ class _Packed:
 
 
 def _record(dual: Dual, report: Sequence[float], bias: Floats) -> TraceRecord:
-    """Return the one round of a problem from what the core reports."""
+    """Return the record of the only round of a problem from the report of the core."""
     violation, steps, support, free, linear, norm, loss, values = report
     return TraceRecord(
         round=1,

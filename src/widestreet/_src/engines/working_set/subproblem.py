@@ -13,9 +13,9 @@ from widestreet._src.engines.working_set.state import Inputs, State
 
 _SMALLEST_BLOCK = 2048  # rows up to which a working set is one block of pair steps
 _LARGEST_BLOCK = 0.75  # of a larger working set
-_STEPS_AFTER_NEWTON = 500  # pair steps on the whole set after a Newton step: often it needs no more
-_MOST_STEPS, _MOST_STEPS_PER_ROW = 10_000_000, 100  # of a round, after which the check is asked
-_IDLE_CALLS = 8  # calls without progress after which a working set is as good as it gets
+_STEPS_AFTER_NEWTON = 500  # pair steps on all rows of the set after a Newton step: often enough
+_MOST_STEPS, _MOST_STEPS_PER_ROW = 10_000_000, 100  # of a round, before the point is examined
+_IDLE_CALLS = 8  # calls without progress after which a solve ends
 
 
 def solve_subproblem(

@@ -1,7 +1,7 @@
-"""The working set: rows whose kernel tile is at hand, and the dual restricted to them.
+"""The working set: rows whose kernel values (the tile) are stored, and the dual restricted to them.
 
-Rows live in slots 0..size-1. A row that leaves frees its slot, a newcomer takes it over, and only
-the tile rows and columns of newcomers are computed: kernel values are kept between rounds.
+Rows occupy slots 0..size-1. A row that leaves frees its slot, and a new row takes it. Only the tile
+rows and columns of new rows are computed; other kernel values are kept between rounds.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from widestreet._src.shards.shard import Candidates
 # Pair steps times rows of a block in one native call: some tenths of a second.
 _CALL_WORK = 4e8
 _ROUND_TO = 16  # arrays grow by multiples of this
-_AHEAD = 1.25  # times what is needed: room that arrays get when they grow
-_APART = 16  # values between two rows of a tile, lest a column falls into one set of the cache
+_AHEAD = 1.25  # length of arrays that grow, relative to the length needed
+_APART = 16  # values between two rows of a tile, so that a column uses more than one cache set
 _NO_LIMIT = 1 << 62  # bytes
 _COPY_BYTES = 1 << 26  # of a tile, copied at a time when it grows
 
@@ -30,19 +30,19 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def _grown(array: NDArray[Scalar], length: int) -> NDArray[Scalar]:
-    """A copy whose last axis has the given length, zero where there was nothing."""
+    """Return a copy whose last axis has the given length, padded with zeros."""
     bigger: NDArray[Scalar] = np.zeros((*array.shape[:-1], length), dtype=array.dtype)
     bigger[..., : array.shape[-1]] = array
     return bigger
 
 
 def tiles_memory(capacity: int) -> int:
-    """Bytes for a tile of so many rows in float64, and as many for copies, blocks and factors."""
+    """Return twice the bytes of a float64 tile: for the tile, and for copies and factors of it."""
     return 16 * (capacity + _ROUND_TO) ** 2
 
 
 class WorkingSet:
-    """Slots for at most `capacity` rows.
+    """Working set of at most `capacity` rows, with their variables and their tile.
 
     Parameters
     ----------
@@ -52,17 +52,17 @@ class WorkingSet:
     capacity : int
     threads : int
     memory : int, optional
-        Bytes for the tile and all that is made of it.
+        Memory limit in bytes of the tile and of copies and factors of it.
     poll : Poll, optional
 
     Attributes
     ----------
     size : int
-        Rows present. The arrays below may be longer; `present` says which part counts.
+        Number of rows. The arrays below may be longer; `present` is the slice in use.
     ids : ndarray
-        The number of each row among those of all shards.
+        Number of each row among the rows of all shards.
     entered : ndarray
-        With which of the `admissions` each row came.
+        Number of the admission with which each row entered.
     target, lower, upper, group, beta : ndarray of shape (layers, length)
     score : ndarray
     tile : ndarray of shape (length, length)
@@ -103,7 +103,7 @@ class WorkingSet:
 
     @property
     def variables(self) -> _core.Variables:
-        """The variables of the rows present, as the core sees them."""
+        """Variables of the rows, as an object of the core."""
         return _core.Variables(
             self.target, self.lower, self.upper, self.group, groups=self.groups, rows=self.size
         )
@@ -114,13 +114,13 @@ class WorkingSet:
 
     @property
     def spare(self) -> int:
-        """Bytes that the tile leaves of the memory."""
+        """Number of bytes of the memory limit that the tile does not use."""
         return max(0, self._memory - self.tile.nbytes)
 
     def _reserve(self, room: int) -> None:
-        """Make room for this many rows and some more. Sets: all arrays.
+        """Make room for at least `room` rows. Sets: all arrays.
 
-        Touching new memory is dear, more so than the copy.
+        Arrays grow in large steps, because the first access to new memory is expensive.
         """
         if room <= len(self.ids):
             return
@@ -139,7 +139,7 @@ class WorkingSet:
         self.tile = tile
 
     def exchange(self, leaving: Bools, rows: Candidates | None = None) -> None:
-        """Remove some rows and put others in, in the gaps first; only their tile is computed.
+        """Replace some rows by others, and compute the kernel values of the new ones.
 
         Sets: all arrays.
         """
@@ -166,7 +166,7 @@ class WorkingSet:
         self._compute(slots)
 
     def _compute(self, slots: Ints) -> None:
-        """Tile rows and columns of some slots. Sets: tile."""
+        """Compute the tile rows and columns of some slots. Sets: tile."""
         at = self.known.places(self.ids[self.present])
         self.known.gram.block(at[slots], at, out=self.tile, out_rows=slots, poll=self.poll)
         _core.mirror(self.tile, self.size, slots, self.threads)
@@ -187,25 +187,25 @@ class WorkingSet:
         self.size = size
 
     def use_double(self) -> None:
-        """Compute the tile anew in float64. Sets: tile."""
+        """Compute the tile again in float64. Sets: tile."""
         length = len(self.tile)
-        self.tile = np.empty((0, 0))  # the old one goes before the new one comes
+        self.tile = np.empty((0, 0))  # free the old tile before the new one is allocated
         self.tile = np.empty((length, length + _APART))[:, :length]
         if self.size:
             self._compute(np.arange(self.size))
 
     def lend(self, size: int) -> Bytes:
-        """Memory of at least this many bytes, the same as before if it was enough.
+        """Return scratch memory of at least `size` bytes, which is reused between calls.
 
-        Memory that was in use before is cheaper than new. Sets: scratch.
+        Sets: scratch.
         """
         if len(self._scratch) < size:
-            self._scratch = np.empty(0, dtype=np.uint8)  # the old one goes before the new one comes
+            self._scratch = np.empty(0, dtype=np.uint8)  # free the old memory first
             self._scratch = np.empty(size, dtype=np.uint8)
         return self._scratch
 
     def part(self, slots: Ints, dtype: type[np.floating[Any]]) -> Real:
-        """Kernel values between some rows, in memory that holds until the next solve."""
+        """Return the kernel values between some rows, in memory that the next solve overwrites."""
         n = len(slots)
         size = n * n * np.dtype(dtype).itemsize
         K: Real = self.lend(size)[:size].view(dtype).reshape(n, n)
@@ -215,12 +215,12 @@ class WorkingSet:
     def solve(
         self, tol: float, max_steps: int, block: int, direct_steps: int = 0
     ) -> tuple[float, int]:
-        """Pair steps until the violation within the set is at most `tol`.
+        """Take pair steps until the violation within the set is at most `tol`.
 
         One call does a bounded amount of work: the caller repeats it while the violation is above
-        `tol` and there are steps left. What `poll.look` raises ends it early, in good order.
-        The first `direct_steps` are tried on all rows at once, which pays where not many are
-        needed.
+        `tol` and steps are left. An exception from `poll.look` ends it early; beta and score are
+        consistent then. The first `direct_steps` are taken on all rows instead of a block, which is
+        faster if few steps are needed.
 
         Returns
         -------
@@ -230,7 +230,7 @@ class WorkingSet:
         Sets: beta and score.
         """
         steps = min(max_steps, max(64, int(_CALL_WORK / min(block, self.size))))
-        if block < self.size or self.groups > 1:  # else the steps are taken on the tile itself
+        if block < self.size or self.groups > 1:  # otherwise steps use the tile without a copy
             places = min(block, self.size) + self.groups * _ROUND_TO
             self.lend(self.tile.itemsize * places**2)
         return _core.solve(
@@ -248,7 +248,7 @@ class WorkingSet:
         )
 
     def indicator(self) -> Floats:
-        """F = target - score of every variable."""
+        """Return F = target - score of every variable."""
         f: Floats = self.target[:, self.present] - self.score[self.present]
         return f
 
@@ -261,11 +261,11 @@ class WorkingSet:
         return shrink
 
     def free(self) -> Bools:
-        """Variables strictly inside their box."""
+        """Return the mask of variables strictly inside their box."""
         return self.may_grow() & self.may_shrink()
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Per group: largest F where beta may grow, smallest F where it may shrink."""
+        """Return each group's largest F where beta may grow, and smallest where it may shrink."""
         f, grow, shrink = self.indicator(), self.may_grow(), self.may_shrink()
         group = self.group[:, self.present]
         highest, lowest = np.full(self.groups, -np.inf), np.full(self.groups, np.inf)
@@ -275,10 +275,10 @@ class WorkingSet:
         return highest, lowest
 
     def slack(self, bias: Floats) -> Floats:
-        """Of each row, how far its variables are from violating; negative for violators.
+        """Return the distance of each row from violating; negative for violators.
 
-        Where no variable of a group is free, its bias may lie anywhere in an interval: then the
-        distance is that from the nearer end, which is zero for the rows that set it.
+        If no variable of a group is free, every bias in an interval is optimal. The distance is
+        then measured from the nearer end of the interval. It is zero for the rows that define it.
         """
         highest, lowest = self.extremes()
         open_ = np.isfinite(highest) & np.isfinite(lowest) & (highest < lowest)
@@ -292,6 +292,6 @@ class WorkingSet:
         return slack
 
     def coef(self) -> Floats:
-        """Summed coefficient of each row."""
+        """Return the summed coefficient of each row."""
         total: Floats = self.beta[:, self.present].sum(axis=0)
         return total

@@ -5,7 +5,7 @@ from __future__ import annotations
 import reprlib
 import warnings
 from dataclasses import fields
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -129,7 +129,16 @@ def positions(ids: Any, store: RowStore) -> Ints:
     return store.find(given.astype(np.int64))
 
 
-def batch_settings(model: KernelModel) -> Settings:
+class BatchParameters(Protocol):
+    """Parameters of an online estimator that the batch engine uses."""
+
+    tol: float
+    max_memory: int | float | str | None
+    n_jobs: int | None
+    random_state: Any
+
+
+def batch_settings(model: BatchParameters) -> Settings:
     """Return the settings of the batch engine, which finds the first optimum."""
     return Settings(
         strategy=Auto(),

@@ -41,6 +41,7 @@ class OnlineMachine(KernelModel):
     `_state` holds the rows and the optima, `_task` defines which problems the rows form.
     """
 
+    tol: float
     max_rows: int | None
 
     _state: OnlineState

@@ -107,5 +107,6 @@ class OnlineNuSVC(OnlineClassifier):
                 names[pair]
                 for pair, one in state.optima.items()
                 if formulation.read(one.bias, self.tol).margin is None
-            ]
+            ],
+            self.tol,
         )
