@@ -137,9 +137,9 @@ def watch(one: Measurement) -> Iterator[list[Any] | None]:
     levels: list[Any] = []
     double = Multiset.double
 
-    def doubled(multiset: Multiset, times: Any) -> None:
-        double(multiset, times)
-        levels.append(multiset.level.copy())
+    def doubled(multiset: Multiset, ids: Any, times: Any) -> None:
+        double(multiset, ids, times)
+        levels.append(multiset.level(np.arange(multiset.rows)))
 
     with patch.object(Multiset, "double", doubled):
         yield levels

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from conftest import TOL
+from widestreet._src.engines.sampling import multiset as module
 from widestreet._src.engines.sampling.multiset import Multiset
 
 
 def multiset(*level: int) -> Multiset:
     made = Multiset(len(level))
-    made.double(np.array(level))
+    made.double(np.arange(len(level)), np.array(level, dtype=float))
     return made
 
 
@@ -24,10 +25,13 @@ def test_at_first_every_row_is_there_once(rng):
 
 def test_draws_are_numbered_copies(rng):
     """With the same generator, those of a list that has every row as often as it is there."""
-    level = rng.integers(0, 6, 30)
+    level = rng.integers(0, 6, 30) * (rng.random(30) < 0.5)
     copies = np.repeat(np.arange(30), 2**level)
+    rows = Multiset(30)
+    doubled = np.flatnonzero(level)
+    rows.double(doubled, level[doubled].astype(float))
     for seed in range(20):
-        drawn = multiset(*level).draw(100, np.random.default_rng(seed))
+        drawn = rows.draw(100, np.random.default_rng(seed))
         ticket = np.random.default_rng(seed).choice(len(copies), 100, replace=False)
         assert np.array_equal(drawn, copies[ticket])
 
@@ -42,11 +46,12 @@ def test_no_copy_is_drawn_twice(rng):
 
 def test_doubling_is_counted_row_by_row():
     rows = multiset(0, 3, 1)
-    rows.double(np.array([2, 0, 1]))
-    assert rows.level.tolist() == [2, 3, 2]
+    rows.double(np.array([0, 2]), np.array([2.0, 1.0]))
+    assert rows.level(np.arange(3)).tolist() == [2, 3, 2]
+    assert rows.levels == [0, 0, 2, 1]
     assert rows.top == 3
-    assert rows.weights().tolist() == [4.0, 8.0, 4.0]
-    assert rows.weights(3).tolist() == [0.5, 1.0, 0.5]
+    assert rows.weights(np.arange(3)).tolist() == [4.0, 8.0, 4.0]
+    assert rows.weights(np.arange(3), 3).tolist() == [0.5, 1.0, 0.5]
     assert rows.log2_total == 4.0
 
 
@@ -71,6 +76,16 @@ def test_rows_of_very_different_weight(rng):
     assert set(drawn) == {1, 3}
     assert np.mean(drawn == 1) == pytest.approx(0.5, abs=TOL.sampled)
     assert rows.log2_total == 5001.0
+
+
+@pytest.mark.parametrize("doubled", [[], [0], [3, 4, 9], [9], list(range(10))])
+def test_draws_with_replacement_follow_the_weights(doubled, rng, monkeypatch):
+    monkeypatch.setattr(module, "_COUNTED", 0)
+    rows = Multiset(10)
+    rows.double(np.array(doubled, dtype=np.int64), np.full(len(doubled), 2.0))
+    weight = np.where(np.isin(np.arange(10), doubled), 4.0, 1.0)
+    share = np.bincount(rows.draw(50_000, rng), minlength=10) / 50_000
+    np.testing.assert_allclose(share, weight / weight.sum(), atol=TOL.sampled)
 
 
 def test_draws_are_repeatable():

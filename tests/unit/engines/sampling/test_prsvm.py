@@ -54,7 +54,9 @@ def watch(
         return found.solution
 
     def observe(record):
-        seen.append(Seen(samples.copy(), record, engine.multiset.level.copy()))
+        seen.append(
+            Seen(samples.copy(), record, engine.multiset.level(np.arange(engine.shards.rows)))
+        )
         samples.clear()
 
     engine = SamplingEngine(
@@ -69,7 +71,7 @@ def watch(
         runner=LocalRunner(1),
     )
     if level is not None:
-        engine.multiset.double(level)
+        engine.multiset.double(np.arange(len(level)), level.astype(float))
     return seen, engine.solve()
 
 

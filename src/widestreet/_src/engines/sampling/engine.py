@@ -15,7 +15,7 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.sampling.multiset import Multiset
+from widestreet._src.engines.sampling.multiset import Multiset, SparseVector
 from widestreet._src.engines.sampling.prsvm import WeightedSampling
 from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
 from widestreet._src.engines.working_set import precision
@@ -291,23 +291,21 @@ class SamplingEngine:
         Sets: multiset.
         """
         unit = self.multiset.top
-        weights = self.multiset.weights(unit)
-        limit = weights.sum() / (3 * self.plan.dimension)
-        held = np.zeros(len(weights))
-        times = np.zeros(len(weights), dtype=np.int64)
+        limit = self.multiset.total(unit) / (3 * self.plan.dimension)
+        held, times = SparseVector(), SparseVector()
         surveys, doubled = [], 0
         for theta, (rows, copies) in zip(thetas, samples, strict=True):
             survey = self._survey(theta)
             ids = np.setdiff1d(survey.ids, theta.rows)
-            if (weights[ids] - held[ids]).sum() <= limit:
-                times[ids] += 1
+            if (self.multiset.weights(ids, unit) - held.at(ids)).sum() <= limit:
+                times.add(ids, np.ones(len(ids)))
                 doubled += 1
-            held[rows] += np.ldexp(copies.astype(np.float64), -unit)
+            held.add(rows, np.ldexp(copies.astype(np.float64), -unit))
             none = np.empty(0, dtype=np.int64)
             surveys.append(replace(survey, ids=none, violation=np.empty(0), found=len(ids)))
         if any(survey.found == 0 for survey in surveys):
             return surveys, 0
-        self.multiset.double(times)
+        self.multiset.double(times.ids, times.values)
         return surveys, doubled
 
     def _choose(self, thetas: list[Theta], surveys: list[Survey]) -> int:
@@ -355,7 +353,7 @@ class SamplingEngine:
                 "site_n_sv": [len(other.expansion.ids) for other in thetas],
                 "log2_weight": weight,
                 "doubled": doubled,
-                "levels": np.bincount(self.multiset.level).tolist(),
+                "levels": self.multiset.levels,
             },
         )
         self.trace.append(record)
