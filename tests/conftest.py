@@ -85,6 +85,12 @@ def chosen_rng(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed))
 
 
+@pytest.fixture
+def chosen_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all generators be those of SEED 0, for data that were chosen for what they are."""
+    monkeypatch.setattr(np.random, "default_rng", chosen_rng)
+
+
 @dataclass(frozen=True)
 class Tolerances:
     """Every tolerance of the tests, and why it is what it is."""
