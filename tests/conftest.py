@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from numbers import Integral
 from typing import Any
 from zlib import crc32
@@ -54,35 +55,42 @@ if PORT == "pickling":  # every fit has several shards that forget
     divide_fits(parts=3, forget=0.2)
 
 
+WHOLE = ("unit/core/", "unit/kernels/")  # tests of what is compiled for each instruction set
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--part",
         type=int,
         default=1,
         metavar="K",
-        help="of the parameters of tests that have many, take about one in K",
+        help="of the parameters of each test that is not about the core, take one in K",
     )
 
 
-MANY = 12  # parameters of a test
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take a part of large products of parameters, the same one in every run."""
-    part = config.getoption("--part")
-    many = {name for name, count in Counter(map(_name, items)).items() if count >= MANY}
-    left_out = {i for i in items if _name(i) in many and crc32(i.name.encode()) % part}
+    """Take a part of the parameters of each test, the same one in every run."""
+    part, same_test = config.getoption("--part"), defaultdict(list)
+    for item in items:
+        if not any(folder in item.nodeid for folder in WHOLE):
+            same_test[item.nodeid.partition("[")[0]].append(item)
+    left_out: set[pytest.Item] = set()
+    for group in same_test.values():
+        group.sort(key=lambda item: crc32(item.nodeid.encode()))
+        left_out.update(group[ceil(len(group) / part) :])
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
-
-
-def _name(item: pytest.Item) -> str:
-    return item.nodeid.partition("[")[0]
 
 
 def chosen_rng(seed: int) -> np.random.Generator:
     """Return a generator of data that were chosen for what they are, whatever the SEED."""
     return np.random.Generator(np.random.PCG64(seed))
+
+
+@pytest.fixture
+def chosen_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all generators be those of SEED 0, for data that were chosen for what they are."""
+    monkeypatch.setattr(np.random, "default_rng", chosen_rng)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conftest import chosen_rng
 from fuzz import judge, malformed, problems, runner
 from reference import duals, kkt
 from support.problems import toy_model
@@ -34,9 +33,9 @@ FAILED_ONCE = {
 }
 
 
+@pytest.mark.usefixtures("chosen_data")
 @pytest.mark.parametrize(("case", "status"), FAILED_ONCE.items())
-def test_malformed_calls_that_failed_once(case, status, monkeypatch):
-    monkeypatch.setattr(np.random, "default_rng", chosen_rng)
+def test_malformed_calls_that_failed_once(case, status):
     assert malformed.run(*case) == (status, None)
 
 

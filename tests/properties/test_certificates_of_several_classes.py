@@ -53,7 +53,7 @@ def test_one_examination_certifies_every_pair(model, tol, n_jobs):
         np.testing.assert_allclose(one.bias, found.bias, atol=slack)
 
 
-@pytest.mark.usefixtures("by_rounds")
+@pytest.mark.usefixtures("by_rounds", "chosen_data")  # pairs of classes of different sizes
 def test_the_certificate_is_the_worst_of_all(monkeypatch):
     X, y = clouds()
     model = machine(tol=1e-2).fit(X, y)

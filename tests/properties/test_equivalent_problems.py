@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from conftest import OF_THREE, TOL
+from conftest import KINDS, OF_THREE, TOL
 from reference import kernels
 from support.fitting import coefficients, decision, limited_by_float64
 from support.machines import (
@@ -186,10 +186,14 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_layout_and_precision_of_the_rows_do_not_matter(kind, kernel):
-    """The rows hold the same numbers, so they give the same function."""
+    """The rows hold the same numbers, so they give the same function.
+
+    Each layout is met with every machine and with every kernel, but not with all pairs of them.
+    """
     X, y = data(kind, 60)
     one = machine(kind, **KERNELS[kernel]).fit(X, y)
-    for layout, lay_out in LAYOUTS.items():
+    turn = KINDS.index(kind) + list(KERNELS).index(kernel)
+    for layout, lay_out in list(LAYOUTS.items())[turn % 3 :: 3]:
         Z = lay_out(X)
         other = machine(kind, **KERNELS[kernel]).fit(Z, y)
         assert_same_function(one, other, X, Z)

@@ -73,6 +73,7 @@ def test_targets_of_missed_variables_are_restored(few_rows):
     assert optimum.counts.missed > 0
 
 
+@pytest.mark.usefixtures("chosen_data")
 @pytest.mark.parametrize("what", ["target", "total"])
 def test_an_observed_homotopy_keeps_all_rows_active(what, few_rows, monkeypatch):
     problem = ChangingProblem("nu_svr", "rbf", 3, n=40)
@@ -108,6 +109,7 @@ def test_online_estimators_equal_refits(model, few_rows):
         machine.check()
 
 
+@pytest.mark.usefixtures("chosen_data")
 def test_of_many_rows_few_are_evaluated_and_hardly_any_is_missed(monkeypatch):
     monkeypatch.setattr(active_rows, "_KERNEL_VALUES_WORTH_RESTRICTING", 50_000)
     rng = np.random.default_rng(0)

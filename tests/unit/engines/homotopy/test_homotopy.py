@@ -49,6 +49,7 @@ def test_every_step_ends_at_an_optimum(model):
     problem.check(optimum)
 
 
+@pytest.mark.usefixtures("chosen_data")
 @pytest.mark.parametrize("model", MODELS)
 def test_segments_join_and_are_straight(model):
     """They cover theta from 0 to 1, and each one leads to the beginning of the next."""

@@ -96,7 +96,8 @@ def test_the_tolerance_of_bounds_does_not_grow_with_boxes_that_are_nearly_empty(
 def test_appended_rows_have_their_scores_and_selected_rows_keep_theirs():
     problem, state = optimal("eps_svr")
     K = problem.K.copy()
-    order = np.array([v for v in range(problem.n) if v in set(state.free.rows.tolist()) or v % 3])
+    needed = set(state.free.rows.tolist()) | set(np.flatnonzero(state.coef).tolist())
+    order = np.array([v for v in range(problem.n) if v in needed or v % 3])
     score, beta = state.score.copy(), state.beta.reshape(-1, 2)
     free = {(int(order.tolist().index(v // 2)), v % 2) for v in state.free.members}
     state.select_rows(order)

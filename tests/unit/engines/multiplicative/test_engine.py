@@ -279,6 +279,7 @@ def test_a_rho_of_zero_is_not_below_zero(seed):
     assert abs(found.rho["first"]) < 1e-14
 
 
+@pytest.mark.usefixtures("chosen_data")
 def test_a_row_far_away_does_not_make_the_others_rounding():
     """Its kernel values are larger than all the others by more than float64 has digits."""
     K, sign = noisy()

@@ -120,13 +120,14 @@ def notes(found: prsvm.Round) -> dict[str, Any]:
 # -- round by round ----------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("chosen_data")
 @pytest.mark.parametrize("sites", [1, 2, 4])
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_round_is_the_one_of_the_paper(model, kernel, sites):
     """With so small a dimension violators are doubled nearly always, and copies soon meet."""
     plan = PRSVM(sites, 45, 1.0, max_rounds=5, until_certified=False)
-    rounds = assert_same_rounds(case(model, kernel), plan, 0)
+    rounds = assert_same_rounds(case.__wrapped__(model, kernel), plan, 0)
     assert rounds[-1].level.max() > 1
     assert max(found.copies.max() for found in rounds) > 1
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conftest import chosen_rng
 from reference import randsvm
 from support.sampled_problems import (
     KERNELS,
@@ -43,9 +42,8 @@ def assert_same_steps(
 
 
 @pytest.fixture
-def chosen(monkeypatch) -> Callable[..., Case]:
+def chosen(chosen_data) -> Callable[..., Case]:
     """Problems and draws that were chosen for how they end: some samples of others never do."""
-    monkeypatch.setattr(np.random, "default_rng", chosen_rng)
     return case.__wrapped__
 
 

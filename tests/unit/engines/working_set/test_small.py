@@ -39,7 +39,7 @@ def no_rounds(monkeypatch):
     monkeypatch.setattr(WorkingSetEngine, "solve", refuse)
 
 
-@pytest.mark.usefixtures("no_rounds")
+@pytest.mark.usefixtures("no_rounds", "chosen_data")  # others need more steps than one call takes
 def test_one_round_and_a_certificate(kind):
     model = machine(kind).fit(*data(kind))
     assert [c.status for c in model.certificates_] == ["optimal"] * len(model.certificates_)
