@@ -9,8 +9,8 @@ from conftest import TOL
 from reference import kernels as reference
 from support.native import PARAMS, sample
 from widestreet._src.kernels.backend import Backend
-from widestreet._src.kernels.blocks import BlockBackend
-from widestreet._src.kernels.kernels import NATIVE_KERNELS, Callable, Precomputed
+from widestreet._src.kernels.blocks import BlockBackend, FunctionBackend, MatrixBackend
+from widestreet._src.kernels.kernels import NATIVE_KERNELS, Callable
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.rows import KernelRows, as_rows
 
@@ -27,9 +27,9 @@ def backend(how: str, name: str) -> tuple[Backend, np.ndarray]:
         return NativeBackend(NATIVE_KERNELS[name](**PARAMS[name]), rows, right, 1), K[:, :N]
     if how == "precomputed":
         whole = KernelRows(K, np.arange(M))
-        return BlockBackend(Precomputed(), whole, KernelRows(K[:N], np.arange(N))), K[:, :N]
+        return MatrixBackend(whole, KernelRows(K[:N], np.arange(N))), K[:, :N]
     function = Callable(lambda A, B: reference.matrix(name, A, B, **PARAMS[name]))
-    return BlockBackend(function, rows, right), K[:, :N]
+    return FunctionBackend(rows, right, function), K[:, :N]
 
 
 @pytest.fixture(params=["native", "precomputed", "callable"])
@@ -82,3 +82,14 @@ def test_what_a_backend_says_of_itself(both):
     assert (found.native is None) == isinstance(found, BlockBackend)
     for error in (found.float32_error, found.relative_error):
         assert error is None or 0 < error < 1
+
+
+@pytest.mark.parametrize("how", ["native", "precomputed", "callable"])
+def test_facing_replaces_the_right_rows(how, name):
+    found, _ = backend(how, name)
+    X, rest = sample(M, 7), np.arange(N, M)
+    K = reference.matrix(name, X, **PARAMS[name])
+    right = KernelRows(K[rest], rest) if how == "precomputed" else as_rows(X[rest])
+    out = np.empty((M, M - N))
+    found.facing(right).fill(None, None, out, None)
+    np.testing.assert_allclose(out, K[:, rest], rtol=0, atol=TOL.twin)

@@ -375,3 +375,8 @@ def test_rough_scans_with_a_diagonal_stay_within_their_bound(ridge, rng):
     exact = (K + ridge * np.eye(M))[:, J] @ coef
     assert (np.abs(rough[0] - exact) <= rough[1]).all()
     assert (np.abs(rough[0] - gram.scan(None, J, coef)) <= rough[1]).all()
+
+
+def test_a_kernel_matrix_needs_its_rows():
+    with pytest.raises(TypeError, match="needs the rows of a kernel matrix, got DenseRows"):
+        Gram(Precomputed(), as_rows(np.ones((3, 3))))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints, Real
-from widestreet._src.kernels.kernels import Callable, Precomputed
+from widestreet._src.kernels.kernels import Callable
 from widestreet._src.kernels.rounding import UNIT
 from widestreet._src.rows import KernelRows, Rows
 
@@ -18,8 +19,8 @@ _DIAG_BLOCK = 32
 
 
 @dataclass
-class BlockBackend:
-    """Backend of a kernel that is given as blocks of values.
+class BlockBackend(ABC):
+    """Base class of the backends of kernels that are given as blocks of values.
 
     Attributes
     ----------
@@ -27,26 +28,23 @@ class BlockBackend:
         Largest |K| of all scans so far.
     """
 
-    kernel: Precomputed | Callable
+    cost = 64.0
+    fits_float32 = False  # values are float64 and may be of any size
+    float32_error = None
+    native = None  # the core cannot compute values by itself
+    relative_error = None
+
     left: Rows
     right: Rows
-    cost: float = 64.0
-    fits_float32: bool = False  # values come in float64 and may be of any size
-    float32_error: None = None
-    native: None = None  # the core cannot compute values by itself
-    relative_error: None = None
-    largest: float = 0.0
+    largest: float = field(default=0.0, kw_only=True)
 
+    @abstractmethod
     def _block(self, I: Ints | slice, J: Ints | slice) -> Real:
         """Return K[I, J]."""
-        if isinstance(self.left, KernelRows):
-            assert isinstance(self.right, KernelRows)
-            every = np.arange(self.left.shape[0])
-            found: Real = self.left.values[np.ix_(every[I], self.right.column[J])]
-        else:
-            assert isinstance(self.kernel, Callable)
-            found = _checked(self.kernel, self.left.data[I], self.right.data[J])
-        return found
+
+    @abstractmethod
+    def diag(self, I: Ints | None) -> Floats:
+        """Return K(x, x) of the left rows I."""
 
     def _chunks(self, I: Ints | None, width: int) -> list[tuple[slice, Ints | slice]]:
         """Return chunks of the left indices I, each with its position in I."""
@@ -59,8 +57,9 @@ class BlockBackend:
         """Return the backend of the same left rows and other right rows."""
         return replace(self, right=right)
 
-    def together(self, I: Ints | None, width: int) -> None:
+    def together(self, I: Ints | None, width: int) -> Ints | None:
         """Return None: no order of the rows saves work."""
+        return None
 
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
@@ -100,12 +99,35 @@ class BlockBackend:
             target = place if out_rows is None else out_rows[place]
             out[target, :width] = self._block(part, columns)
 
+
+@dataclass
+class MatrixBackend(BlockBackend):
+    """Backend of a precomputed kernel matrix."""
+
+    left: KernelRows
+    right: KernelRows
+
+    def _block(self, I: Ints | slice, J: Ints | slice) -> Real:
+        every = np.arange(self.left.shape[0])
+        found: Real = self.left.values[np.ix_(every[I], self.right.column[J])]
+        return found
+
     def diag(self, I: Ints | None) -> Floats:
-        """Return K(x, x) of the left rows I."""
         index = np.arange(self.left.shape[0]) if I is None else I
-        if isinstance(self.left, KernelRows):
-            return self.left.values[index, self.left.column[index]].astype(np.float64)
-        assert isinstance(self.kernel, Callable)
+        return self.left.values[index, self.left.column[index]].astype(np.float64)
+
+
+@dataclass
+class FunctionBackend(BlockBackend):
+    """Backend of a kernel computed by a Python function."""
+
+    kernel: Callable
+
+    def _block(self, I: Ints | slice, J: Ints | slice) -> Real:
+        return _checked(self.kernel, self.left.data[I], self.right.data[J])
+
+    def diag(self, I: Ints | None) -> Floats:
+        index = np.arange(self.left.shape[0]) if I is None else I
         out = np.empty(len(index))
         for a in range(0, len(index), _DIAG_BLOCK):
             rows = self.left.data[index[a : a + _DIAG_BLOCK]]

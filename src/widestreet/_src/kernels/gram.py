@@ -18,13 +18,13 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels.backend import Backend
-from widestreet._src.kernels.blocks import BlockBackend
-from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel, Precomputed
+from widestreet._src.kernels.blocks import FunctionBackend, MatrixBackend
+from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.kernels.rounding import UNIT, sum_error
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
-from widestreet._src.rows import Rows, Vectors
+from widestreet._src.rows import KernelRows, Rows, Vectors
 
 # Largest number of multiply-adds per thread of one native call, some hundredths of a second with
 # AVX2: signals and clocks are polled between calls.
@@ -67,8 +67,11 @@ def _backend(
     """Return the backend of a kernel."""
     if isinstance(kernel, NativeKernel):
         return NativeBackend(kernel, cast(Vectors, left), cast(Vectors, right), threads, longest)
-    assert isinstance(kernel, Precomputed | Callable)
-    return BlockBackend(kernel, left, right)
+    if isinstance(kernel, Callable):
+        return FunctionBackend(left, right, kernel)
+    if isinstance(left, KernelRows) and isinstance(right, KernelRows):
+        return MatrixBackend(left, right)
+    raise TypeError(f"{kernel} needs the rows of a kernel matrix, got {type(left).__name__}")
 
 
 class Gram:

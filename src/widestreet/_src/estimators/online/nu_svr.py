@@ -205,7 +205,7 @@ class OnlineNuSVR(OnlineRegressor):
             total, last = StageCounts(), StageCounts()
             total += before[0] if before is not None else StageCounts()
             for optimum in state.optima.values():
-                assert isinstance(optimum, InsvrOptimum)
-                last += optimum.last
+                if isinstance(optimum, InsvrOptimum):
+                    last += optimum.last
             total += last
             state.counts = total, last
