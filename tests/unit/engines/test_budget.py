@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 
 import numpy as np
@@ -187,3 +188,14 @@ def test_budgets_do_not_share_anything(clock):
     other = clock.budget(max_steps=5)
     assert other.steps_left == 5
     assert (one.elapsed, other.elapsed) == (1.0, 0.0)
+
+
+def test_a_copy_for_another_process_has_what_is_left():
+    budget = Budget(1000.0, 100, reserve=2.0, _begun=time.perf_counter() - 400.0)
+    budget.spend(30, finished=False)
+    left = budget.remaining()
+    copy = pickle.loads(pickle.dumps(budget))
+    assert copy.max_time <= left
+    assert copy.elapsed <= budget.elapsed - 400.0
+    assert (copy.steps_left, copy.reserve, copy.stopped) == (70, 2.0, False)
+    assert pickle.loads(pickle.dumps(Budget())).remaining() is None

@@ -87,6 +87,9 @@ def test_kernel_values_of_what_was_taken(form, diagonal):
     found = known.gram.block(at, at)
     K = whole(form, diagonal)
     np.testing.assert_allclose(found, K[np.ix_(ids, ids)], atol=TOL.kernel_float64, rtol=0)
+    ids = np.array([3, 20])
+    np.testing.assert_array_equal(known.between(ids).block(), K[np.ix_(ids, ids)])
+    assert known.between(ids).left.shape == (2, 3)
     assert known.unknown(np.array([1, 2, 20])).tolist() == [2]
     assert known.heard(np.array([8])).origin.tolist() == [16]
 

@@ -132,3 +132,14 @@ def test_an_error_ends_the_work():
     with pytest.raises(ZeroDivisionError):
         LocalRunner(2).map(work, range(100))
     assert len(begun) < 50
+
+
+def test_a_result_that_was_interrupted_tells_the_others_to_stop():
+    stopped = []
+    found = LocalRunner(1).map(
+        lambda item: (item, bool(stopped)),
+        range(4),
+        on_interrupt=lambda: stopped.append(1),
+        interrupted=lambda result: result[0] == 1,
+    )
+    assert found == [(0, False), (1, False), (2, True), (3, True)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -18,6 +21,7 @@ from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.training.sharded import train_blocks
 from widestreet.datasets import friedman, twonorm
+from widestreet.strategies import PRSVM
 
 pytestmark = pytest.mark.numeric
 
@@ -121,3 +125,46 @@ def test_a_budget_that_is_spent_leaves_a_model(stopped, rng):
     wanted = "interrupted" if stopped else "time_limit"
     assert [one.certificate.status for one in found] == [wanted] * 3
     assert supports.lines.shape[0] == 2
+
+
+class PicklingRunner:
+    """Solves samples after a journey as bytes."""
+
+    def __init__(self):
+        self.sizes = []
+
+    def map(self, function, items, on_interrupt=None, interrupted=None):
+        found = []
+        for item in items:
+            message = pickle.dumps((function, item))
+            self.sizes.append(len(message))
+            function, item = pickle.loads(message)
+            found.append(pickle.loads(pickle.dumps(function(item))))
+        return found
+
+
+@pytest.mark.parametrize("until_certified", [True, False])
+@pytest.mark.parametrize("case", ["svc", "svr"])
+def test_samples_are_solved_elsewhere(until_certified, case):
+    X, y = friedman(N, random_state=0) if case == "svr" else twonorm(N, random_state=0)
+    target = np.float64(y) if case == "svr" else np.int64(y > 0)
+    classes = None if case == "svr" else np.ones(2)
+    formulation, model = CASES[case]
+    job = task(RBF(0.05), formulation, X, target, class_weight=classes, cuts=CUTS)
+    runner = PicklingRunner()
+    plan = PRSVM(2, 60, 20.0, max_rounds=4, until_certified=until_certified)
+    goal = settings(strategy=plan, goal=Goal(1e-3))
+    with observers() as watch:
+        _, [found] = train_blocks(replace(job, runner=runner), goal, watch)
+    assert len(runner.sizes) >= 2
+    assert runner.sizes[0] < X.nbytes / 2  # a sample travels, not all rows
+    mine = found.certificate
+    model.set_params(kernel="rbf", gamma=0.05, tol=1e-3, random_state=0).fit(X, y)
+    if until_certified:
+        assert mine.status == "optimal"
+        best = model.certificate_.primal_objective
+        assert mine.dual_objective <= best + TOL.strategies_rel * best
+    else:
+        assert mine.status in ("optimal", "approximate")
+        assert mine.gap < np.inf
+    assert found.solution.trace[0].notes["site_violators"]

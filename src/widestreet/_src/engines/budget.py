@@ -44,6 +44,10 @@ class Budget:
     _begun: float = field(default_factory=time.perf_counter)
     _steps: int = 0
 
+    def __reduce__(self) -> tuple[type[Budget], tuple[float | None, int, float, bool]]:
+        steps = self.max_steps if self.max_steps < 0 else self.steps_left
+        return Budget, (self.remaining(), steps, self.reserve, self.stopped)  # clocks differ
+
     @property
     def elapsed(self) -> float:
         """Seconds since the budget was created."""

@@ -102,6 +102,10 @@ class KnownRows(Columns, Protocol):
         """Return the rows that shards must hear of; None if they know all rows."""
         ...
 
+    def between(self, ids: Ints) -> Gram:
+        """Return the kernel values between some rows, without any other row."""
+        ...
+
 
 class ShardColumns(Columns, Protocol):
     """Kernel values between the rows of a shard and all rows that the shard knows."""
@@ -151,6 +155,10 @@ class AllRows:
     def heard(self, ids: Ints) -> None:
         """Return None: every shard knows all rows."""
 
+    def between(self, ids: Ints) -> Gram:
+        """Return the kernel values between some rows."""
+        return self.gram.select(ids)
+
 
 @dataclass(eq=False)
 class TakenRows:
@@ -183,9 +191,12 @@ class TakenRows:
     @cached_property
     def gram(self) -> Gram:
         """Kernel values between the rows."""
-        rows = self.none.holding(self.rows.data)
-        gram = Gram(self.kernel, rows, threads=self.threads, longest=self.longest)
-        return gram.select(None, diagonal=self.rows.diagonal)
+        return self._gram(self.rows)
+
+    def _gram(self, rows: Features) -> Gram:
+        vectors = self.none.holding(rows.data)
+        gram = Gram(self.kernel, vectors, threads=self.threads, longest=self.longest)
+        return gram.select(None, diagonal=rows.diagonal)
 
     def places(self, ids: Ints) -> Ints:
         """Return the positions of rows."""
@@ -204,6 +215,10 @@ class TakenRows:
     def heard(self, ids: Ints) -> Features:
         """Return rows that shards must hear of."""
         return self.rows.of(ids)
+
+    def between(self, ids: Ints) -> Gram:
+        """Return the kernel values between some rows, without any other row."""
+        return self._gram(self.rows.of(ids))
 
     def keep(self, ids: Ints) -> None:
         """Drop rows that are not among these, if they are many. Sets: rows, gram."""

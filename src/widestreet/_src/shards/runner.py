@@ -20,11 +20,20 @@ class Runner(Protocol):
         function: Callable[[Item], Result],
         items: Iterable[Item],
         on_interrupt: Callable[[], None] | None = None,
+        interrupted: Callable[[Result], bool] | None = None,
     ) -> list[Result]:
         """Return [function(item) for item in items].
 
-        Other threads do not feel an interrupt: `on_interrupt` is called to make them stop early,
-        and what they return counts.
+        Parameters
+        ----------
+        function : callable
+            A function of a module, or a partial of one, where items may leave this process.
+        items : iterable
+        on_interrupt : callable, optional
+            Called after an interrupt, to make the other items stop early: threads do not feel it.
+            What they return counts.
+        interrupted : callable, optional
+            Tells from a result that an interrupt ended it.
         """
         ...
 
@@ -46,20 +55,24 @@ class LocalRunner:
         function: Callable[[Item], Result],
         items: Iterable[Item],
         on_interrupt: Callable[[], None] | None = None,
+        interrupted: Callable[[Result], bool] | None = None,
     ) -> list[Result]:
-        """Return [function(item) for item in items].
+        """Return [function(item) for item in items]; the protocol describes the parameters."""
 
-        Other threads do not feel an interrupt: `on_interrupt` is called to make them stop early,
-        and what they return counts.
-        """
+        def call(item: Item) -> Result:
+            result = function(item)
+            if on_interrupt is not None and interrupted is not None and interrupted(result):
+                on_interrupt()
+            return result
+
         if self.workers == 1:
-            return [function(item) for item in items]
+            return [call(item) for item in items]
         futures: list[Future[Result]] = []
         todo = list(items)
         with ThreadPoolExecutor(self.workers) as pool:
             try:
                 while len(futures) < len(todo):
-                    futures.append(pool.submit(function, todo[len(futures)]))
+                    futures.append(pool.submit(call, todo[len(futures)]))
                 while wait(futures, timeout=_LISTEN, return_when=FIRST_EXCEPTION).not_done:
                     if any(future.exception() for future in futures if future.done()):
                         pool.shutdown(wait=False, cancel_futures=True)
@@ -72,5 +85,5 @@ class LocalRunner:
         failed = [future for future in futures if not future.cancelled() and future.exception()]
         if failed:
             failed[0].result()
-        rest = [function(item) for item in todo[len(futures) :]]
+        rest = [call(item) for item in todo[len(futures) :]]
         return [future.result() for future in futures] + rest

@@ -192,8 +192,7 @@ class ShardSet:
         """Return kernel values between rows, and their variables. Sets: known."""
         answers, back = self._each(Shard.fetch, ids)
         self.known.learn([features for _, features in answers])
-        gram = self.known.gram.select(self.known.places(ids))
-        return gram, select(join([part for part, _ in answers]), back)
+        return self.known.between(ids), select(join([part for part, _ in answers]), back)
 
     def take(self, ids: Ints) -> Candidates:
         """Return rows for the working set, with their present scores. Sets: known."""

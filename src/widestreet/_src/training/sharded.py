@@ -28,6 +28,7 @@ from widestreet._src.rows import Vectors
 from widestreet._src.shards.columns import Features, HeardRows, TakenRows, joined
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.port import Port
+from widestreet._src.shards.runner import Runner
 from widestreet._src.shards.shard import Shard
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
@@ -180,6 +181,8 @@ class Task:
         For the coordinator.
     room : int
         Rows for which the memory of the working set suffices.
+    runner : Runner, optional
+        Solves samples elsewhere.
     """
 
     blocks: Blocks
@@ -188,6 +191,7 @@ class Task:
     classes: int
     threads: int
     room: int
+    runner: Runner | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,6 +282,7 @@ def _train(
             check=examiner.check,
             room=min(task.room, shards.rows),
             sites=max(1, settings.max_memory // (16 * task.room**2 + 1)),
+            runner=task.runner,
         )
         solution = settings.strategy.solve(engines)
     trained = examiner.certified(labelled(solution, number))

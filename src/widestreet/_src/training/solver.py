@@ -26,7 +26,7 @@ from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import Rows
 from widestreet._src.shards.point import Point
-from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.shards.runner import LocalRunner, Runner
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
@@ -132,6 +132,8 @@ class Engines:
         A feasible point to begin at.
     first : ndarray, optional
         Rows to begin with.
+    runner : Runner, optional
+        Solves samples elsewhere; threads of this process do it by default.
     """
 
     shards: ShardSet
@@ -145,6 +147,7 @@ class Engines:
     sites: int
     start: Point | None = None
     first: Ints | None = None
+    runner: Runner | None = None
 
     def by_rounds(self, strategy: Strategy) -> Solution:
         """Run the working-set engine."""
@@ -176,7 +179,7 @@ class Engines:
             budget=self.budget,
             observer=observe,
             rng=self.rng,
-            runner=LocalRunner(workers),
+            runner=self.runner or LocalRunner(workers),
             start=self.start,
         )
         found = engine.solve()

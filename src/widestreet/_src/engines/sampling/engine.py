@@ -223,7 +223,9 @@ class SamplingEngine:
             self.budget.part(reserve=self.budget.reserve, max_steps=steps) for _ in samples
         ]
         drawn = [self._sample(p, rows) for p, rows in enumerate(samples)]
-        found = self.runner.map(self._solve_one, drawn, on_interrupt=self._stop)
+        found = self.runner.map(
+            self.solve_sample, drawn, on_interrupt=self._stop, interrupted=_interrupted
+        )
         thetas = []
         for sample, solution in zip(drawn, found, strict=True):
             self.pair_steps += solution.pair_steps
@@ -249,12 +251,6 @@ class SamplingEngine:
         gram, dual = self.shards.fetch(rows)
         rng = np.random.default_rng((self._seed, len(self.trace), p))
         return Sample(rows, gram, dual, start, self._budgets[p], rng)
-
-    def _solve_one(self, sample: Sample) -> Solution:
-        solution = self.solve_sample(sample)
-        if solution.status == Status.INTERRUPTED:
-            self._stop()  # samples that have not begun
-        return solution
 
     def _stop(self) -> None:
         for budget in self._budgets:
@@ -358,3 +354,7 @@ class SamplingEngine:
         )
         self.trace.append(record)
         self.observer(record)
+
+
+def _interrupted(solution: Solution) -> bool:
+    return solution.status == Status.INTERRUPTED
