@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 from support.ports import divide_fits
 from support.problems import Problem, generate
 from widestreet._src.engines.working_set import small as whole
+from widestreet._src.training import examiner
 
 threadpool_limits(1, "blas")  # tests run side by side, and threads of OpenBLAS wait by spinning
 
@@ -53,6 +54,7 @@ if SEED:  # every generator, those of the library included, starts elsewhere
 
 if PORT == "pickling":  # every fit has several shards that forget
     divide_fits(parts=3, forget=0.2)
+    examiner._ROWS_OF_THE_CORE = 0  # every certificate, too
 
 
 WHOLE = ("unit/core/", "unit/kernels/")  # tests of what is compiled for each instruction set

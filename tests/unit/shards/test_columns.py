@@ -97,7 +97,7 @@ def test_kernel_values_of_what_was_taken(form, diagonal):
 def test_rows_out_of_use_are_dropped_when_they_are_many():
     known = TakenRows(KERNEL, as_rows(X[:0]), 10.0)
     known.learn([features("dense", np.arange(20))])
-    known.keep(np.arange(10))
+    known.keep(np.arange(5), np.arange(3, 10))
     assert len(known.rows) == 20
     known.keep(np.arange(5))
     assert known.rows.ids.tolist() == list(range(5))

@@ -94,8 +94,8 @@ class KnownRows(Columns, Protocol):
         """Know more rows: answers of shards, None from those whose rows are known."""
         ...
 
-    def keep(self, ids: Ints) -> None:
-        """Drop rows that are not among these, if they are many."""
+    def keep(self, *ids: Ints) -> None:
+        """Drop rows that are in none of these lists, if they are many."""
         ...
 
     def heard(self, ids: Ints) -> Features | None:
@@ -149,7 +149,7 @@ class AllRows:
     def learn(self, rows: Sequence[Features | None]) -> None:
         """Do nothing: every row is known."""
 
-    def keep(self, ids: Ints) -> None:
+    def keep(self, *ids: Ints) -> None:
         """Do nothing: no row was copied."""
 
     def heard(self, ids: Ints) -> None:
@@ -220,10 +220,11 @@ class TakenRows:
         """Return the kernel values between some rows, without any other row."""
         return self._gram(self.rows.of(ids))
 
-    def keep(self, ids: Ints) -> None:
-        """Drop rows that are not among these, if they are many. Sets: rows, gram."""
-        if len(self.rows) > _KEPT_ROWS * len(ids):
-            self._replace(self.rows.of(ids))
+    def keep(self, *ids: Ints) -> None:
+        """Drop rows that are in none of these lists, if they are many. Sets: rows, gram."""
+        every = np.unique(np.concatenate(ids))
+        if len(self.rows) > _KEPT_ROWS * len(every):
+            self._replace(self.rows.of(every))
 
     def _replace(self, rows: Features) -> None:
         self.rows = rows

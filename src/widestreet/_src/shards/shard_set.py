@@ -169,7 +169,7 @@ class ShardSet:
         missing = self.known.unknown(news.point.ids)
         if len(missing):
             self.fetch(missing)
-        self.known.keep(np.union1d(news.point.ids, news.members))
+        self.known.keep(news.point.ids, news.members)
         news = replace(news, rows=self.known.heard(news.point.ids))
         self.news = news
         self.port.publish(news)
