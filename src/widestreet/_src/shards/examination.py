@@ -21,8 +21,8 @@ Answer = TypeVar("Answer")
 # -- questions to a shard ------------------------------------------------------------------------
 
 
-def _part(shard: Shard, news: News, screens: Sequence[Limits], poll: Poll | None) -> Part:
-    """Return the rows of a shard as a part that was screened with these limits."""
+def part_of(shard: Shard, news: News) -> Part:
+    """Return the rows of a shard as a part of an examination of the published point."""
     shard.hear(news)
     memory = shard.memory
     if memory.part is None:
@@ -30,9 +30,15 @@ def _part(shard: Shard, news: News, screens: Sequence[Limits], poll: Poll | None
         used = coef != 0
         columns = shard.columns.places(news.point.ids[used])
         memory.part = Part(shard.gram, shard.dual, memory.beta, columns, coef[used])
-    memory.part.scores.poll = poll
-    memory.part.repeat(screens)
     return memory.part
+
+
+def _part(shard: Shard, news: News, screens: Sequence[Limits], poll: Poll | None) -> Part:
+    """Return the rows of a shard as a part that was screened with these limits."""
+    part = part_of(shard, news)
+    part.scores.poll = poll
+    part.repeat(screens)
+    return part
 
 
 def answer(
