@@ -123,7 +123,7 @@ class BatchFit(CallbackSupport, KernelModel):
             self.gamma, int(X.shape[1]), lambda: figures.weighted_variance(X, weight)
         )
 
-    def _adopt(self, prepared: Prepared, fitted: dict[str, Any]) -> None:
+    def _adopt(self, seen: dict[str, Any], fitted: dict[str, Any]) -> None:
         """Set the fitted attributes in one assignment.
 
         No attribute is set before training has succeeded: a failed refit leaves the old model.
@@ -131,7 +131,7 @@ class BatchFit(CallbackSupport, KernelModel):
         Sets: all fitted attributes.
         """
         kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
-        self.__dict__ = kept | fitted | prepared.seen  # one assignment: an interrupt cannot split it
+        self.__dict__ = kept | fitted | seen  # one assignment: an interrupt cannot split it
 
     def _finish(self, report: RoundReporter) -> None:
         """Report the end, warn if the model is not optimal, and re-raise an interrupt."""
