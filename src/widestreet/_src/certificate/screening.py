@@ -67,6 +67,8 @@ class Scores:
         Score of each row, and bound on its difference from the score in float64.
     exact : ndarray of bool, shape (n,)
         Mask of the scores in float64.
+    estimated : ndarray of bool, shape (n,)
+        Mask of the rows that were scored in float32.
     begun : bool
         Whether the scores of the support vectors are known.
     counts : list of int
@@ -82,18 +84,18 @@ class Scores:
         self.gram, self.columns, self.coef, self.poll = gram, columns, coef, poll
         self.score, self.error = np.zeros(rows), np.zeros(rows)
         self.exact: Bools = np.zeros(rows, dtype=bool)
-        self._estimated: Bools = np.zeros(rows, dtype=bool)
+        self.estimated: Bools = np.zeros(rows, dtype=bool)
         self.begun, self.counts = False, []
 
     @property
     def arrays(self) -> tuple[Floats, Floats, Bools, Bools]:
         """The arrays that change: score, error, exact, and which rows have a float32 score."""
-        return self.score, self.error, self.exact, self._estimated
+        return self.score, self.error, self.exact, self.estimated
 
     def restore(self, counts: Sequence[int], arrays: tuple[Floats, Floats, Bools, Bools]) -> None:
         """Continue where others of the same rows ended. Sets: everything that changes."""
         self.begun, self.counts = True, list(counts)
-        self.score, self.error, self.exact, self._estimated = arrays
+        self.score, self.error, self.exact, self.estimated = arrays
 
     def given(self, score: Floats) -> None:
         """Accept exact scores of all rows. Sets: score and exact."""
@@ -128,7 +130,7 @@ class Scores:
     def _pending(self, dual: Dual, limits: Limits) -> Ints:
         """Return the rows to be scored in float64. Sets: score and error of the others."""
         rest = np.flatnonzero(~self.exact)
-        if not self._estimated[rest].all():
+        if not self.estimated[rest].all():
             sample = np.random.default_rng(0).permutation(rest)[:_SAMPLE_ROWS]
             if (
                 not self._estimate(sample)
@@ -144,7 +146,7 @@ class Scores:
         if rough is None:
             return False
         self.score[rows], self.error[rows] = rough
-        self._estimated[rows] = True
+        self.estimated[rows] = True
         return True
 
     def doubtful(self, dual: Dual, rows: Ints, limits: Limits) -> Bools:

@@ -70,12 +70,16 @@ def screen(shard: Shard, news: News, screens: Sequence[Limits], *, poll: Poll | 
 
 
 def adopt_scores(shard: Shard, news: News, *, poll: Poll | None = None) -> None:
-    """Use the exact scores of an examination, if the shard remembers one, in its next surveys."""
+    """Use the scores of an examination, if the shard remembers one, in its next surveys.
+
+    Scores from float32 kernel values are as good as those that a survey computes in float32.
+    """
     shard.hear(news)
     memory = shard.memory
     if memory.part is not None:
         scores = memory.part.scores
-        outside = scores.exact & (memory.version != _core.IN_WORKING_SET)
+        known = scores.exact if news.double else scores.exact | scores.estimated
+        outside = known & (memory.version != _core.IN_WORKING_SET)
         memory.score[outside] = scores.score[outside]
         memory.version[outside] = news.expansion.version
 
