@@ -20,6 +20,7 @@ from widestreet._src.estimators.regularization_path import regularization_path
 from widestreet._src.estimators.regularization_result import RegularizationPath
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
+from widestreet._src.files.opening import open_rows
 from widestreet._src.public import set_home
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ __all__ = [
     "datasets",
     "leave_one_out",
     "online",
+    "open_rows",
     "plots",
     "regularization_path",
     "strategies",

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from support.stored_shards import stored_shards
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable as FunctionKernel
 from widestreet._src.kernels.kernels import Precomputed
@@ -113,7 +114,11 @@ def shard_set(gram: Gram, dual: Dual, *, connect: Any = LocalPort, **options: An
     return ShardSet.of(gram, dual, connect=connect, **options)
 
 
-FAR = {"far": partial(far_shards, forget=0.0), "far and forgetful": partial(far_shards, forget=0.5)}
+FAR = {
+    "far": partial(far_shards, forget=0.0),
+    "far and forgetful": partial(far_shards, forget=0.5),
+    "stored": stored_shards,
+}
 PORTS: dict[str, Callable[[Sequence[Shard]], Any]] = {
     "local": partial(LocalPort),  # which no `divide_fits` replaces
     "pickling": PicklingPort,

@@ -7,7 +7,7 @@ import numpy as np
 from support.fitting import build_dual
 from widestreet import _core
 from widestreet._src.shards.expansion import Expansion
-from widestreet._src.shards.memory import _KEPT_VERSIONS, Memory
+from widestreet._src.shards.memory import _KEPT_VERSIONS, Ledger, Memory
 from widestreet._src.shards.news import News, Released
 from widestreet._src.shards.point import Point
 
@@ -23,7 +23,7 @@ def news(serial: int, version: int = 0, **told) -> News:
 
 
 def test_coefficients_are_those_of_the_own_rows():
-    memory = Memory(DUAL, 20, None)
+    memory = Memory(DUAL, Ledger(20, 20 + DUAL.rows), None)
     point = Point(np.array([3, 20, 25, 31]), np.arange(1.0, 9.0).reshape(2, 4))
     memory.hear(news(1, point=point))
     assert np.array_equal(memory.beta, point.dense(40)[:, 20:30])
@@ -34,7 +34,7 @@ def test_coefficients_are_those_of_the_own_rows():
 
 
 def test_rows_come_and_go():
-    memory = Memory(DUAL, 20, None)
+    memory = Memory(DUAL, Ledger(20, 20 + DUAL.rows), None)
     memory.hear(news(1, 3, members=np.array([5, 22, 29, 30])))
     inside = memory.version == _core.IN_WORKING_SET
     assert np.flatnonzero(inside).tolist() == [2, 9]
@@ -46,14 +46,27 @@ def test_rows_come_and_go():
 
 
 def test_old_versions_are_dropped():
-    memory = Memory(DUAL, 0, None)
+    memory = Memory(DUAL, Ledger(0, DUAL.rows), None)
     for version in range(1, 10):
         told = news(version, version)
         memory.hear(told)
         for past in range(version + 1):
-            change = memory.change_since(past, told.expansion)
+            change = memory.ledger.change_since(past, told.expansion)
             assert (change is None) == (past <= version - _KEPT_VERSIONS)
             if change is not None:
                 before = np.arange(max(0, past - 1))
                 assert np.array_equal(change[0], np.setdiff1d(np.arange(version - 1), before))
-    assert memory.change_since(-1, told.expansion) is None
+    assert memory.ledger.change_since(-1, told.expansion) is None
+
+
+def test_rows_of_a_ledger_share_its_arrays_and_its_news():
+    ledger = Ledger(0, 30)
+    ledger.hear(news(1, 3, members=np.array([5, 22, 29])))
+    memory = Memory(DUAL, ledger.between(20, 30), None)
+    inside = memory.version == _core.IN_WORKING_SET
+    assert np.flatnonzero(inside).tolist() == [2, 9]
+    assert not memory.hear(news(1, 3, point=Point(np.array([21]), np.ones((2, 1)))))
+    assert memory.beta[:, 1].tolist() == [1.0, 1.0]
+    memory.score[4] = 7.0
+    assert ledger.score[24] == 7.0
+    assert memory.ledger.past == ledger.past

@@ -149,8 +149,6 @@ class Part:
         self.gram, self.dual, self.beta = gram, dual, beta
         self.scores = Scores(gram, dual.rows, columns, coef, poll)
         self._kept: dict[int, Variables] = {}  # of the rows with exact scores, by group
-        self._counts: list[int] = []  # of the rows that each screening scored in float64
-        self._begun = score is not None
         if score is not None:
             self.scores.given(score)
 
@@ -174,15 +172,14 @@ class Part:
         Return how many rows the last screening scored in float64. Sets: scores.
         """
         self._begin()
-        for limits in screens[len(self._counts) :]:
+        for limits in screens[len(self.scores.counts) :]:
             self.screen(limits)
-        return self._counts[-1] if self._counts else 0
+        return self.scores.counts[-1] if self.scores.counts else 0
 
     def _begin(self) -> None:
         """Score the support vectors in float64. Sets: scores."""
-        if not self._begun:
+        if not self.scores.begun:
             self.scores.begin(np.flatnonzero(self.beta.any(axis=0)))
-            self._begun = True
 
     # -- questions -------------------------------------------------------------------------------
 
@@ -225,8 +222,7 @@ class Part:
         """Score rows in float64 that may affect the figures; return their number. Sets: scores."""
         self._begin()
         self._kept.clear()
-        self._counts.append(self.scores.screen(self.dual, limits))
-        return self._counts[-1]
+        return self.scores.screen(self.dual, limits)
 
     def reach(self, high: Floats, low: Floats) -> Floats:
         """Return bounds on the exact extremes of F, given the computed extremes of all parts.

@@ -7,6 +7,7 @@ has no loss, so that it cannot affect any figure of the certificate.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +67,16 @@ class Scores:
         Score of each row, and bound on its difference from the score in float64.
     exact : ndarray of bool, shape (n,)
         Mask of the scores in float64.
+    estimated : ndarray of bool, shape (n,)
+        Mask of the rows that were scored in float32.
+    begun : bool
+        Whether the scores of the support vectors are known.
+    counts : list of int
+        How many rows each screening scored in float64.
     """
+
+    begun: bool
+    counts: list[int]
 
     def __init__(
         self, gram: Gram, rows: int, columns: Ints, coef: Floats, poll: Poll | None
@@ -74,12 +84,23 @@ class Scores:
         self.gram, self.columns, self.coef, self.poll = gram, columns, coef, poll
         self.score, self.error = np.zeros(rows), np.zeros(rows)
         self.exact: Bools = np.zeros(rows, dtype=bool)
-        self._estimated: Bools = np.zeros(rows, dtype=bool)
+        self.estimated: Bools = np.zeros(rows, dtype=bool)
+        self.begun, self.counts = False, []
+
+    @property
+    def arrays(self) -> tuple[Floats, Floats, Bools, Bools]:
+        """The arrays that change: score, error, exact, and which rows have a float32 score."""
+        return self.score, self.error, self.exact, self.estimated
+
+    def restore(self, counts: Sequence[int], arrays: tuple[Floats, Floats, Bools, Bools]) -> None:
+        """Continue where others of the same rows ended. Sets: everything that changes."""
+        self.begun, self.counts = True, list(counts)
+        self.score, self.error, self.exact, self.estimated = arrays
 
     def given(self, score: Floats) -> None:
         """Accept exact scores of all rows. Sets: score and exact."""
         self.score = score
-        self.exact[:] = True
+        self.exact[:] = self.begun = True
 
     def begin(self, support: Ints) -> None:
         """Compute the scores of support vectors, or of all rows if screening saves no time.
@@ -89,6 +110,7 @@ class Scores:
         rest = len(self.score) - len(support)
         large = rest * len(self.coef) > _SCREENING_VALUES
         self.settle(support if large else np.arange(len(self.score)))
+        self.begun = True
 
     def settle(self, rows: Ints) -> None:
         """Compute scores in float64. Sets: score, error and exact of the rows."""
@@ -98,21 +120,25 @@ class Scores:
     def screen(self, dual: Dual, limits: Limits) -> int:
         """Compute scores that may affect the figures in float64; return their number.
 
-        Sets: score, error and exact.
+        Sets: score, error, exact and counts.
         """
+        rows = self._pending(dual, limits)
+        self.settle(rows)
+        self.counts.append(len(rows))
+        return len(rows)
+
+    def _pending(self, dual: Dual, limits: Limits) -> Ints:
+        """Return the rows to be scored in float64. Sets: score and error of the others."""
         rest = np.flatnonzero(~self.exact)
-        if not self._estimated[rest].all():
+        if not self.estimated[rest].all():
             sample = np.random.default_rng(0).permutation(rest)[:_SAMPLE_ROWS]
             if (
                 not self._estimate(sample)
                 or self.doubtful(dual, sample, limits).mean() >= _FLOAT64_FRACTION
             ):
-                self.settle(rest)
-                return len(rest)
+                return rest
             self._estimate(rest)
-        doubtful = rest[self.doubtful(dual, rest, limits)]
-        self.settle(doubtful)
-        return len(doubtful)
+        return rest[self.doubtful(dual, rest, limits)]
 
     def _estimate(self, rows: Ints) -> bool:
         """Compute scores in float32, if a bound on their error is known. Sets: score and error."""
@@ -120,7 +146,7 @@ class Scores:
         if rough is None:
             return False
         self.score[rows], self.error[rows] = rough
-        self._estimated[rows] = True
+        self.estimated[rows] = True
         return True
 
     def doubtful(self, dual: Dual, rows: Ints, limits: Limits) -> Bools:

@@ -13,9 +13,9 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, advice
 from widestreet._src.engines.budget import parse_memory
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import figures, validation
 from widestreet._src.estimators.callbacks import CallbackSupport, RoundReporter
-from widestreet._src.estimators.columns import warn_of_scales
+from widestreet._src.estimators.columns import spread_of, warn_of_scales
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
 from widestreet._src.rows import (
@@ -101,8 +101,9 @@ class BatchFit(CallbackSupport, KernelModel):
         if self.kernel == "precomputed":
             validation.check_kernel_matrix(X)
         elif not callable(self.kernel):
-            validation.check_magnitude(X)
-            warn_of_scales(X, seen.get("feature_names_in_"), stacklevel=level_of_caller())
+            validation.check_magnitude(figures.largest_value(X))
+            names = seen.get("feature_names_in_")
+            warn_of_scales(spread_of(X), names, stacklevel=level_of_caller())
         gamma = self._resolved_gamma(X, weight) if validation.uses_gamma(self.kernel) else 0.0
         kernel = validation.resolve_kernel(
             self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree
@@ -118,9 +119,11 @@ class BatchFit(CallbackSupport, KernelModel):
 
     def _resolved_gamma(self, X: Any, weight: Floats) -> float:
         """Return the value of gamma."""
-        return validation.resolve_gamma(self.gamma, X, weight)
+        return validation.resolve_gamma(
+            self.gamma, int(X.shape[1]), lambda: figures.weighted_variance(X, weight)
+        )
 
-    def _adopt(self, prepared: Prepared, fitted: dict[str, Any]) -> None:
+    def _adopt(self, seen: dict[str, Any], fitted: dict[str, Any]) -> None:
         """Set the fitted attributes in one assignment.
 
         No attribute is set before training has succeeded: a failed refit leaves the old model.
@@ -128,9 +131,7 @@ class BatchFit(CallbackSupport, KernelModel):
         Sets: all fitted attributes.
         """
         kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
-        self.__dict__ = (
-            kept | fitted | prepared.seen
-        )  # one assignment: an interrupt cannot split it
+        self.__dict__ = kept | fitted | seen  # one assignment: an interrupt cannot split it
 
     def _finish(self, report: RoundReporter) -> None:
         """Report the end, warn if the model is not optimal, and re-raise an interrupt."""

@@ -17,6 +17,7 @@ from widestreet._src.estimators.batch import BatchFit, Prepared, shared_attribut
 from widestreet._src.estimators.callbacks import RoundReporter, with_callbacks
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.fitted import classifier_attributes
+from widestreet._src.estimators.stored import fit_classes, in_memory, is_stored
 from widestreet._src.interrupts import undisturbed
 from widestreet._src.problems.formulations import Formulation
 from widestreet._src.problems.pairs import PairLayout
@@ -57,7 +58,7 @@ class BatchClassifier(BatchFit, Classifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
             Training rows, or the square kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
             Labels of two or more classes.
@@ -75,7 +76,12 @@ class BatchClassifier(BatchFit, Classifier):
         validation.check_class_weight(self.class_weight)
         training = self._training()
         formulation, tol = training.formulation, training.resources.final_violation
-        (X, y), seen = self._validated(X, y)
+        if is_stored(X, training.resources):
+            fit_classes(self, given, training.resources, formulation)
+            return self
+        given, columns = in_memory(*given, training.resources)
+        X, y, sample_weight = given
+        (X, y), seen = self._validated(X, y, names=columns)
         validation.check_labels(y)
         weight = validation.check_weight(sample_weight, X.shape[0])
         classes, code = _encode(y, weight)
@@ -111,7 +117,7 @@ class BatchClassifier(BatchFit, Classifier):
                 steps=np.array([one.solution.pair_steps for one in trained], dtype=np.int64),
                 **shared_attributes(prepared, trained, n_rows),
             )
-            self._adopt(prepared, fitted | more)
+            self._adopt(prepared.seen, fitted | more)
         self._warn_of_zero_margin(
             [
                 name
@@ -138,11 +144,7 @@ def _encode(y: Any, weight: Floats) -> tuple[Any, Ints]:
     """Return the classes that have a row of positive weight, and the class of each row."""
     classes, code = np.unique(y, return_inverse=True)
     present = np.flatnonzero(np.bincount(code, weight > 0))
-    if len(present) < 2:
-        raise ValueError(
-            "y: Invalid input - all samples with positive weights belong to the same class: got "
-            f"1 class, {classes[present][0]}, but a classifier needs at least two classes"
-        )
+    validation.check_number_of_classes(classes[present])
     number = np.zeros(len(classes), dtype=np.int64)  # rows of absent classes have weight zero
     number[present] = np.arange(len(present))
     return classes[present], number[code]

@@ -8,6 +8,7 @@ from widestreet._src.estimators import columns
 from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.regressor import Regressor
+from widestreet._src.estimators.stored import fit_one_problem, in_memory, is_stored
 
 
 class BatchRegressor(OptimalFit, Regressor):
@@ -19,7 +20,7 @@ class BatchRegressor(OptimalFit, Regressor):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
             Training rows, or the square kernel matrix for kernel="precomputed".
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
@@ -33,7 +34,12 @@ class BatchRegressor(OptimalFit, Regressor):
         """
         given = X, y, sample_weight
         settings, formulation = self._settings(), self._formulation()
-        (X, y), seen = self._validated(X, y, y_numeric=True)
+        if is_stored(X, settings, layers=2):
+            fit_one_problem(self, given, settings, formulation, layers=2)
+            return self
+        given, names = in_memory(*given, settings)
+        X, y, _ = given
+        (X, y), seen = self._validated(X, y, names=names, y_numeric=True)
         target = columns.numbers("y", y)
         self._fit_one_problem(given, X, seen, target, settings, formulation)
         return self

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 
 from widestreet._src import checks
 from widestreet._src.arrays import Floats
-from widestreet._src.estimators.model import KernelModel
+from widestreet._src.estimators.model import KernelModel, in_batches
 from widestreet._src.stacklevel import level_of_caller
 
 _BLOCK_VALUES = 1 << 24  # numbers in the decision values of a block of rows, and in its scores
@@ -77,12 +77,13 @@ class Classifier(ClassifierMixin, KernelModel):
                 stacklevel=level_of_caller(),
             )
 
+    @in_batches
     def decision_function(self, X: Any) -> Floats:
         """Return the decision value of each row.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
 
         Returns
         -------
@@ -101,12 +102,13 @@ class Classifier(ClassifierMixin, KernelModel):
             values[rows] = layout.one_vs_rest(decision) if by_class else decision
         return values[:, 0] if layout.classes == 2 else values
 
+    @in_batches
     def predict(self, X: Any) -> Any:
         """Return the class of each row: the one with the most votes among all pairs.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
 
         Returns
         -------

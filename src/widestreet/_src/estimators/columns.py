@@ -114,19 +114,18 @@ def numbers(name: str, values: Any) -> Floats:
     raise ValueError(found or f"{name} must be a list of numbers, got {reprlib.repr(values)}")
 
 
-def warn_of_scales(X: Any, names: Any, stacklevel: int) -> None:
+def warn_of_scales(spread: Floats, names: Any, stacklevel: int) -> None:
     """Warn if the scales of columns differ so much that some have no effect on the kernel.
 
     Parameters
     ----------
-    X : ndarray or CSR
-        Validated rows.
+    spread : ndarray
+        Scale of each column.
     names : sequence of str or None
         Names of the columns; their numbers by default.
     stacklevel : int
         Stack level of the warning, relative to the caller.
     """
-    spread = _spread(X)
     if np.max(spread, initial=0.0) <= _SCALE_RATIO * np.min(spread, initial=0.0):
         return
     varying = np.sort(spread[spread > 0])
@@ -158,7 +157,7 @@ def warn_of_scales(X: Any, names: Any, stacklevel: int) -> None:
     )
 
 
-def _spread(X: Any) -> Floats:
+def spread_of(X: Any) -> Floats:
     """Return the scale of each column: its range, or the root mean square of sparse values."""
     if sparse.issparse(X):
         square = np.bincount(X.indices, np.square(X.data, dtype=np.float64), X.shape[1])
@@ -289,6 +288,11 @@ def _first_fault(values: list[Any]) -> tuple[str, str]:
                 return "complex numbers", f" such as {value}"
             return f"objects of type {type(value).__name__}", ""
     return ("NaN" if missing else "", "")
+
+
+def cure_of(name: str, what: str) -> str:
+    """Return what to do about invalid values of a kind in X, or in a vector."""
+    return (_CURES if name == "X" else _CURES_OF_VECTORS)[what]
 
 
 def _listed(labels: Iterable[Any]) -> str:

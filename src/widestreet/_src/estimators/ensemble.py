@@ -15,7 +15,7 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.engines.multiplicative.engine import FixedRate, Projection
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import figures, validation
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTraining
 from widestreet._src.kernels.kernels import Callable, Precomputed
@@ -31,6 +31,7 @@ from widestreet._src.training.settings import Resources
 _EPSILON_GROWTH = 1.1  # factor of epsilon after a successful step; larger ones waste more steps
 _SLOW_ROWS = 10_000  # rows from which on steps without a stored kernel matrix are slow
 _BLOCK_VALUES = 1 << 24  # decision values of stages computed at a time
+_AGGREGATES = ("ensemble", "last", "parzen")
 
 
 class EnsembleSVC(BatchClassifier):
@@ -252,9 +253,7 @@ class EnsembleSVC(BatchClassifier):
             rank = float(rank)
         return Plan(
             pace=pace,
-            aggregate=checks.require_choice(
-                "aggregate", self.aggregate, ("ensemble", "last", "parzen")
-            ),
+            aggregate=checks.require_choice("aggregate", self.aggregate, _AGGREGATES),
             rank=rank,
             intercept=checks.require_flag("intercept", self.intercept),
             prune=checks.require_real("prune", self.prune, least=0.0, most=1.0),
@@ -266,9 +265,10 @@ class EnsembleSVC(BatchClassifier):
 
     def _resolved_gamma(self, X: Any, weight: Floats) -> float:
         if isinstance(self.gamma, str) and self.gamma == "paper":
-            square = validation.mean_square_distance(X, weight)
+            square = figures.mean_square_distance(X, weight)
             return 1.0 / square if square > 0 else 1.0
-        return validation.resolve_gamma(self.gamma, X, weight, more=("paper",))
+        variance = partial(figures.weighted_variance, X, weight)
+        return validation.resolve_gamma(self.gamma, X.shape[1], variance, more=("paper",))
 
     def _train(
         self,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Callable
+from copy import copy
+from functools import wraps
 from inspect import Parameter, signature
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +19,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.solution import Trace
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.columns import explained
+from widestreet._src.files.table import StoredRows
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
 from widestreet._src.problems.pairs import PairLayout
@@ -72,12 +76,13 @@ class KernelModel(BaseEstimator):
     # -- data --------------------------------------------------------------------------------------
 
     def _validated(
-        self, X: Any, y: Any = "no_validation", **options: Any
+        self, X: Any, y: Any = "no_validation", *, names: Any = None, **options: Any
     ) -> tuple[Any, dict[str, Any]]:
         """Return X, or X and y, as arrays, without a copy unless it is necessary.
 
         The second value holds `n_features_in_` and, if the columns have names, `feature_names_in_`:
-        no attribute of the estimator is set before training has succeeded.
+        no attribute of the estimator is set before training has succeeded. `names` are those of
+        columns that were read from files.
         """
         validation.require_kernel(self.kernel)
         if self.kernel == "precomputed" and sparse.issparse(X):
@@ -85,11 +90,17 @@ class KernelModel(BaseEstimator):
         scratch = object.__new__(type(self))
         scratch.__dict__.update(self.__dict__)
         arrays = self._as_arrays(scratch, X, y, **options)
-        names = ("n_features_in_", "feature_names_in_")
-        return arrays, {name: vars(scratch)[name] for name in names if name in vars(scratch)}
+        found = ("n_features_in_", "feature_names_in_")
+        seen = {name: vars(scratch)[name] for name in found if name in vars(scratch)}
+        return arrays, seen if names is None else seen | {"feature_names_in_": as_names(names)}
 
     def _as_arrays(self, seen: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
         """Validate X, or X and y, against the attributes of `seen`. Sets: these attributes."""
+        if isinstance(X, StoredRows):
+            raise TypeError(
+                f"X was opened by open_rows, but {type(self).__name__} needs all rows in memory: "
+                "pass X.to_numpy()"
+            )
         if sparse.issparse(X):
             X = validation.check_sparse(X)
         with explained(X, y, numeric="y_numeric" in options):
@@ -104,6 +115,21 @@ class KernelModel(BaseEstimator):
             )
 
     # -- scores ------------------------------------------------------------------------------------
+
+    def _without_names(self, names: list[str] | None) -> Self:
+        """Return the same model for rows without names, if these names are those of its columns."""
+        self._check_fitted()
+        known = getattr(self, "feature_names_in_", None)
+        if known is None:
+            return self
+        if names is not None and list(known) != names:
+            raise ValueError(
+                f"X has the columns {reprlib.repr(names)}, but the model was trained on "
+                f"{reprlib.repr(list(known))}: pass these as columns= to open_rows"
+            )
+        other = copy(self)
+        del other.feature_names_in_
+        return other
 
     @property
     def _layout(self) -> PairLayout:
@@ -159,6 +185,22 @@ class KernelModel(BaseEstimator):
         return weights
 
 
+Predict = TypeVar("Predict", bound=Callable[..., Any])
+
+
+def in_batches(predict: Predict) -> Predict:
+    """Let a method that takes X also take rows from `open_rows`, batch by batch."""
+
+    @wraps(predict)
+    def call(self: KernelModel, X: Any) -> Any:
+        if not isinstance(X, StoredRows):
+            return predict(self, X)
+        model = self._without_names(X.feature_names)
+        return np.concatenate([predict(model, batch) for batch in X])
+
+    return cast(Predict, call)
+
+
 class Scorer:
     """Scores of rows: sums of coefficient times kernel value over the support vectors.
 
@@ -191,6 +233,11 @@ class Scorer:
                 "training"
             )
         return parts[0] if self._layout.classes <= 2 else self._layout.sums(parts)
+
+
+def as_names(names: Any) -> Any:
+    """Return names of columns as scikit-learn stores them."""
+    return np.array(names, dtype=object)
 
 
 def dense_coef(coef: Any) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 from widestreet._src import checks
@@ -63,8 +64,11 @@ default="rbf"
     max_time : float, default=None
         Time limit in seconds, after which training stops with the best model so far.
     max_memory : int, float or str, default=None
-        Memory limit in bytes, or a string such as "2GB", for everything beside the data. The
-        default is a quarter of the machine's memory.
+        Memory limit in bytes, or a string such as "2GB", for everything beside the data; for rows
+        from `open_rows` the data count, too. The default is a quarter of the machine's memory.
+    scratch : str or path, default=None
+        Directory of the temporary file for rows that do not fit into `max_memory`; None is that of
+        `tempfile.gettempdir()`.
     n_jobs : int, default=None
         Number of threads; None uses all processors available to the process.
     device : {"cpu"}, default="cpu"
@@ -142,6 +146,7 @@ default="rbf"
         strategy: Any = "auto",
         max_time: float | None = None,
         max_memory: int | float | str | None = None,
+        scratch: str | PathLike[str] | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         on_interrupt: str = "raise",
@@ -165,6 +170,7 @@ default="rbf"
         self.strategy = strategy
         self.max_time = max_time
         self.max_memory = max_memory
+        self.scratch = scratch
         self.n_jobs = n_jobs
         self.device = device
         self.on_interrupt = on_interrupt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from widestreet._src import checks
 from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.outlier_detector import OutlierDetector
+from widestreet._src.estimators.stored import fit_one_problem, in_memory, is_stored
 from widestreet._src.problems.formulations import OneClass
 
 
@@ -58,8 +60,11 @@ default="rbf"
     max_time : float, default=None
         Time limit in seconds, after which training stops with the best model so far.
     max_memory : int, float or str, default=None
-        Memory limit in bytes, or a string such as "2GB", for everything beside the data. The
-        default is a quarter of the machine's memory.
+        Memory limit in bytes, or a string such as "2GB", for everything beside the data; for rows
+        from `open_rows` the data count, too. The default is a quarter of the machine's memory.
+    scratch : str or path, default=None
+        Directory of the temporary file for rows that do not fit into `max_memory`; None is that of
+        `tempfile.gettempdir()`.
     n_jobs : int, default=None
         Number of threads; None uses all processors available to the process.
     device : {"cpu"}, default="cpu"
@@ -126,6 +131,7 @@ default="rbf"
         strategy: Any = "auto",
         max_time: float | None = None,
         max_memory: int | float | str | None = None,
+        scratch: str | PathLike[str] | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         on_interrupt: str = "raise",
@@ -146,6 +152,7 @@ default="rbf"
         self.strategy = strategy
         self.max_time = max_time
         self.max_memory = max_memory
+        self.scratch = scratch
         self.n_jobs = n_jobs
         self.device = device
         self.on_interrupt = on_interrupt
@@ -160,7 +167,7 @@ default="rbf"
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
             Training rows, or the square kernel matrix for kernel="precomputed".
         y : object, default=None
             Ignored.
@@ -173,8 +180,11 @@ default="rbf"
         OneClassSVM
             The fitted estimator itself.
         """
-        given = X, y, sample_weight
         settings, formulation = self._settings(), self._formulation()
-        X, seen = self._validated(X)
+        if is_stored(X, settings):
+            fit_one_problem(self, (X, None, sample_weight), settings, formulation, layers=1)
+            return self
+        given, names = in_memory(X, y, sample_weight, settings)
+        X, seen = self._validated(given[0], names=names)
         self._fit_one_problem(given, X, seen, np.zeros(X.shape[0]), settings, formulation)
         return self

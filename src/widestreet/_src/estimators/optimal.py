@@ -33,6 +33,7 @@ class OptimalFit(BatchFit):
     strategy: Any
     device: str
     warm_start: bool
+    scratch: Any
 
     @abstractmethod
     def _formulation(self) -> DualFormulation:
@@ -138,7 +139,7 @@ class OptimalFit(BatchFit):
             )
             coef = spread.sum(axis=0, keepdims=True)
             self._adopt(
-                prepared,
+                prepared.seen,
                 single_attributes(
                     coef=coef,
                     reading=formulation.read(trained.bias, settings.goal.tol),

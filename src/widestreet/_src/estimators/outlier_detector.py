@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import OutlierMixin
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.estimators.model import KernelModel
+from widestreet._src.estimators.model import KernelModel, in_batches
 
 _BOUNDARY_ROUNDING = 1e-12  # of the offset: decision values up to this are rounding errors
 
@@ -19,6 +19,7 @@ class OutlierDetector(OutlierMixin, KernelModel):
     nu: float
     offset_: Floats
 
+    @in_batches
     def decision_function(self, X: Any) -> Floats:
         """Return the decision value of each row, positive inside the region and negative outside.
 
@@ -27,7 +28,7 @@ class OutlierDetector(OutlierMixin, KernelModel):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
 
         Returns
         -------
@@ -42,7 +43,7 @@ class OutlierDetector(OutlierMixin, KernelModel):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
 
         Returns
         -------
@@ -56,7 +57,7 @@ class OutlierDetector(OutlierMixin, KernelModel):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
 
         Returns
         -------

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import RegressorMixin
 
 from widestreet._src.arrays import Floats
-from widestreet._src.estimators.model import KernelModel
+from widestreet._src.estimators.model import KernelModel, in_batches
 
 
 class Regressor(RegressorMixin, KernelModel):
@@ -15,12 +15,13 @@ class Regressor(RegressorMixin, KernelModel):
 
     C: float
 
+    @in_batches
     def predict(self, X: Any) -> Floats:
         """Return the predicted target of each row.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
 
         Returns
         -------

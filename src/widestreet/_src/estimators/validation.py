@@ -5,12 +5,12 @@ Every error message names the parameter and the remedy.
 
 from __future__ import annotations
 
+from collections.abc import Callable as Function
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -26,6 +26,7 @@ from widestreet._src.engines.selection.smo import SMO
 from widestreet._src.estimators import columns
 from widestreet._src.kernels import kernels
 from widestreet._src.rows import as_rows
+from widestreet._src.rows.census import Weights
 
 KERNELS = (*kernels.NATIVE_KERNELS, "precomputed")
 STRATEGIES: Mapping[str, type] = {
@@ -37,7 +38,6 @@ STRATEGIES: Mapping[str, type] = {
     "prsvm": PRSVM,
 }
 
-_BLOCK_ROWS = 1 << 14
 _LARGEST_VALUE = 1e18  # of X; its square is well within float32
 _LARGEST_POWER = 60  # decimal exponent of kernel values beyond which scores are rounding errors
 _SMALLEST_VALUE = 1e-140  # of the largest entry of X; its square is well within float64
@@ -104,69 +104,30 @@ def resolve_kernel(kernel: Any, *, gamma: float, coef0: Any, degree: Any) -> ker
     return kind(**{name: given[name] for name in kind.parameters()})
 
 
-def resolve_gamma(gamma: Any, X: Any, weight: Floats, *, more: tuple[str, ...] = ()) -> float:
+def resolve_gamma(
+    gamma: Any, columns: int, variance: Function[[], float], *, more: tuple[str, ...] = ()
+) -> float:
     """Return the value of gamma: "scale" is 1 / (columns * variance), "auto" is 1 / columns.
 
-    The variance is weighted, so that a weight of two has the effect of a repeated row. `more` are
-    further names that the error message lists.
+    Parameters
+    ----------
+    gamma : object
+    columns : int
+    variance : callable
+        Returns the variance of all values. It is weighted, so that a weight of two has the effect
+        of a repeated row.
+    more : tuple of str
+        Further names that the error message lists.
     """
     if isinstance(gamma, str):
         if gamma not in ("scale", "auto"):
             names = ", ".join(map(repr, (*more, "scale", "auto")))
             raise ValueError(f"gamma must be one of {names} or a number, got {gamma!r}")
         if gamma == "auto":
-            return 1.0 / int(X.shape[1])
-        variance = weighted_variance(X, weight)
-        return 1.0 / (int(X.shape[1]) * variance) if variance > 0 else 1.0
+            return 1.0 / columns
+        size = variance()
+        return 1.0 / (columns * size) if size > 0 else 1.0
     return checks.require_real("gamma", gamma, least=0.0)
-
-
-def weighted_variance(X: Any, weight: Floats) -> float:
-    """Return the variance of all entries of X, weighted by rows."""
-    total = float(weight.sum()) * int(X.shape[1])
-    if sparse.issparse(X):
-        X = _summed(X)
-        per_entry = np.repeat(weight, np.diff(X.indptr))
-        mean = float(per_entry @ X.data) / total
-        return float(per_entry @ np.square(X.data, dtype=np.float64)) / total - mean**2
-    blocks = [slice(a, a + _BLOCK_ROWS) for a in range(0, X.shape[0], _BLOCK_ROWS)]
-    mean = sum(float(weight[b] @ X[b].sum(axis=1, dtype=np.float64)) for b in blocks) / total
-    square = 0.0
-    for b in blocks:
-        centred = X[b] - mean
-        square += float(weight[b] @ np.einsum("ij,ij->i", centred, centred, dtype=np.float64))
-    return square / total
-
-
-def mean_square_distance(X: Any, weight: Floats) -> float:
-    """Return the weighted mean squared distance of the rows to their mean."""
-    share = weight / weight.sum()
-    if sparse.issparse(X):
-        X = _summed(X)
-        mean = np.asarray(share @ X, dtype=np.float64).ravel()
-        per_entry = np.repeat(share, np.diff(X.indptr))
-        square = float(per_entry @ np.square(X.data - mean[X.indices]))
-        sometimes = np.bincount(X.indices, minlength=X.shape[1]) < X.shape[0]
-        absent = np.maximum(1.0 - np.bincount(X.indices, per_entry, X.shape[1]), 0.0)
-        square += float((absent * np.square(mean))[sometimes].sum())
-    else:
-        blocks = [slice(a, a + _BLOCK_ROWS) for a in range(0, X.shape[0], _BLOCK_ROWS)]
-        mean = sum((share[b] @ X[b] for b in blocks), start=np.zeros(X.shape[1]))
-        square = 0.0
-        for b in blocks:
-            centred = X[b] - mean
-            square += float(share[b] @ np.einsum("ij,ij->i", centred, centred))
-    rounding = X.shape[0] * float(np.finfo(np.float64).eps)  # of the mean
-    return square if square > rounding**2 * float(mean @ mean) else 0.0
-
-
-def _summed(X: Any) -> Any:
-    """Return sparse rows with duplicate entries summed; X itself if it has none."""
-    if X.has_canonical_format:
-        return X
-    X = X.copy()
-    X.sum_duplicates()
-    return X
 
 
 def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> Floats:
@@ -181,24 +142,30 @@ def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> 
             f"sample_weight must have shape ({rows},), a number for each row, got {weight.shape}"
         )
     with np.errstate(over="ignore"):
-        total = weight.sum()
+        figures = Weights.of(weight)
+    check_weights(figures, may_vanish=may_vanish)
+    return weight
+
+
+def check_weights(weights: Weights, *, may_vanish: bool = False) -> None:
+    """Raise ValueError if the weights of all rows are not usable."""
+    total = weights.total
     if total > _LARGEST_VALUE:
         raise ValueError(
             f"sample_weight sums to {total:.3g}, which is too large for float64 arithmetic; divide "
             "the weights by their maximum"
         )
-    if not may_vanish and not (weight > 0).any():
+    if not may_vanish and not weights.positive:
         raise ValueError(
             "sample_weight: Invalid input - all samples have zero or negative weights, so there "
             "are no rows to train on"
         )
-    if (weight < 0).any():
+    if weights.least < 0:
         raise ValueError("sample_weight must not be negative: use 0 to leave a row out")
-    if ((weight > 0) & (weight < np.finfo(np.float64).tiny)).any():
+    if weights.least_positive < np.finfo(np.float64).tiny:
         raise ValueError(
             "sample_weight has values below 1e-307, which lose precision: use 0 or larger values"
         )
-    return weight
 
 
 def check_kernel_matrix(K: Any) -> None:
@@ -226,6 +193,15 @@ def check_labels(y: Any) -> None:
         check_classification_targets(y)
     except ValueError as error:
         raise ValueError(f"y: {error} Labels must be all text or all integers.") from None
+
+
+def check_number_of_classes(classes: Any) -> None:
+    """Raise ValueError if the rows of positive weight are all of one class."""
+    if len(classes) < 2:
+        raise ValueError(
+            "y: Invalid input - all samples with positive weights belong to the same class: got "
+            f"1 class, {classes[0]}, but a classifier needs at least two classes"
+        )
 
 
 def check_class_weight(class_weight: Any) -> None:
@@ -300,7 +276,13 @@ def check_powers(kernel: kernels.Kernel, X: Any) -> None:
     """
     if not isinstance(kernel, kernels.Poly) or X.shape[0] == 0:
         return
-    square = float(as_rows(X).largest_square(1))
+    check_power(kernel, float(as_rows(X).largest_square(1)))
+
+
+def check_power(kernel: kernels.Kernel, square: float) -> None:
+    """Raise ValueError if values of a polynomial kernel are too large; |x|^2 <= square."""
+    if not isinstance(kernel, kernels.Poly):
+        return
     size = kernel.gamma * square + abs(kernel.coef0)
     power = kernel.degree * np.log10(max(1.0, size))
     if power > _LARGEST_POWER:
@@ -311,10 +293,8 @@ def check_powers(kernel: kernels.Kernel, X: Any) -> None:
         )
 
 
-def check_magnitude(X: Any) -> None:
-    """Raise ValueError if squares of the entries of X would overflow or underflow."""
-    values = X.data if sparse.issparse(X) else X
-    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+def check_magnitude(largest: float) -> None:
+    """Raise ValueError if squares of entries of X, `largest` at the most, overflow or underflow."""
     if largest > _LARGEST_VALUE:
         raise ValueError(
             f"X contains values as large as {largest:.3g}, whose kernel values cannot be computed; "

@@ -68,6 +68,10 @@ class Vectors(Rows, Protocol):
         """Return |x|^2 of some rows, relative to the centre."""
         ...
 
+    def take(self, index: Ints) -> Vectors:
+        """Return some of the rows."""
+        ...
+
     def holding(self, data: Any) -> Vectors:
         """Return other rows in the same form, relative to the same centre."""
         ...

@@ -60,6 +60,10 @@ class CsrRows:
             square[a : a + step] = np.asarray(x.multiply(x).sum(axis=1)).ravel()
         return square
 
+    def take(self, index: Ints) -> CsrRows:
+        """Return some of the rows."""
+        return self.holding(self.values[index])
+
     def holding(self, data: Any) -> CsrRows:
         """Return other rows in the same form."""
         return CsrRows(data)

@@ -67,6 +67,10 @@ class DenseRows:
             square[part] = np.einsum("ij,ij->i", x, x)
         return square
 
+    def take(self, index: Ints) -> DenseRows:
+        """Return some of the rows."""
+        return self.holding(self.values[index])
+
     def holding(self, data: Real) -> DenseRows:
         """Return other rows in the same form."""
         return DenseRows(data, self.centre, self.skip_zeros)

@@ -72,6 +72,16 @@ def joined(parts: list[Features]) -> Features:
     return Features(ids, data[at], diagonal, origin[at])
 
 
+def heard_with(before: Features | None, rows: Features | None, past: Sequence[Ints]) -> Features:
+    """Return support vectors of the present expansion, and those of past ones that are known."""
+    assert rows is not None, "the news must bring the features of the support vectors"
+    if before is None or not past:
+        return rows
+    needed = np.setdiff1d(np.unique(np.concatenate(past)), rows.ids)
+    needed = needed[np.isin(needed, before.ids)]
+    return joined([rows, before.of(needed)])
+
+
 class Columns(Protocol):
     """Kernel values between some rows (left) and all rows that are known (right)."""
 
@@ -262,7 +272,7 @@ class HeardRows:
     ) -> None:
         self.begin, self.origin, self.diagonal = begin, origin, diagonal
         self._own = Gram(kernel, rows, threads=threads, longest=longest)
-        self.forget()
+        self._heard: Features | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         state = vars(self) | {"_heard": None}
@@ -271,8 +281,7 @@ class HeardRows:
 
     def forget(self) -> None:
         """Drop what was heard. Sets: heard, gram."""
-        self._heard: Features | None = None
-        vars(self).pop("gram", None)
+        self.resume(None)
 
     @cached_property
     def gram(self) -> Gram:
@@ -299,12 +308,11 @@ class HeardRows:
 
         Sets: heard, gram.
         """
-        assert rows is not None, "the news must bring the features of the support vectors"
-        if self._heard is not None and past:
-            needed = np.setdiff1d(np.unique(np.concatenate(past)), rows.ids)
-            needed = needed[np.isin(needed, self._heard.ids)]
-            rows = joined([rows, self._heard.of(needed)])
-        self._heard = rows
+        self.resume(heard_with(self._heard, rows, past))
+
+    def resume(self, heard: Features | None) -> None:
+        """Know support vectors that were kept. Sets: heard, gram."""
+        self._heard = heard
         vars(self).pop("gram", None)
 
     def features(self, at: Ints) -> Features:

@@ -21,8 +21,8 @@ Answer = TypeVar("Answer")
 # -- questions to a shard ------------------------------------------------------------------------
 
 
-def _part(shard: Shard, news: News, screens: Sequence[Limits], poll: Poll | None) -> Part:
-    """Return the rows of a shard as a part that was screened with these limits."""
+def part_of(shard: Shard, news: News) -> Part:
+    """Return the rows of a shard as a part of an examination of the published point."""
     shard.hear(news)
     memory = shard.memory
     if memory.part is None:
@@ -30,9 +30,15 @@ def _part(shard: Shard, news: News, screens: Sequence[Limits], poll: Poll | None
         used = coef != 0
         columns = shard.columns.places(news.point.ids[used])
         memory.part = Part(shard.gram, shard.dual, memory.beta, columns, coef[used])
-    memory.part.scores.poll = poll
-    memory.part.repeat(screens)
     return memory.part
+
+
+def _part(shard: Shard, news: News, screens: Sequence[Limits], poll: Poll | None) -> Part:
+    """Return the rows of a shard as a part that was screened with these limits."""
+    part = part_of(shard, news)
+    part.scores.poll = poll
+    part.repeat(screens)
+    return part
 
 
 def answer(
@@ -64,12 +70,16 @@ def screen(shard: Shard, news: News, screens: Sequence[Limits], *, poll: Poll | 
 
 
 def adopt_scores(shard: Shard, news: News, *, poll: Poll | None = None) -> None:
-    """Use the exact scores of an examination, if the shard remembers one, in its next surveys."""
+    """Use the scores of an examination, if the shard remembers one, in its next surveys.
+
+    Scores from float32 kernel values are as good as those that a survey computes in float32.
+    """
     shard.hear(news)
     memory = shard.memory
     if memory.part is not None:
         scores = memory.part.scores
-        outside = scores.exact & (memory.version != _core.IN_WORKING_SET)
+        known = scores.exact if news.double else scores.exact | scores.estimated
+        outside = known & (memory.version != _core.IN_WORKING_SET)
         memory.score[outside] = scores.score[outside]
         memory.version[outside] = news.expansion.version
 

@@ -6,7 +6,10 @@ of every row is zero at version 0, the zero expansion.
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
+from numpy.typing import NDArray
 
 from widestreet import _core
 from widestreet._src.arrays import Bools, Floats, Ints, Real
@@ -18,55 +21,45 @@ from widestreet._src.shards.news import News
 _KEPT_VERSIONS = 6  # older scores are recomputed from all support vectors
 
 
-class Memory:
-    """Arrays with one entry per row of a shard.
+class Ledger:
+    """Last scores of consecutive rows, and the expansions that they belong to.
 
     Parameters
     ----------
-    dual : Dual
-    begin : int
-        The number of the first row among those of all shards.
-    norm : ndarray or None
-        The root of K(x, x) of each row; None where it is one.
+    begin, end : int
+        The rows, numbered through all shards.
 
     Attributes
     ----------
-    beta : ndarray of shape (layers, n)
     score : ndarray of shape (n,)
     version : ndarray of shape (n,)
         Of the expansion that each score belongs to.
-    native : _core.Shard
-        The same arrays as the core knows them.
     epoch : int
         Of the news that it knows.
-    part : Part or None
-        The rows as a part of an examination of the present point, if there was one.
     """
 
-    def __init__(self, dual: Dual, begin: int, norm: Real | None) -> None:
-        self.epoch = 0
-        self.part: Part | None = None
-        self.begin, self.end = begin, begin + dual.rows
-        self.beta = np.zeros_like(dual.target)
-        self.score = np.zeros(dual.rows)
-        self.version = np.zeros(dual.rows, dtype=np.int32)
-        self.native = _core.Shard(dual.native(), self.beta, self.score, self.version, norm)
+    def __init__(self, begin: int, end: int) -> None:
+        self.begin, self.end, self.epoch = begin, end, 0
+        self.score = np.zeros(end - begin)
+        self.version = np.zeros(end - begin, dtype=np.int32)
         nothing = np.empty(0, dtype=np.int64)
-        self._serial = self._version = -1
-        self._support = self._members = nothing
+        self._serial = -1
+        self._members = nothing
         self._past: dict[int, tuple[Ints, Floats]] = {0: (nothing, np.empty(0))}
+
+    def between(self, begin: int, end: int) -> Ledger:
+        """Return some of the rows, in the same arrays; all news so far are known."""
+        part = copy(self)
+        part.begin, part.end = begin, end
+        at = slice(begin - self.begin, end - self.begin)
+        part.score, part.version = self.score[at], self.version[at]
+        return part
 
     def hear(self, news: News) -> bool:
         """Take in news; return whether they are new. Sets: everything."""
         if news.serial == self._serial:
             return False
         self._serial = news.serial
-        if news.expansion.version != self._version:
-            self.part, self._version = None, news.expansion.version
-        point = news.point.between(self.begin, self.end)
-        self.beta[:, self._support] = 0.0
-        self.beta[:, point.ids] = point.beta
-        self._support = point.ids
         self.score[self._members], self.version[self._members] = 0.0, 0
         known = self._mine(news.released.ids)
         rows = news.released.ids[known] - self.begin
@@ -91,3 +84,51 @@ class Memory:
         """Return what changed since a past expansion; None if that is not known any more."""
         past = self._past.get(version)
         return None if past is None else expansion.change_from(*past)
+
+
+class Memory:
+    """What a shard knows of its rows.
+
+    Parameters
+    ----------
+    dual : Dual
+    ledger : Ledger
+    norm : ndarray or None
+        The root of K(x, x) of each row; None where it is one.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (layers, n)
+    native : _core.Shard
+        The arrays of the ledger as the core knows them.
+    part : Part or None
+        The rows as a part of an examination of the present point, if there was one.
+    """
+
+    def __init__(self, dual: Dual, ledger: Ledger, norm: Real | None) -> None:
+        self.ledger = ledger
+        self.part: Part | None = None
+        self.beta = np.zeros_like(dual.target)
+        self.native = _core.Shard(dual.native(), self.beta, self.score, self.version, norm)
+        self._serial = self._version = -1
+        self._support = np.empty(0, dtype=np.int64)
+
+    @property
+    def score(self) -> Floats:
+        return self.ledger.score
+
+    @property
+    def version(self) -> NDArray[np.int32]:
+        return self.ledger.version
+
+    def hear(self, news: News) -> bool:
+        """Take in news; return whether the ledger did not know them. Sets: everything."""
+        if news.serial != self._serial:
+            self._serial = news.serial
+            if news.expansion.version != self._version:
+                self.part, self._version = None, news.expansion.version
+            point = news.point.between(self.ledger.begin, self.ledger.end)
+            self.beta[:, self._support] = 0.0
+            self.beta[:, point.ids] = point.beta
+            self._support = point.ids
+        return self.ledger.hear(news)

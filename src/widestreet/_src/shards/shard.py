@@ -31,7 +31,7 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.shards.columns import Features, ShardColumns
 from widestreet._src.shards.expansion import Expansion
-from widestreet._src.shards.memory import Memory
+from widestreet._src.shards.memory import Ledger, Memory
 from widestreet._src.shards.news import News
 from widestreet._src.shards.survey import Survey, SurveyOrder
 
@@ -84,7 +84,11 @@ class Shard:
     @cached_property
     def memory(self) -> Memory:
         """What it knows of its rows."""
-        return Memory(self.dual, self.begin, self._norm)
+        return Memory(self.dual, Ledger(self.begin, self.begin + self.rows), self._norm)
+
+    def resume(self, ledger: Ledger) -> None:
+        """Continue with scores that were kept. Sets: memory."""
+        vars(self)["memory"] = Memory(self.dual, ledger, self._norm)
 
     @cached_property
     def _norm(self) -> Real | None:
@@ -105,11 +109,11 @@ class Shard:
 
     def hear(self, news: News) -> None:
         """Take in news. Sets: memory, columns."""
-        if news.epoch != self.memory.epoch:
+        if news.epoch != self.memory.ledger.epoch:
             self.forget()
-            self.memory.epoch = news.epoch
+            self.memory.ledger.epoch = news.epoch
         if self.memory.hear(news):
-            self.columns.hear(news.rows, self.memory.past)
+            self.columns.hear(news.rows, self.memory.ledger.past)
 
     # -- rows that come and go -------------------------------------------------------------------
 
@@ -161,7 +165,7 @@ class Shard:
         dtype = np.float64 if news.double else np.float32
         anew = versions != expansion.version
         for version in np.unique(versions[anew]):
-            known = memory.change_since(int(version), expansion)
+            known = memory.ledger.change_since(int(version), expansion)
             if known is not None and len(known[0]) < len(expansion.ids):
                 mine = versions == version
                 ids, anew = stale[mine], anew & ~mine

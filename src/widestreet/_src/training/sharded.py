@@ -133,16 +133,16 @@ class Recipe:
         kept, target, weight = self._rows(block)
         box = self.formulation.box(weight, self.weight)
         dual = self.formulation.dual(target, box, self.totals)
-        rows = block.rows
+        rows, origin = block.rows, block.origin
         if len(kept) < len(block):
-            rows = rows.holding(rows.data[kept])
+            rows, origin = rows.take(kept), origin[kept]
         begin = sum(self.sizes[: block.number])
         columns = HeardRows(
             self.kernel,
             rows,
             begin,
             self.longest,
-            block.origin[kept],
+            origin,
             dual.diagonal,
             self.threads,
         )

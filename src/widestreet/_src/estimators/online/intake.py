@@ -14,8 +14,8 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.engines.selection.auto import Auto
-from widestreet._src.estimators import validation
-from widestreet._src.estimators.columns import warn_of_scales
+from widestreet._src.estimators import figures, validation
+from widestreet._src.estimators.columns import spread_of, warn_of_scales
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.kernels.kernels import Kernel, Linear
@@ -41,7 +41,7 @@ def check_rows(model: KernelModel, X: Any, names: Any, store: RowStore | None) -
     """
     if callable(model.kernel):
         return _stored_alike(X, store)
-    validation.check_magnitude(X)
+    validation.check_magnitude(figures.largest_value(X))
     if store is not None:
         validation.check_powers(store.kernel, X)
     X = _stored_alike(X, store)
@@ -49,7 +49,7 @@ def check_rows(model: KernelModel, X: Any, names: Any, store: RowStore | None) -
     if before < _ENOUGH_ROWS <= before + X.shape[0]:  # once, when there are enough rows
         stack = sparse.vstack if sparse.issparse(X) else np.vstack
         every = X if store is None else stack([store.X, X])
-        warn_of_scales(every, names, stacklevel=level_of_caller())
+        warn_of_scales(spread_of(every), names, stacklevel=level_of_caller())
     return X
 
 
@@ -73,7 +73,11 @@ def new_store(model: KernelModel, X: Any, weight: Floats, *, centred: bool) -> R
         True if rows may be centred for a linear kernel.
     """
     uses_gamma = validation.uses_gamma(model.kernel)
-    gamma = validation.resolve_gamma(model.gamma, X, weight) if uses_gamma else 0.0
+    gamma = 0.0
+    if uses_gamma:
+        gamma = validation.resolve_gamma(
+            model.gamma, int(X.shape[1]), lambda: figures.weighted_variance(X, weight)
+        )
     if uses_gamma and model.gamma == "scale" and X.shape[0] < _ENOUGH_ROWS:
         warnings.warn(
             f"gamma='scale' is computed from the first {X.shape[0]} rows and kept: pass a "

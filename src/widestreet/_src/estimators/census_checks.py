@@ -1,0 +1,82 @@
+"""Checks and parameters that depend on all rows, from a census of rows that are not in one place.
+
+The same errors, warnings and values as from rows in memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+
+from widestreet._src.arrays import Floats
+from widestreet._src.estimators import validation
+from widestreet._src.estimators.columns import cure_of, warn_of_scales
+from widestreet._src.kernels.kernels import Kernel
+from widestreet._src.rows.census import Census, Fault
+from widestreet._src.rows.labels import Labels
+from widestreet._src.stacklevel import level_of_caller
+
+
+def describe(fault: Fault, place: str, names: Any = None) -> str:
+    """Return the message about an invalid value.
+
+    Parameters
+    ----------
+    fault : Fault
+    place : str
+        Where its row is, such as "row 17 of train.parquet".
+    names : sequence of str or None
+        Names of the columns of X; their numbers by default.
+    """
+    if fault.what == "a missing label":
+        return f"y contains a missing label (NaN or None) in {place}: remove such rows"
+    where = place
+    if fault.column is not None:
+        where = f"column {fault.column if names is None else names[fault.column]!r}, {place}"
+    return f"{fault.name} contains {fault.what} in {where}: {cure_of(fault.name, fault.what)}"
+
+
+def kernel_for(model: Any, census: Census, names: Any) -> Kernel:
+    """Check the values of all rows, and return the kernel with its parameters.
+
+    Parameters
+    ----------
+    model : KernelModel
+    census : Census
+    names : sequence of str or None
+        Names of the columns.
+    """
+    if isinstance(model.kernel, str):
+        validation.check_magnitude(census.largest)
+        warn_of_scales(census.spread, names, stacklevel=level_of_caller())
+    gamma = 0.0
+    if validation.uses_gamma(model.kernel):
+        gamma = validation.resolve_gamma(
+            model.gamma, census.columns, lambda: census.weighted.variance
+        )
+    kernel = validation.resolve_kernel(
+        model.kernel, gamma=gamma, coef0=model.coef0, degree=model.degree
+    )
+    validation.check_power(kernel, census.largest_square)
+    return kernel
+
+
+def classes_of(labels: Labels) -> Labels:
+    """Check labels; return those classes that have a row of positive weight."""
+    validation.check_labels(labels.classes)
+    present = labels.positive > 0
+    classes = labels.classes[present]
+    validation.check_number_of_classes(classes)
+    return Labels(classes, labels.count[present], labels.positive[present], labels.weight[present])
+
+
+def class_weights(class_weight: Any, labels: Labels) -> Floats:
+    """Return the weight of each class."""
+    if class_weight is None:
+        return np.ones(len(labels.classes))
+    found: Floats = compute_class_weight(
+        class_weight, classes=labels.classes, y=labels.classes, sample_weight=labels.weight
+    )
+    return found

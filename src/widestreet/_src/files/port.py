@@ -1,0 +1,159 @@
+"""Shards whose rows are blocks on disk.
+
+A shard exists while it is asked. Between questions only the last scores of all rows and their
+versions stay in memory, 12 bytes per row. Rows are read when the first kernel value of a question
+is computed, one block ahead of the computation, and dropped after the answer. The scores of an
+examination, which are needed again by its next question, are kept on the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from widestreet._src.arrays import Real
+from widestreet._src.files.lazy import LazyRows
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.shards.columns import Features, HeardRows, heard_with
+from widestreet._src.shards.examination import part_of
+from widestreet._src.shards.memory import Ledger
+from widestreet._src.shards.news import News
+from widestreet._src.shards.shard import Shard
+
+Answer = TypeVar("Answer")
+
+EXAMINED = {  # arrays of an examination
+    "examined score": (np.dtype(np.float64), 1),
+    "examined error": (np.dtype(np.float64), 1),
+    "examined exact": (np.dtype(np.bool_), 1),
+    "examined roughly": (np.dtype(np.bool_), 1),
+}
+
+
+class ShardStore(Protocol):
+    """The shards of one problem on disk."""
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """How many rows each shard has."""
+        ...
+
+    def shard(self, k: int, load: Callable[[], Real]) -> tuple[Shard, LazyRows]:
+        """Return a shard and the rows that it reads by `load`; its columns are `HeardRows`."""
+        ...
+
+    def load(self, k: int) -> Real:
+        """Read the features that a shard needs."""
+        ...
+
+    def read(self, name: str, k: int) -> Any:
+        """Return one of the arrays `EXAMINED` of a shard."""
+        ...
+
+    def write(self, name: str, k: int, values: Any) -> None:
+        """Set one of the arrays `EXAMINED` of a shard."""
+        ...
+
+
+class StoredPort:
+    """Reaches shards on disk, one after the other.
+
+    Parameters
+    ----------
+    store : ShardStore
+    """
+
+    def __init__(self, store: ShardStore) -> None:
+        self._store = store
+        self.sizes = list(store.sizes)
+        self._ends = np.cumsum(self.sizes).tolist()
+        self._ledger = Ledger(0, self._ends[-1])
+        self._news: News | None = None
+        self._heard: Features | None = None
+        self._examined: dict[int, list[int]] = {}  # counts of screenings, by shard
+        self._reads_rows: set[str] = set()  # questions that did so the last time
+
+    def publish(self, news: News) -> None:
+        """Let the next questions be about these news. Sets: everything that is kept."""
+        if news.epoch != self._ledger.epoch:
+            self._ledger, self._heard = Ledger(0, self._ends[-1]), None
+            self._ledger.epoch = news.epoch
+        if self._news is None or news.expansion.version != self._news.expansion.version:
+            self._examined = {}
+        if self._ledger.hear(news):
+            self._heard = heard_with(self._heard, news.rows, self._ledger.past)
+        self._news = news
+
+    def ask(
+        self, question: Callable[..., Answer], each: Mapping[int, tuple[Any, ...]], poll: Poll
+    ) -> dict[int, Answer]:
+        """Return the answers of some shards. Sets: what is kept of them."""
+        answers, behind = {}, [*each, None][1:]
+        with _Reader(self._store) as reader:
+            for k, after in zip(each, behind, strict=True):
+                shard, rows = self._store.shard(k, reader.take(k))
+                if question.__qualname__ in self._reads_rows:
+                    reader.begin(k, after)
+                self._restore(k, shard)
+                answers[k] = question(shard, self._news, *each[k], poll=poll)
+                self._keep(k, shard)
+                if rows.loaded:
+                    self._reads_rows.add(question.__qualname__)
+                else:
+                    self._reads_rows.discard(question.__qualname__)
+        return answers
+
+    def _restore(self, k: int, shard: Shard) -> None:
+        """Let a shard continue where it was. Sets: its memory."""
+        assert self._news is not None
+        assert isinstance(shard.columns, HeardRows)
+        end = self._ends[k]
+        shard.columns.resume(self._heard)
+        shard.resume(self._ledger.between(end - self.sizes[k], end))
+        if k in self._examined:
+            score, error, exact, roughly = (self._store.read(name, k) for name in EXAMINED)
+            part = part_of(shard, self._news)
+            part.scores.restore(self._examined[k], (score, error, exact, roughly))
+
+    def _keep(self, k: int, shard: Shard) -> None:
+        """Keep the scores of an examination, if it went on. Sets: examined."""
+        part = shard.memory.part
+        if part is None or not part.scores.begun:
+            return
+        if part.scores.counts != self._examined.get(k):
+            for name, values in zip(EXAMINED, part.scores.arrays, strict=True):
+                self._store.write(name, k, values)
+            self._examined[k] = list(part.scores.counts)
+
+
+class _Reader:
+    """Reads blocks ahead, in another thread."""
+
+    def __init__(self, store: ShardStore) -> None:
+        self._store = store
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="widestreet-reader")
+        self._begun: dict[int, Future[Real]] = {}
+
+    def __enter__(self) -> _Reader:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def begin(self, *wanted: int | None) -> None:
+        """Begin to read blocks, unless that was done before. Sets: begun."""
+        for k in wanted:
+            if k is not None and k not in self._begun:
+                self._begun[k] = self._pool.submit(self._store.load, k)
+
+    def take(self, k: int) -> Callable[[], Real]:
+        """Return a function that returns the features of a block, and forgets them."""
+
+        def load() -> Real:
+            self.begin(k)
+            return self._begun.pop(k).result()
+
+        return load

@@ -1,0 +1,311 @@
+"""Fits on rows that stay on disk give the models of rows in memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import widestreet as ws
+from conftest import TOL
+from support.machines import (
+    CLASSIFIERS,
+    KERNELS,
+    any_street,
+    assert_same_function,
+    assert_same_objective,
+    data,
+    machine,
+)
+from support.stored_rows import columns_of, write
+from widestreet._src.estimators import stored as module
+from widestreet._src.files import plan, scratch
+from widestreet.datasets import twonorm
+from widestreet.online import OnlineSVC
+from widestreet.strategies import PRSVM
+
+pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.numeric
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Let few rows be too many for memory, in many blocks."""
+    monkeypatch.setattr(module, "fits_in_memory", lambda *given: False)
+    monkeypatch.setattr(plan, "_LARGEST_BLOCK", 12_000)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Write rows to two files, and open them."""
+
+    def make(X, y=None, weight=None):
+        for k, at in enumerate(np.array_split(np.arange(len(X)), 2)):
+            part = [None if v is None else np.asarray(v)[at] for v in (X, y, weight)]
+            write(tmp_path / f"part{k}.parquet", columns_of(*part))
+        names = {} if weight is None else {"weight": "weight"}
+        target = None if y is None else "label"
+        return ws.open_rows(str(tmp_path / "part*.parquet"), target, dtype="float64", **names)
+
+    return make
+
+
+# -- the same models -------------------------------------------------------------------------------
+
+
+@any_street
+def test_the_model_is_that_of_rows_in_memory(kind, files, small_blocks):
+    X, y = data(kind, 300)
+    rows, target = files(X, None if kind == "one_class" else y)
+    one, other = machine(kind).fit(rows, target), machine(kind).fit(X, y)
+    assert one.certificate_.status == "optimal"
+    assert_same_objective(one, other)
+    bare = machine(kind).set_params(**one.get_params())
+    vars(bare).update({k: v for k, v in vars(one).items() if k != "feature_names_in_"})
+    assert_same_function(bare, other, X)
+    assert np.array_equal(one.support_vectors_, X[one.support_])
+    assert one.shape_fit_ == X.shape
+    assert one.feature_names_in_.tolist() == ["x0", "x1", "x2"]
+    assert np.array_equal(one.predict(rows), bare.predict(X))
+
+
+@any_street
+def test_weights_from_a_column_or_an_array(kind, files, small_blocks, rng):
+    X, y = data(kind, 300)
+    weight = rng.choice([0.0, 0.5, 2.0], 300)
+    rows, target, weights = files(X, np.zeros(300) if kind == "one_class" else y, weight)
+    other = machine(kind).fit(X, y, weight)
+    for given in (weights, weight):
+        one = machine(kind).fit(rows, target, given)
+        assert_same_objective(one, other)
+        counts = [[c.n_rows for c in model.certificates_] for model in (one, other)]
+        assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_kernels_and_losses(kernel, loss, files, small_blocks):
+    X, y = data("svc", 300)
+    rows, target = files(X, y)
+    options = KERNELS[kernel] | {"loss": loss, "tol": 1e-8}
+    one, other = machine("svc", **options).fit(rows, target), machine("svc", **options).fit(X, y)
+    assert one.certificate_.status == other.certificate_.status
+    if kernel != "sigmoid":
+        assert_same_objective(one, other)
+    if kernel == "linear":
+        difference = np.abs(one.coef_ - other.coef_).max()
+        assert difference <= 1e-5 * np.abs(other.coef_).max()
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto"])
+def test_gamma_is_that_of_all_rows(gamma, files, small_blocks):
+    X, y = data("svc", 300)
+    one = machine("svc", gamma=gamma).fit(*files(X, y))
+    other = machine("svc", gamma=gamma).fit(X, y)
+    assert one._gamma == pytest.approx(other._gamma, rel=1e-12)
+
+
+def test_labels_of_text_and_weights_of_classes(files, small_blocks):
+    X, y = data("svc of three", 300)
+    names = np.array(["red", "green", "blue"])[y]
+    for weights in ("balanced", {"red": 2.0, "green": 1.0, "blue": 0.5}):
+        one = machine("svc of three", class_weight=weights).fit(*files(X, names))
+        other = machine("svc of three", class_weight=weights).fit(X, names)
+        assert one.classes_.tolist() == ["blue", "green", "red"]
+        assert one.class_weight_ == pytest.approx(other.class_weight_, rel=1e-12)
+        assert_same_objective(one, other)
+
+
+def test_sorted_labels_in_separate_files(files, small_blocks):
+    X, y = data("svc", 300)
+    order = np.argsort(y, kind="stable")
+    one, other = machine("svc").fit(*files(X[order], y[order])), machine("svc").fit(X, y)
+    assert_same_objective(one, other)
+
+
+@pytest.mark.parametrize("strategy", ["smo", "isvm", "randsvm", PRSVM(sites=2)])
+def test_other_strategies(strategy, files, small_blocks):
+    X, y = data("svc", 300)
+    one = machine("svc", strategy=strategy, tol=1e-3).fit(*files(X, y))
+    assert one.certificate_.status == "optimal"
+
+
+def test_a_memory_map_beyond_the_limit_is_read_in_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr(plan, "_LEAST_REST", 1 << 16)
+    monkeypatch.setattr(plan, "_LEAST_BLOCK", 1 << 14)
+    X, y = twonorm(600, 100, random_state=0)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    calls = []
+    fit_classes = module.fit_classes
+
+    def counted(*given):
+        calls.append(1)
+        fit_classes(*given)
+
+    monkeypatch.setattr("widestreet._src.estimators.batch_classifier.fit_classes", counted)
+    options = {"C": 1.0, "gamma": 0.01, "tol": 1e-4}
+    one = machine("svc", **options, max_memory=mapped.nbytes - 1).fit(mapped, y)
+    other = machine("svc", **options).fit(mapped, y)
+    assert len(calls) == 1
+    values = [model.certificate_.dual_objective for model in (one, other)]
+    assert values[0] == pytest.approx(values[1], rel=TOL.strategies_rel)
+    assert np.array_equal(one.support_vectors_, X[one.support_])
+
+
+def test_few_rows_are_read_into_memory(files, monkeypatch):
+    X, y = data("svc")
+    rows, target = files(X, y)
+    monkeypatch.setattr(module, "spooled", None)
+    one, other = machine("svc").fit(rows, target), machine("svc").fit(X, y)
+    assert np.array_equal(one.dual_coef_, other.dual_coef_)
+    assert one.feature_names_in_.tolist() == ["x0", "x1", "x2"]
+    assert np.array_equal(one.decision_function(rows), other.decision_function(X))
+    assert one.score(rows, target) == other.score(X, y)
+
+
+# -- limits ----------------------------------------------------------------------------------------
+
+
+def test_a_limit_of_time_ends_with_a_model(files, small_blocks):
+    X, y = twonorm(2000, random_state=0)
+    rows, target = files(X, y)
+    with pytest.warns(UserWarning, match="time"):
+        model = ws.SVC(max_time=1e-3, random_state=0).fit(rows, target)
+    assert model.certificate_.status == "time_limit"
+    assert model.predict(rows).shape == (2000,)
+
+
+def test_memory_that_is_too_small_is_refused(files, monkeypatch):
+    X, y = data("svc")
+    rows, target = files(X, y)
+    with pytest.raises(ValueError, match=r"max_memory=1,000 bytes is too small: 120 stored rows"):
+        ws.SVC(max_memory=1000).fit(rows, target)
+
+
+def test_a_full_disk_names_scratch(files, small_blocks, tmp_path, monkeypatch):
+    X, y = data("svc")
+    rows, target = files(X, y)
+    usage = shutil.disk_usage(tmp_path)._replace(free=100)
+    monkeypatch.setattr(scratch.shutil, "disk_usage", lambda path: usage)
+    with pytest.raises(OSError, match=r"has 100 bytes free, .* scratch="):
+        ws.SVC(scratch=tmp_path).fit(rows, target)
+
+
+def test_nothing_is_left_in_scratch(files, small_blocks, tmp_path):
+    X, y = data("svc")
+    rows, target = files(X, y)
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    machine("svc", scratch=folder).fit(rows, target)
+    assert list(folder.iterdir()) == []
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("value", "what"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_invalid_values_are_named_with_their_file(value, what, files, small_blocks):
+    X, y = data("svc")
+    X = X.copy()
+    X[70, 1] = value
+    rows, target = files(X, y)
+    message = rf"X contains {what} in column 'x1', row 10 of .*part1.parquet: "
+    with pytest.raises(ValueError, match=message):
+        ws.SVC().fit(rows, target)
+
+
+def test_missing_labels_and_targets_are_named_with_their_file(files, small_blocks):
+    X, y = data("svr")
+    y = np.where(np.arange(120) == 61, np.nan, y)
+    rows, target = files(X, y)
+    with pytest.raises(ValueError, match=r"y contains NaN in row 1 of .*part1.parquet"):
+        ws.SVR().fit(rows, target)
+    with pytest.raises(ValueError, match=r"y contains a missing label .* row 1 of .*part1.parquet"):
+        ws.SVC().fit(rows, target)
+
+
+def test_labels_that_are_no_classes(files, small_blocks):
+    X, y = data("svr")
+    with pytest.raises(ValueError, match=r"y: .*continuous"):
+        ws.SVC().fit(*files(X, y))
+    with pytest.raises(ValueError, match=r"y: .*same class.*1 class, 7"):
+        ws.SVC().fit(*files(X, np.full(120, 7)))
+
+
+@pytest.mark.parametrize("change", ["before", "during"])
+def test_a_file_that_changes_ends_the_fit(change, files, small_blocks, monkeypatch):
+    X, y = data("svc")
+    rows, target = files(X, y)
+    path = rows.table.paths[1]
+    if change == "before":
+        os.utime(path, ns=(0, 0))
+    else:
+        batches = rows.table.kind.batches
+
+        def touched(one, columns):
+            yield from batches(one, columns)
+            os.utime(path, ns=(0, 0))
+
+        monkeypatch.setattr(type(rows.table.kind), "batches", staticmethod(touched))
+    with pytest.raises(RuntimeError, match=r"part1.parquet has changed since it was opened"):
+        ws.SVC().fit(rows, target)
+
+
+def test_parameters_that_need_all_rows(files, small_blocks):
+    X, y = data("svc")
+    rows, target = files(X, y)
+    with pytest.raises(TypeError, match=r"X: kernel='precomputed' needs the kernel matrix"):
+        ws.SVC(kernel="precomputed").fit(rows, target)
+    with pytest.raises(ValueError, match="warm_start must be False"):
+        ws.SVC(warm_start=True).fit(rows, target)
+    with pytest.raises(ValueError, match=r"y must have shape \(120,\)"):
+        ws.SVC().fit(rows, y[:5])
+    other, label = files(X, y)
+    with pytest.raises(ValueError, match="X and y must be opened by one call of open_rows"):
+        ws.SVC().fit(rows, label)
+    assert machine("svc").fit(other, np.asarray(target)).certificate_.status == "optimal"
+
+
+def test_estimators_that_need_all_rows_say_so(files):
+    X, y = data("svc")
+    rows, target = files(X, y)
+    message = r"X was opened by open_rows.* needs all rows in memory: pass X\.to_numpy\(\)"
+    for fit in (
+        ws.EnsembleSVC().fit,
+        OnlineSVC().partial_fit,
+        OnlineSVC().fit,
+        lambda *given: ws.regularization_path(*given, C_min=1.0, C_max=2.0),
+    ):
+        with pytest.raises(TypeError, match=message):
+            fit(rows, target)
+
+
+def test_columns_of_predictions_must_be_those_of_training(files, tmp_path, small_blocks):
+    X, y = data("svc")
+    model = machine("svc").fit(*files(X, y))
+    rows, _ = ws.open_rows(str(tmp_path / "part*.parquet"), "label", columns=["x1", "x0", "x2"])
+    with pytest.raises(
+        ValueError, match=r"X has the columns .*'x1', 'x0'.* pass these as columns="
+    ):
+        model.predict(rows)
+
+
+@pytest.mark.parametrize("kind", ["svr", "one_class", *CLASSIFIERS])
+def test_predictions_of_stored_rows_are_those_of_rows_in_memory(kind, files):
+    X, y = data(kind)
+    model = machine(kind).fit(X, y)
+    rows, _ = files(X)
+    for name in ("predict", "decision_function", "score_samples"):
+        if hasattr(model, name):
+            method = getattr(model, name)
+            assert np.array_equal(method(rows), method(X))
+
+
+def test_scratch_must_be_a_directory(files, small_blocks):
+    X, y = data("svc")
+    with pytest.raises(FileNotFoundError, match="scratch must be an existing directory"):
+        ws.SVC(scratch=Path("/no/such/directory")).fit(*files(X, y))

@@ -1,0 +1,35 @@
+"""Readers of single formats; the rows they read are tested with opening."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from support.stored_rows import FORMATS, columns_of, write
+from widestreet._src.files import formats
+
+pytest.importorskip("pyarrow")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_batches_of_a_format_have_all_rows(tmp_path, suffix, monkeypatch):
+    monkeypatch.setattr(formats, "BATCH_ROWS", 100)
+    monkeypatch.setattr(formats, "_TRANSPOSED_ROWS", 7)
+    X = np.arange(3000.0).reshape(1000, 3)
+    path = write(tmp_path / f"rows.{suffix}", columns_of(X))
+    kind = formats.format_of(path)
+    names = tuple(kind.kinds(path))
+    assert kind.count(path) == 1000
+    batches = [X for X, _, _ in kind.batches(path, formats.Columns(names, dtype="float64"))]
+    assert np.array_equal(np.concatenate(batches), X)
+    if suffix not in ("csv", "tsv"):  # read by blocks of bytes
+        assert max(map(len, batches)) == 100
+
+
+def test_without_pyarrow_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(ImportError, match=r'pip install "widestreet\[files\]"'):
+        formats.format_of(Path("rows.parquet")).kinds(Path("rows.parquet"))
