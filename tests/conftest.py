@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 from numbers import Integral
@@ -182,6 +182,15 @@ def by_rounds_over_shards(request: pytest.FixtureRequest, monkeypatch: pytest.Mo
 def rng() -> np.random.Generator:
     """A generator that starts afresh in every test."""
     return np.random.default_rng(20)
+
+
+@pytest.fixture(scope="session")
+def client() -> Iterator[Any]:
+    """The client of a Dask cluster of two processes."""
+    from support.cluster import two_workers
+
+    with two_workers() as client:
+        yield client
 
 
 @pytest.fixture(params=["svc", "svr"])

@@ -101,6 +101,7 @@ class KernelModel(BaseEstimator):
                 f"X was opened by open_rows, but {type(self).__name__} needs all rows in memory: "
                 "pass X.to_numpy()"
             )
+        validation.refuse_collections(X=X, y=y)
         if sparse.issparse(X):
             X = validation.check_sparse(X)
         with explained(X, y, numeric="y_numeric" in options):

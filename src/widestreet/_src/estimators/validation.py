@@ -130,10 +130,22 @@ def resolve_gamma(
     return checks.require_real("gamma", gamma, least=0.0)
 
 
+def refuse_collections(**given: Any) -> None:
+    """Raise TypeError for Dask collections, which conversion to an array would compute."""
+    for name, value in given.items():
+        first = value[0] if isinstance(value, list | tuple) and value else value
+        if hasattr(type(first), "__dask_graph__"):
+            raise TypeError(
+                f"{name} is a Dask collection, and this estimator works in one process: use the "
+                f"estimators of widestreet.dask, or pass {name}.compute()"
+            )
+
+
 def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> Floats:
     """Return weights as float64, one per row; ones for None. `may_vanish` allows all zeros."""
     if sample_weight is None:
         return np.ones(rows)
+    refuse_collections(sample_weight=sample_weight)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(rows, sample_weight)
     weight = columns.numbers("sample_weight", sample_weight)

@@ -1,0 +1,144 @@
+"""A fit on the collections of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+from distributed import Client
+from scipy import sparse
+
+import widestreet
+from widestreet._src.dask.collections import Partitions
+from widestreet._src.dask.forming import Form, stations_of
+from widestreet._src.dask.gathering import Gathered, gather
+from widestreet._src.dask.port import StationBlocks
+from widestreet._src.dask.reading import Reader
+from widestreet._src.dask.station_set import Traffic
+from widestreet._src.dask.waiting import wait_for_workers
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.solution import Observer, TraceRecord
+from widestreet._src.estimators import validation
+from widestreet._src.estimators.blocks import BlockFit, Classes, no_rows
+from widestreet._src.estimators.census_checks import kernel_for
+from widestreet._src.estimators.model import as_names
+from widestreet._src.reporting.observers import Observers
+from widestreet._src.rows.census import Census
+from widestreet._src.training.settings import Settings
+from widestreet._src.training.sharded import Block, Recipe, Task
+
+_FEW_ROWS = 20_000  # rows at most that are gathered and fitted in this process
+_BYTES_OF_TILE = 24  # for each pair of rows of the working set
+_LEAST_TILE = 256  # rows of the smallest working set worth having
+
+
+def fit_collections(model: Any, client: Client, X: Any, y: Any, sample_weight: Any) -> None:
+    """Train a model of a cluster on collections. Sets: the fitted attributes of the model."""
+    settings: Settings = model._settings()
+    model._formulation()
+    if y is None and model._targets != "none":
+        raise ValueError("y is missing: pass the labels or targets, with the partitions of X")
+    budget = Budget(settings.max_time)
+    partitions = Partitions.of(X, y, sample_weight)
+    reader = Reader(model.to_local(), model._targets, partitions.names, widestreet.__version__)
+    with _in_time(settings):
+        wait_for_workers(client, budget.look_at_end)
+        gathered = gather(client, partitions, reader, budget.look_at_end)
+    if sum(gathered.sizes) <= _FEW_ROWS:
+        with _in_time(settings):
+            given = gathered.local(budget.look_at_end)
+        _fit_here(model, partitions.names, *given)
+        return
+    try:
+        _fit_there(model, gathered, (X, y, sample_weight), partitions.names, settings, budget)
+    finally:
+        gathered.release()
+
+
+@contextmanager
+def _in_time(settings: Settings) -> Iterator[None]:
+    """Say what took too long if there is no time left before training begins."""
+    try:
+        yield
+    except OutOfBudget:
+        raise TimeoutError(
+            f"max_time={settings.max_time:g} s were over before the workers had read the "
+            "partitions: raise max_time"
+        ) from None
+
+
+def _fit_here(model: Any, names: list[Any] | None, X: Any, y: Any, weight: Any) -> None:
+    """Train the model as the local estimator does. Sets: the fitted attributes."""
+    if names is not None and not sparse.issparse(X):
+        import pandas as pd
+
+        X = pd.DataFrame(X, columns=names)
+    model._fit_locally(X, y, weight)
+
+
+def _fit_there(
+    model: Any,
+    gathered: Gathered,
+    given: tuple[Any, Any, Any],
+    names: list[Any] | None,
+    settings: Settings,
+    budget: Budget,
+) -> None:
+    """Train the model on the workers. Sets: the fitted attributes, the partitions."""
+    if model.warm_start:
+        raise ValueError("warm_start must be False for collections of more than 20,000 rows")
+    formulation, census = model._formulation(), Census.merged(gathered.censuses)
+    validation.check_weights(census.weights)
+    kernel = kernel_for(model, census, names)
+    classes = Classes.of(model, census, formulation) if model._targets == "labels" else None
+    none = no_rows(census, kernel, formulation)
+    stations = stations_of(gathered, Form(none, None if classes is None else classes.labels))
+    blocks = StationBlocks(stations)
+    try:
+        with _in_time(settings):
+            longest = max(blocks.ask(_largest_square, budget.look_at_end))
+        seen: dict[str, Any] = {"n_features_in_": census.columns}
+        if names is not None and all(isinstance(name, str) for name in names):
+            seen["feature_names_in_"] = as_names(names)
+        task = Task(
+            blocks=blocks,
+            recipe=Recipe(
+                kernel, formulation, longest, None if classes is None else classes.weight
+            ),
+            none=none,
+            classes=0 if classes is None else len(classes.weight),
+            threads=settings.threads,
+            room=max(_LEAST_TILE, int(np.sqrt(settings.max_memory / _BYTES_OF_TILE))),
+        )
+        observers = partial(_TrafficObservers, traffic=stations.traffic)
+        fit = BlockFit(given, census, seen, settings, formulation, budget, classes, observers)
+        fit.train(model, task)
+    finally:
+        blocks.close()
+
+
+def _largest_square(block: Block) -> float:
+    """Return the largest |x|^2 of a row of a block, relative to the centre."""
+    return block.rows.largest_square(1)
+
+
+class _TrafficObservers(Observers):
+    """Observers that note in every record what has travelled until then."""
+
+    def __init__(self, *given: Any, traffic: Traffic) -> None:
+        super().__init__(*given)
+        self._traffic = traffic
+
+    @contextmanager
+    def problem(self, number: int = 0) -> Iterator[Observer]:
+        """Solve one problem within the block. Sets: notes of the records."""
+        with super().problem(number) as observe:
+
+            def look(record: TraceRecord) -> None:
+                record.notes.update(vars(self._traffic))
+                observe(record)
+
+            yield look

@@ -1,0 +1,180 @@
+"""The stations of a fit: where they are, what is asked of them, and what travelled."""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import cloudpickle
+import dask
+from distributed import Client, Future
+
+from widestreet._src.dask import homes
+from widestreet._src.dask.connection import Worker, workers_of
+from widestreet._src.dask.station import Answer, ask
+from widestreet._src.dask.waiting import collect, ended
+
+
+@dataclass
+class Traffic:
+    """What a fit has cost so far.
+
+    Attributes
+    ----------
+    wire_bytes : int
+        Bytes of news, questions and answers, before any compression. News count once for each
+        worker that is asked.
+    rebuilt : int
+        Stations that were lost with their worker and made again.
+    workers : int
+        Workers that answered the last question.
+    """
+
+    wire_bytes: int = 0
+    rebuilt: int = 0
+    workers: int = 0
+
+
+class StationSet:
+    """Stations as tasks of a cluster.
+
+    Parameters
+    ----------
+    client : Client
+    stations : sequence of Future
+    sizes : sequence of int
+        Rows of each station.
+    home : sequence of str
+        Address of the worker of each station.
+    describe : callable
+        Returns what station k holds, and what to do if it ends its workers.
+
+    Attributes
+    ----------
+    traffic : Traffic
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        stations: Sequence[Future],
+        sizes: Sequence[int],
+        home: Sequence[str],
+        describe: Callable[[int], tuple[str, str]],
+    ) -> None:
+        self.client, self.sizes, self.traffic = client, list(sizes), Traffic()
+        self._stations, self._home = list(stations), list(home)
+        self._describe = describe
+        self._fit, self._serial = uuid.uuid4().hex, 0
+        self._young = set(range(len(sizes)))  # stations that have not answered since they came
+        self._stopped = False
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def key(self, what: str) -> str:
+        """Return a new key for a task. Sets: its serial number."""
+        self._serial += 1
+        return f"widestreet-{what}-{self._fit}-{self._serial}"
+
+    def ask(
+        self, told: Future | None, question: Callable[..., Any], each: Mapping[int, Any], look: Any
+    ) -> dict[int, Answer]:
+        """Return the answers of some stations, in order.
+
+        Parameters
+        ----------
+        told : Future or None
+            What all of them are told.
+        question : function
+        each : mapping
+            The arguments for each station that is asked.
+        look : callable
+            Called while the answers are waited for; may raise. After an interrupt nobody is asked
+            any more: Ctrl-C in a terminal ends the workers of a local cluster, too.
+
+        Sets: traffic, homes.
+        """
+        if self._stopped:
+            raise KeyboardInterrupt
+        name = getattr(getattr(question, "func", question), "__name__", "question")
+        payloads = {k: cloudpickle.dumps((question, arguments), 5) for k, arguments in each.items()}
+        asked = list(each)
+
+        def submit(k: int) -> Future:
+            return self.client.submit(
+                ask,
+                self._stations[k],
+                told,
+                payloads[k],
+                key=self.key(name),
+                workers=[self._home[k]],
+                allow_other_workers=True,
+            )
+
+        futures = [submit(k) for k in asked]
+        renewed = [0] * len(asked)
+        allowed = int(dask.config.get("distributed.scheduler.allowed-failures", 3))
+
+        def renew(pending: Sequence[int], workers: Mapping[str, Worker]) -> dict[int, Future]:
+            """Ask again for what no worker will ever do.
+
+            If there was no worker when a task became ready, the scheduler keeps it for the worker
+            that it names, even if other workers join later.
+            """
+            lost = [i for i in pending if self._home[asked[i]] not in workers]
+            running = {key for keys in self.client.processing().values() for key in keys}
+            lost = [i for i in lost if futures[i].key not in running]
+            for i in lost:
+                self._home[asked[i]] = self._idlest(workers)
+                renewed[i] += 1
+                if renewed[i] > allowed:  # the scheduler begins to count with every new task
+                    raise ended(*self._describe(asked[i]), renewed[i], workers)
+            return {i: submit(asked[i]) for i in lost}
+
+        try:
+            found = collect(self.client, futures, look, lambda i: self._describe(asked[i]), renew)
+        except KeyboardInterrupt:
+            self._stopped = True
+            raise
+        answers = {k: pickle.loads(answer) for k, answer in zip(asked, found, strict=True)}
+        self.traffic.wire_bytes += sum(map(len, payloads.values())) + sum(map(len, found))
+        self._note(answers)
+        return answers
+
+    def _note(self, answers: Mapping[int, Answer]) -> None:
+        """Learn from answers where the stations are. Sets: traffic, homes."""
+        self.traffic.workers = len({answer.worker for answer in answers.values()})
+        for k, answer in answers.items():
+            if answer.fresh and k not in self._young:
+                self.traffic.rebuilt += 1
+            self._young.discard(k)
+            self._home[k] = answer.worker
+
+    def _idlest(self, workers: Mapping[str, Worker]) -> str:
+        """Return the worker with the fewest rows for its threads."""
+        rows = dict.fromkeys(workers, 0)
+        for size, home in zip(self.sizes, self._home, strict=True):
+            if home in rows:
+                rows[home] += size
+        return min(workers, key=lambda address: rows[address] / workers[address].threads)
+
+    def settle(self) -> None:
+        """Move a station if that makes the busiest worker less busy. Sets: homes."""
+        threads = {
+            address: worker.threads
+            for address, worker in workers_of(self.client).items()
+            if worker.status == "running"
+        }
+        found = homes.move(self.sizes, self._home, threads)
+        if found is not None:
+            k, self._home[found[0]] = found
+            self._young.add(k)
+
+    def release(self) -> None:
+        """Let the scheduler forget the stations. Sets: stations."""
+        for station in self._stations:
+            station.release()

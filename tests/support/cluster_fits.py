@@ -1,0 +1,87 @@
+"""Problems that are fitted here and on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import dask
+import numpy as np
+import pytest
+from scipy import sparse
+
+import widestreet as ws
+from widestreet import dask as wd
+from widestreet._src.dask import fit
+from widestreet.datasets import friedman, twonorm
+
+N, CUTS = 500, [120, 120, 390]  # one partition is empty
+
+
+@pytest.fixture
+def there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no problem be small enough to be gathered."""
+    monkeypatch.setattr(fit, "_FEW_ROWS", 0)
+
+
+def partitions(values: Any) -> list[Any]:
+    """Rows as a list of Delayed partitions of different sizes."""
+    ends = [0, *CUTS, N]
+    return [dask.delayed(values[a:b]) for a, b in pairwise(ends)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem: the estimator by its name, its parameters, and what its rows are."""
+
+    estimator: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    weighted: bool = False
+    classes: int = 2
+    form: Callable[[Any], Any] = np.asarray
+
+    def data(self) -> tuple[Any, Any, Any]:
+        """Rows, labels or targets, and weights."""
+        rng = np.random.default_rng(3)
+        if self.estimator.endswith("SVR"):
+            X, y = friedman(N, random_state=0)
+        elif self.classes == 2:
+            X, y = twonorm(N, random_state=0)
+        else:
+            y = np.sort(rng.integers(0, self.classes, N))  # classes in some partitions only
+            X = rng.normal(size=(N, 4)) + 1.5 * np.eye(self.classes)[y][:, :4]
+        weight = rng.choice([0.0, 0.5, 1.0, 3.0], N) if self.weighted else None
+        return self.form(X), y, weight
+
+    def models(self, client: Any) -> tuple[Any, Any]:
+        """The estimator of the cluster, and that of this process."""
+        given = {"tol": 1e-5, "gap_tol": None, "random_state": 0} | self.parameters
+        here = getattr(ws, self.estimator)(**given)
+        return getattr(wd, self.estimator)(**given, client=client), here
+
+    def fitted(self, client: Any) -> tuple[Any, Any]:
+        """Both models, fitted."""
+        X, y, weight = self.data()
+        far, near = self.models(client)
+        far.fit(partitions(X), partitions(y), None if weight is None else partitions(weight))
+        return far, near.fit(X, y, weight)
+
+
+CASES = {
+    "svc": Case("SVC", {"C": 2.0}),
+    "balanced": Case("SVC", {"class_weight": "balanced"}, weighted=True),
+    "squared hinge": Case("SVC", {"loss": "squared_hinge"}),
+    "linear": Case("SVC", {"kernel": "linear", "C": 0.1}),
+    "poly": Case("SVC", {"kernel": "poly", "degree": 2, "coef0": 1.0}),
+    "csr": Case("SVC", {}, form=sparse.csr_matrix),
+    "float32": Case("SVC", {"tol": 1e-4}, form=np.float32),
+    "four classes": Case("SVC", {"class_weight": {0: 2.0}}, classes=4, weighted=True),
+    "nu-svc": Case("NuSVC", {"nu": 0.3}, weighted=True),
+    "svr": Case("SVR", {"C": 2.0, "epsilon": 0.3}, weighted=True),
+    "squared svr": Case("SVR", {"loss": "squared_epsilon_insensitive"}),
+    "nu-svr": Case("NuSVR", {"nu": 0.4}),
+    "csr svr": Case("SVR", {"epsilon": 0.5}, form=sparse.csr_matrix),
+    "one class": Case("OneClassSVM", {"nu": 0.2}, weighted=True),
+}
