@@ -27,6 +27,7 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(active_rows, "_ACTIVE_BOUND_VARIABLES", 1)
 
 
+@pytest.mark.usefixtures("chosen_data")
 @pytest.mark.parametrize("again", [1, 3, 16])
 @pytest.mark.parametrize("model", MODELS)
 def test_the_optimum_is_exact_where_the_prediction_is_poor(model, again, few_rows, monkeypatch):

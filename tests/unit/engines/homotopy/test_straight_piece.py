@@ -9,6 +9,7 @@ from conftest import TOL
 from support.path_problems import MODELS, ChangingProblem
 from widestreet._src.engines.homotopy.bound_motion import BoundMotion, DataRates
 from widestreet._src.engines.homotopy.path_state import FREE, LOWER, UPPER, PathState
+from widestreet._src.engines.homotopy.pivoting import leave
 from widestreet._src.engines.homotopy.straight_piece import StraightPiece
 
 pytestmark = pytest.mark.numeric
@@ -95,3 +96,18 @@ def test_active_rows_have_the_same_rates(model, rng):
         piece.score[state.active], whole.score[state.active], rtol=0, atol=TOL.decision * scale
     )
     assert piece._residual_slope() <= TOL.decision * scale
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_only_free_variable_of_a_group_has_the_rate_of_its_sum(model):
+    """Exactly: where the sum stands still, rounding would move the variable out of its box."""
+    _, state, motion = first_piece(model)
+    free = state.free
+    for group in range(state.groups):
+        for variable in free.variables[free.group == group][1:].tolist():
+            leave(state, variable, UPPER)
+    motion.recompute(state)
+    rate = np.zeros(state.groups)
+    assert StraightPiece(state, motion, rate).free.tolist() == [0.0] * state.groups
+    rate = np.arange(1.0, 1.0 + state.groups) / 3
+    assert StraightPiece(state, motion, rate).free.tolist() == rate[free.group].tolist()

@@ -57,6 +57,7 @@ def of(K, sign) -> np.ndarray:
 # -- as printed --------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("chosen_data")
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("flipped", [0.0, 0.1])
 def test_as_printed_until_the_first_rejection(seed, flipped):
@@ -257,6 +258,7 @@ def test_nothing_to_do_at_the_optimum():
     assert found.trace[0].gap == pytest.approx(0.0, abs=TOL.exact)
 
 
+@pytest.mark.usefixtures("chosen_data")
 def test_rows_that_contradict_each_other_end_at_zero(rng):
     X = rng.normal(size=(10, 2))
     K = kernels.matrix("rbf", np.r_[X, X], gamma=0.5)

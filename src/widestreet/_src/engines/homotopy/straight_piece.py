@@ -58,6 +58,9 @@ class StraightPiece:
         s, rate = state, self._target
         variables, rows = s.free.variables, s.free.rows
         self.free, self.bias = s.free.solve(rate[variables] - motion.score[rows], total_rate)
+        groups = s.free.group
+        alone = np.bincount(groups, minlength=s.groups)[groups] == 1
+        self.free[alone] = total_rate[groups[alone]]  # without the rounding of a solution
         self.score = self._score_rate()
         beta = motion.beta.copy()
         beta[variables] = self.free
