@@ -44,6 +44,15 @@ def test_distinct_rows_stay_as_they_are():
     assert without.origin.tolist() == [13, 14]
 
 
+def test_a_row_of_weight_zero_stands_for_no_other():
+    weight = np.array([0.0, 0.0, 3.0, 1.0, 1.0, 2.0])
+    found = merged(block(weight))
+    assert type(found) is Block
+    assert found.origin.tolist() == [12, 15, 13, 14]
+    assert found.weight.tolist() == [3.0, 2.0, 1.0, 1.0]
+    assert np.array_equal(found.rows.data, X[found.origin - 10])
+
+
 def test_members_are_those_of_the_rows_asked_about():
     found = merged(block(np.ones(6)))
     standing, numbers, weight = members(found, np.array([3, 10, 13]))

@@ -19,6 +19,7 @@ from widestreet._src.dask.gathering import Gathered, gather
 from widestreet._src.dask.members import members, spread
 from widestreet._src.dask.port import StationBlocks
 from widestreet._src.dask.reading import Reader
+from widestreet._src.dask.runner import DaskRunner
 from widestreet._src.dask.station_set import Traffic
 from widestreet._src.dask.waiting import wait_for_workers
 from widestreet._src.engines.budget import Budget, OutOfBudget
@@ -115,6 +116,7 @@ def _fit_there(
             classes=0 if classes is None else len(classes.weight),
             threads=settings.threads,
             room=max(_LEAST_TILE, int(np.sqrt(settings.max_memory / _BYTES_OF_TILE))),
+            runner=DaskRunner(stations),
         )
         observers = partial(_TrafficObservers, traffic=stations.traffic)
         fit = BlockFit(

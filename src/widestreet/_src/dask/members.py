@@ -42,7 +42,9 @@ def merged(block: Block) -> Block:
     found = merge_duplicates(block.rows, label, block.weight, 1)
     if found.member_of is None:
         return block
-    kept, there = found.kept, np.flatnonzero(found.member_of >= 0)
+    there = np.flatnonzero(found.member_of >= 0)
+    first = np.unique(found.member_of[there], return_index=True)[1]
+    kept = there[first]  # the first of equal rows may have weight zero
     rows = block.rows.holding(block.rows.data[kept])
     given = (rows, block.target[kept], found.box, block.origin[kept], block.number)
     if len(kept) == len(there):
