@@ -43,3 +43,13 @@ def test_records_say_what_travelled(client):
     assert far.trace_[-1].notes["workers"] == 2
     assert far.trace_[-1].notes["rebuilt"] == 0
     assert "wire_bytes" in far.trace_.to_frame()
+
+
+def test_coefficients_of_equal_rows_stay_in_their_boxes(client):
+    case = CASES["equal rows"]
+    far, _ = case.fitted(client)
+    _, _, weight = case.data()
+    assert np.all(weight[far.support_] > 0)
+    boxes = case.parameters["C"] * weight[far.support_]
+    assert np.all(np.abs(far.dual_coef_[0]) <= boxes * (1 + TOL.feasibility))
+    assert far.certificate_.n_distinct_rows < far.certificate_.n_rows

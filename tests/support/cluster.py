@@ -179,7 +179,7 @@ def _allow(failures: int, dask_scheduler: Any) -> int:
 def whole_again(client: Any) -> None:
     """Wait until both workers are back; a nanny whose worker dies while it starts gives up."""
     try:
-        client.wait_for_workers(2, timeout=20)
+        client.wait_for_workers(2, timeout=8)
     except TimeoutError:
         client.cluster.scale(0)
         client.cluster.scale(2)

@@ -40,6 +40,7 @@ class Case:
     parameters: dict[str, Any] = field(default_factory=dict)
     weighted: bool = False
     classes: int = 2
+    repeated: bool = False
     form: Callable[[Any], Any] = np.asarray
 
     def data(self) -> tuple[Any, Any, Any]:
@@ -52,6 +53,9 @@ class Case:
         else:
             y = np.sort(rng.integers(0, self.classes, N))  # classes in some partitions only
             X = rng.normal(size=(N, 4)) + 1.5 * np.eye(self.classes)[y][:, :4]
+        if self.repeated:  # equal rows with equal labels or targets
+            same = 4 * rng.integers(0, N // 4, N)
+            X, y = X[same], y[same]
         weight = rng.choice([0.0, 0.5, 1.0, 3.0], N) if self.weighted else None
         return self.form(X), y, weight
 
@@ -83,5 +87,9 @@ CASES = {
     "squared svr": Case("SVR", {"loss": "squared_epsilon_insensitive"}),
     "nu-svr": Case("NuSVR", {"nu": 0.4}),
     "csr svr": Case("SVR", {"epsilon": 0.5}, form=sparse.csr_matrix),
+    "equal rows": Case("SVC", {"C": 3.0}, weighted=True, repeated=True),
+    "equal rows of four classes": Case("SVC", classes=4, repeated=True),
+    "equal rows, squared loss": Case("SVC", {"loss": "squared_hinge"}, repeated=True),
+    "equal targets": Case("NuSVR", {"nu": 0.4, "C": 2.0}, weighted=True, repeated=True),
     "one class": Case("OneClassSVM", {"nu": 0.2}, weighted=True),
 }

@@ -19,7 +19,7 @@ from support.cluster import (
     whole_again,
 )
 from support.fitting import build_dual
-from widestreet._src.dask import port as module
+from widestreet._src.dask import station_set as module
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.kernels.poll import Poll

@@ -12,11 +12,14 @@ from distributed import Client
 from scipy import sparse
 
 import widestreet
+from widestreet._src.arrays import Floats, Ints
 from widestreet._src.dask.collections import Partitions
 from widestreet._src.dask.forming import Form, stations_of
 from widestreet._src.dask.gathering import Gathered, gather
+from widestreet._src.dask.members import members, spread
 from widestreet._src.dask.port import StationBlocks
 from widestreet._src.dask.reading import Reader
+from widestreet._src.dask.runner import DaskRunner
 from widestreet._src.dask.station_set import Traffic
 from widestreet._src.dask.waiting import wait_for_workers
 from widestreet._src.engines.budget import Budget, OutOfBudget
@@ -28,11 +31,12 @@ from widestreet._src.estimators.model import as_names
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows.census import Census
 from widestreet._src.training.settings import Settings
-from widestreet._src.training.sharded import Block, Recipe, Task
+from widestreet._src.training.sharded import Block, Recipe, Supports, Task
 
 _FEW_ROWS = 20_000  # rows at most that are gathered and fitted in this process
 _BYTES_OF_TILE = 24  # for each pair of rows of the working set
 _LEAST_TILE = 256  # rows of the smallest working set worth having
+_WAIT = 10.0  # seconds that the members of equal rows are waited for
 
 
 def fit_collections(model: Any, client: Client, X: Any, y: Any, sample_weight: Any) -> None:
@@ -112,9 +116,20 @@ def _fit_there(
             classes=0 if classes is None else len(classes.weight),
             threads=settings.threads,
             room=max(_LEAST_TILE, int(np.sqrt(settings.max_memory / _BYTES_OF_TILE))),
+            runner=DaskRunner(stations),
         )
         observers = partial(_TrafficObservers, traffic=stations.traffic)
-        fit = BlockFit(given, census, seen, settings, formulation, budget, classes, observers)
+        fit = BlockFit(
+            given,
+            census,
+            seen,
+            settings,
+            formulation,
+            budget,
+            classes,
+            observers,
+            partial(_among_members, task=task, total=census.weights.total),
+        )
         fit.train(model, task)
     finally:
         blocks.close()
@@ -123,6 +138,25 @@ def _fit_there(
 def _largest_square(block: Block) -> float:
     """Return the largest |x|^2 of a row of a block, relative to the centre."""
     return block.rows.largest_square(1)
+
+
+def _among_members(supports: Supports, *, task: Task, total: float) -> Supports:
+    """Divide coefficients among equal rows.
+
+    If nobody can be asked any more, the row that stands for others keeps their coefficients, which
+    is the same model.
+    """
+    recipe = task.recipe
+    try:
+        found = task.blocks.ask(partial(members, origin=supports.origin), Budget(_WAIT).look_at_end)
+    except (OutOfBudget, KeyboardInterrupt):
+        return supports
+
+    def box(code: Ints, weight: Floats) -> Floats:
+        factor = 1.0 if recipe.class_weight is None else recipe.class_weight[code]
+        return recipe.formulation.box(factor * weight, total)
+
+    return spread(supports, found, box, proportional=recipe.formulation.proportional)
 
 
 class _TrafficObservers(Observers):

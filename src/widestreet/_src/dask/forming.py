@@ -12,6 +12,7 @@ import numpy as np
 from widestreet._src.dask import homes
 from widestreet._src.dask.connection import workers_of
 from widestreet._src.dask.gathering import Gathered, stacked
+from widestreet._src.dask.members import merged
 from widestreet._src.dask.reading import Part
 from widestreet._src.dask.station import Station
 from widestreet._src.dask.station_set import StationSet
@@ -68,7 +69,7 @@ class Form:
 
 def station(form: Form, number: int, begins: list[int], *parts: Part) -> Station:
     """Return the station of some partitions."""
-    return Station(form.block(number, begins, list(parts)))
+    return Station(merged(form.block(number, begins, list(parts))))
 
 
 def stations_of(gathered: Gathered, form: Form) -> StationSet:

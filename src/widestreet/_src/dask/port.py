@@ -26,8 +26,6 @@ from widestreet._src.training.sharded import Block, Recipe
 
 Found = TypeVar("Found")
 
-_PIECE = 8_000_000  # bytes of a task; the scheduler is for small ones and warns from 10 MB on
-
 
 class StationBlocks:
     """The rows of stations as the blocks of a fit.
@@ -95,15 +93,7 @@ class DaskPort:
         stations = self._stations
         stations.settle()
         written = cloudpickle.dumps(Told(self._problem, self._recipe, news), 5)
-        pieces = [written[a : a + _PIECE] for a in range(0, len(written), _PIECE)]
-        submit = stations.client.submit
-        if len(pieces) > 1:
-            sent = [submit(bytes, piece, key=stations.key("piece")) for piece in pieces]
-            self._told = submit(told_by, *sent, key=stations.key("news"))
-            for piece in sent:
-                piece.release()
-        else:
-            self._told = submit(told_by, *pieces, key=stations.key("news"))
+        self._told = stations.submit("news", told_by, written)
         self._bytes = len(written)
 
     def ask(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,8 @@ from widestreet._src.dask import homes
 from widestreet._src.dask.connection import Worker, workers_of
 from widestreet._src.dask.station import Answer, ask
 from widestreet._src.dask.waiting import collect, ended
+
+_PIECE = 8_000_000  # bytes of a task; the scheduler is for small ones and warns from 10 MB on
 
 
 @dataclass
@@ -94,12 +97,10 @@ class StationSet:
             The arguments for each station that is asked.
         look : callable
             Called while the answers are waited for; may raise. After an interrupt nobody is asked
-            any more: Ctrl-C in a terminal ends the workers of a local cluster, too.
+            any more.
 
         Sets: traffic, homes.
         """
-        if self._stopped:
-            raise KeyboardInterrupt
         name = getattr(getattr(question, "func", question), "__name__", "question")
         payloads = {k: cloudpickle.dumps((question, arguments), 5) for k, arguments in each.items()}
         asked = list(each)
@@ -115,7 +116,7 @@ class StationSet:
                 allow_other_workers=True,
             )
 
-        futures = [submit(k) for k in asked]
+        futures: list[Future] = []
         renewed = [0] * len(asked)
         allowed = int(dask.config.get("distributed.scheduler.allowed-failures", 3))
 
@@ -135,15 +136,36 @@ class StationSet:
                     raise ended(*self._describe(asked[i]), renewed[i], workers)
             return {i: submit(asked[i]) for i in lost}
 
-        try:
+        with self.attended():
+            futures += [submit(k) for k in asked]
             found = collect(self.client, futures, look, lambda i: self._describe(asked[i]), renew)
-        except KeyboardInterrupt:
-            self._stopped = True
-            raise
         answers = {k: pickle.loads(answer) for k, answer in zip(asked, found, strict=True)}
         self.traffic.wire_bytes += sum(map(len, payloads.values())) + sum(map(len, found))
         self._note(answers)
         return answers
+
+    @contextmanager
+    def attended(self) -> Iterator[None]:
+        """Wait for workers within the block. After an interrupt nothing is waited for any more.
+
+        Ctrl-C in a terminal ends the workers of a local cluster, too. Sets: stopped.
+        """
+        if self._stopped:
+            raise KeyboardInterrupt
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._stopped = True
+            raise
+
+    def submit(self, what: str, function: Callable[..., Any], written: bytes) -> Future:
+        """Return a task of a function that takes bytes, in pieces if they are many."""
+        submit = self.client.submit
+        pieces = [written[a : a + _PIECE] for a in range(0, len(written), _PIECE)]
+        if len(pieces) == 1:
+            return submit(function, written, key=self.key(what))
+        sent = [submit(bytes, piece, key=self.key("piece")) for piece in pieces]
+        return submit(function, *sent, key=self.key(what))
 
     def _note(self, answers: Mapping[int, Answer]) -> None:
         """Learn from answers where the stations are. Sets: traffic, homes."""
@@ -164,6 +186,8 @@ class StationSet:
 
     def settle(self) -> None:
         """Move a station if that makes the busiest worker less busy. Sets: homes."""
+        if self._stopped:
+            return
         threads = {
             address: worker.threads
             for address, worker in workers_of(self.client).items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -65,6 +65,10 @@ class Classes:
         return [f"{one} against {other}" for one, other in combinations(names, 2)]
 
 
+def _as_they_are(supports: Supports) -> Supports:
+    return supports
+
+
 @dataclass(frozen=True, eq=False)
 class BlockFit:
     """A fit on blocks.
@@ -82,8 +86,10 @@ class BlockFit:
         Begun before the rows were read.
     classes : Classes or None
         None for estimators without classes.
-    observers : type
+    observers : callable
         Makes what sees the records of the fit.
+    spread : callable
+        Divides the coefficients of support vectors among the rows that they stand for.
     """
 
     given: tuple[Any, Any, Any]
@@ -94,6 +100,7 @@ class BlockFit:
     budget: Budget
     classes: Classes | None = None
     observers: Callable[..., Observers] = Observers
+    spread: Callable[[Supports], Supports] = _as_they_are
 
     def train(self, model: Any, task: Task) -> None:
         """Train and certify. Sets: the fitted attributes of the model."""
@@ -102,6 +109,7 @@ class BlockFit:
         tol = self.settings.final_violation
         with self.observers(self.settings.verbose, tol, report, names) as observers:
             supports, trained = train_blocks(task, self.settings, observers, self.budget)
+            supports = self.spread(supports)
         with undisturbed(swallow=model.on_interrupt == "keep"):  # the model must not be lost
             shape = {"shape_fit_": (self.census.rows, self.census.columns)}
             model._adopt(self.seen, self._fitted(task, supports, trained) | shape)
@@ -122,7 +130,10 @@ class BlockFit:
             "scale": self.formulation.scale,
             "records": (record for one in trained for record in one.solution.trace),
             "kernel_values": sum(one.solution.kernel_values for one in trained),
-            "certificates": [one.certificate for one in trained],
+            "certificates": [
+                replace(one.certificate, n_rows=n if one.certificate.n_rows else 0)
+                for one, n in zip(trained, self._rows(), strict=True)
+            ],
         }
         if self.classes is None:
             [reading] = readings
@@ -138,6 +149,12 @@ class BlockFit:
             steps=steps,
             **shared,
         )
+
+    def _rows(self) -> list[int]:
+        """Return the number of rows of each problem, equal ones included."""
+        if self.classes is None:
+            return [self.census.weights.positive]
+        return [a + b for a, b in combinations(self.classes.labels.positive.tolist(), 2)]
 
     def _without_margin(self, trained: list[Trained]) -> list[str]:
         """Return the pairs of classes whose margin is zero."""
