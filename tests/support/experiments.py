@@ -135,7 +135,7 @@ def miniature(paper, rows: int = 120, chosen: str = ""):
         if "trials" in asked:
             asked["sizes"] = asked["sizes"][:2]
         asked |= {key: value for key, value in few.items() if key in asked}
-        smaller: Method = replace(one.method, parameters=asked)
+        smaller: Method = replace(one.method, parameters=asked, processes=0)
         return replace(one, rows=rows, method=smaller)
 
     def plan(quick):

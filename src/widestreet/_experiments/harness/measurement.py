@@ -35,6 +35,8 @@ class Method:
         MB that a fit with a strategy may use beside the data.
     solver : str
         The name of a solver with its settings in the race; empty for a strategy.
+    processes : int
+        Worker processes of a cluster in which a strategy is run; 0 for this process.
     """
 
     name: str
@@ -44,10 +46,12 @@ class Method:
     share: float = 1.0
     memory: int = CACHE_MB
     solver: str = ""
+    processes: int = 0
 
     @property
     def library(self) -> Solver:
-        return solvers()[self.solver or "widestreet"]
+        ours = f"widestreet-cluster-{self.processes}" if self.processes else "widestreet"
+        return solvers()[self.solver or ours]
 
     def options(self, seed: int, limit: float) -> dict[str, Any]:
         """Return the parameters that a strategy sets; its fit stops by itself at the limit."""

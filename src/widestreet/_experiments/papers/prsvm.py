@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -71,6 +72,15 @@ def improved(sites: int, sample: int) -> Method:
     return _method(sites, chosen, "until certified", "-certified")
 
 
+def in_processes(sites: int, sample: int) -> Method:
+    """Return the same with as many worker processes of a cluster as there are sites."""
+    one = improved(sites, sample)
+    processes = f"{sites} worker process" + ("es" if sites > 1 else "")
+    return replace(
+        one, name=f"{one.name}-cluster", title=f"{one.title}, {processes}", processes=sites
+    )
+
+
 def _method(sites: int, chosen: dict[str, Any], words: str, ending: str) -> Method:
     if sites == 1:
         return Method(f"rsvm{ending}", f"RSVM, {words}", "RSVM", chosen)
@@ -124,7 +134,8 @@ def plan(quick: bool) -> list[Measurement]:
     sample, limit = SAMPLE * rows // every, 20.0 if quick else LIMIT
     methods = [letter(1, sample)]
     methods += [letter(sites, sample, ROUNDS, DIMENSION) for sites in SITES]
-    methods += [*(improved(sites, sample) for sites in SITES), AUTO, SKLEARN]
+    methods += [improved(sites, sample) for sites in SITES]
+    methods += [*(in_processes(sites, sample) for sites in SITES), AUTO, SKLEARN]
     return found + [Measurement(FOREST, rows, method, 0, limit) for method in methods]
 
 
