@@ -20,7 +20,7 @@ def client(processes: int) -> Any:
     """Return the client of a local cluster with one thread per process; it ends with this one."""
     from distributed import Client, LocalCluster
 
-    cluster = LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=None)
+    cluster = LocalCluster(n_workers=processes, threads_per_worker=1, dashboard_address=":0")
     found = Client(cluster)
     atexit.register(cluster.close)
     atexit.register(found.close)
