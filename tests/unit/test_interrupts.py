@@ -75,7 +75,6 @@ def test_an_interrupt_is_noticed_before_it_is_raised():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with pytest.raises(KeyboardInterrupt), noticed(lambda: seen.append("again")), undisturbed():
         press()
-        assert seen == ["noticed"]
     assert seen == ["noticed", "again"]
 
 
