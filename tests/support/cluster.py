@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,8 +33,13 @@ def two_workers() -> Iterator[Any]:
         memory_limit="2GB",
         silence_logs="CRITICAL",
     )
-    with cluster, distributed.Client(cluster) as client:
-        yield client
+    try:
+        with distributed.Client(cluster) as client:
+            yield client
+    finally:
+        with suppress(KeyError):  # of a worker that was lost before the cluster knew it
+            cluster.close()
+        cluster.status = distributed.Status.closed
 
 
 def keys_of(client: Any) -> list[str]:

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from widestreet._src.interrupts import undisturbed
+from widestreet._src.interrupts import noticed, undisturbed
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are sent the POSIX way")
 
@@ -65,3 +65,27 @@ def test_other_threads_leave_the_handler_alone():
     thread.start()
     thread.join()
     assert seen == [signal.default_int_handler]
+
+
+def test_an_interrupt_is_noticed_before_it_is_raised():
+    seen = []
+    with pytest.raises(KeyboardInterrupt), noticed(lambda: seen.append("noticed")):
+        press()
+    assert seen == ["noticed"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt), noticed(lambda: seen.append("again")), undisturbed():
+        press()
+    assert seen == ["noticed", "again"]
+
+
+def test_other_threads_notice_nothing():
+    done = []
+
+    def work() -> None:
+        with noticed(lambda: done.append("noticed")):
+            done.append("worked")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == ["worked"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -33,3 +33,22 @@ def undisturbed(*, swallow: bool = False) -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
         if received and callable(handler) and not swallow:
             handler(*received[0])
+
+
+@contextmanager
+def noticed(notice: Callable[[], None]) -> Iterator[None]:
+    """Call a function at every Ctrl-C within the block, before anything else happens."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+
+    def both(*event: Any) -> None:
+        notice()
+        handler(*event)
+
+    signal.signal(signal.SIGINT, both)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)

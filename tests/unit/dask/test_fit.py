@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -12,7 +14,7 @@ import widestreet as ws
 from support.cluster import keys_of
 from support.cluster_fits import CASES, partitions, there  # noqa: F401 - a fixture
 from widestreet import dask as wd
-from widestreet._src.dask import fit, station_set
+from widestreet._src.dask import fit, port, station_set
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.status import Status
 
@@ -72,6 +74,27 @@ def test_an_interrupt_leaves_the_best_model_so_far(client, monkeypatch, on_inter
     assert keys_of(client) == []
 
 
+@far
+def test_an_interrupt_between_questions_ends_them(client, monkeypatch):
+    """The engine computes in this process when Ctrl-C is pressed, and the workers may be gone."""
+    asked, publish = [], port.DaskPort.publish
+
+    def pressed(self, news):
+        publish(self, news)
+        if len(news.point):
+            monkeypatch.setattr(station_set, "collect", lambda *given: asked.append(given))
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(port.DaskPort, "publish", pressed)
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = fitted(on_interrupt="keep")
+    assert asked == []
+    assert model.certificate_.status == "interrupted"
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert keys_of(client) == []
+
+
 @pytest.mark.parametrize("limit", [0, 20_000])
 def test_no_time_at_all_is_an_error(client, monkeypatch, limit):
     monkeypatch.setattr(fit, "_FEW_ROWS", limit)
@@ -86,6 +109,7 @@ def test_what_is_wrong_with_all_rows_is_named(client):
         ({"warm_start": True}, "warm_start must be False"),
         ({"kernel": "poly", "degree": 900, "gamma": 9.0}, "kernel values of 1e"),
         ({"class_weight": {7: 1.0}}, "class"),
+        ({"max_memory": 1000}, r"max_memory=1,000 bytes is too small: a worker with \d+ rows"),
     ):
         with pytest.raises(ValueError, match=match):
             fitted(**parameters)

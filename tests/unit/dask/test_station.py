@@ -14,11 +14,12 @@ from scipy import sparse
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
 from widestreet._src.dask import station as module
-from widestreet._src.dask.station import Station, Told, Unwanted, ask, told_by
+from widestreet._src.dask.station import Station, Told, Unwanted, ask, packed, told_by
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.formulations import CSVC
 from widestreet._src.problems.totals import Totals
 from widestreet._src.rows import as_rows
+from widestreet._src.shards.columns import Features
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News
 from widestreet._src.shards.point import Point
@@ -92,8 +93,28 @@ def test_without_a_problem_the_block_is_asked(worker):
     assert Station(block()).answer(None, number_of, ()).found == 0
 
 
+def test_news_travel_with_every_number_once():
+    ids = np.array([3, 5, 8])
+    point = Point(ids, np.array([[1.0, -2.0, 0.5], [0.0, 1.0, 0.0]]))
+    expansion = Expansion.zero(1).published(ids, point.coef, np.zeros(1), 1.0)
+    rows = Features(ids, X[ids], None, 100 + ids)
+    news = News(4, expansion, point, rows=rows)
+    written = packed(Told("first", told().recipe, news))
+    heard = told_by(written[:100], written[100:]).news
+    assert np.array_equal(heard.expansion.ids, ids)
+    assert np.array_equal(heard.expansion.coef, expansion.coef)
+    assert np.array_equal(heard.point.beta, point.beta)
+    assert np.array_equal(heard.rows.data, rows.data)
+    assert np.array_equal(heard.rows.ids, ids)
+    assert heard.expansion.version == 1
+    other = News(4, Expansion.zero(1), point)  # scores are not known
+    heard = told_by(packed(Told("first", told().recipe, other))).news
+    assert len(heard.expansion.ids) == 0
+    assert heard.rows is None
+
+
 def test_questions_and_answers_are_bytes(worker):
-    written = cloudpickle.dumps(told())
+    written = packed(told())
     heard = told_by(written[:100], written[100:])
     answer = pickle.loads(ask(Station(block()), heard, cloudpickle.dumps((count, ()))))
     assert answer.found == (20, 1)

@@ -72,6 +72,12 @@ class OnCluster(OptimalFit):
         local.__dict__ = {name: value for name, value in vars(self).items() if name != "client"}
         return local
 
+    def _unfitted(self) -> Any:
+        """Return a local estimator with the same parameters."""
+        given = self.get_params(deep=False)
+        del given["client"]
+        return self._local(**given)
+
     # -- training ----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -28,6 +28,7 @@ from widestreet._src.estimators import validation
 from widestreet._src.estimators.blocks import BlockFit, Classes, no_rows
 from widestreet._src.estimators.census_checks import kernel_for
 from widestreet._src.estimators.model import as_names
+from widestreet._src.interrupts import noticed
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows.census import Census
 from widestreet._src.training.settings import Settings
@@ -35,6 +36,8 @@ from widestreet._src.training.sharded import Block, Recipe, Supports, Task
 
 _FEW_ROWS = 20_000  # rows at most that are gathered and fitted in this process
 _BYTES_OF_TILE = 24  # for each pair of rows of the working set
+_BYTES_OF_ROW = 200  # of what a worker remembers of a row
+_BYTES_OF_SCAN = 1 << 26  # scratch of a scan
 _LEAST_TILE = 256  # rows of the smallest working set worth having
 _WAIT = 10.0  # seconds that the members of equal rows are waited for
 
@@ -47,7 +50,7 @@ def fit_collections(model: Any, client: Client, X: Any, y: Any, sample_weight: A
         raise ValueError("y is missing: pass the labels or targets, with the partitions of X")
     budget = Budget(settings.max_time)
     partitions = Partitions.of(X, y, sample_weight)
-    reader = Reader(model.to_local(), model._targets, partitions.names, widestreet.__version__)
+    reader = Reader(model._unfitted(), model._targets, partitions.names, widestreet.__version__)
     with _in_time(settings):
         wait_for_workers(client, budget.look_at_end)
         gathered = gather(client, partitions, reader, budget.look_at_end)
@@ -102,6 +105,8 @@ def _fit_there(
     stations = stations_of(gathered, Form(none, None if classes is None else classes.labels))
     blocks = StationBlocks(stations)
     try:
+        if model.max_memory is not None or model.cache_size is not None:
+            _check_memory(settings.max_memory, stations.most_rows, census.columns)
         with _in_time(settings):
             longest = max(blocks.ask(_largest_square, budget.look_at_end))
         seen: dict[str, Any] = {"n_features_in_": census.columns}
@@ -130,9 +135,21 @@ def _fit_there(
             observers,
             partial(_among_members, task=task, total=census.weights.total),
         )
-        fit.train(model, task)
+        with noticed(stations.stop):
+            fit.train(model, task)
     finally:
         blocks.close()
+
+
+def _check_memory(limit: int, rows: int, columns: int) -> None:
+    """Raise ValueError if the worker with the most rows needs more than the limit."""
+    need = _BYTES_OF_ROW * rows + min(_BYTES_OF_SCAN, 8 * rows * columns)
+    if need > limit:
+        raise ValueError(
+            f"max_memory={limit:,} bytes is too small: a worker with {rows:,} rows of {columns:,} "
+            f"columns needs at least {need:,} bytes beside them; raise max_memory (or cache_size), "
+            "use more workers, or leave both at None"
+        )
 
 
 def _largest_square(block: Block) -> float:

@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-import cloudpickle
 from distributed import Future
 
-from widestreet._src.dask.station import Told, told_by
+from widestreet._src.dask.station import Told, packed, told_by
 from widestreet._src.dask.station_set import StationSet
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.shards.news import News
@@ -92,7 +91,7 @@ class DaskPort:
         self.close()
         stations = self._stations
         stations.settle()
-        written = cloudpickle.dumps(Told(self._problem, self._recipe, news), 5)
+        written = packed(Told(self._problem, self._recipe, news))
         self._told = stations.submit("news", told_by, written)
         self._bytes = len(written)
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
+import cloudpickle
+import numpy as np
 from distributed import get_worker
 
 from widestreet._src.kernels.poll import Poll
@@ -102,10 +104,34 @@ class Station:
         return Answer(found, poll.kernel_values, seconds, fresh, get_worker().address)
 
 
+def packed(told: Told) -> bytes:
+    """Return what all stations are told as bytes, every number once.
+
+    The support vectors are those of the point, and only the coordinator needs their origin.
+    """
+    news, nothing = told.news, np.empty(0, dtype=np.int64)
+    point, expansion, rows = news.point, news.expansion, news.rows
+    same = np.array_equal(expansion.ids, point.ids) and np.array_equal(expansion.coef, point.coef)
+    if same:
+        news = replace(news, expansion=replace(expansion, ids=nothing, coef=np.empty(0)))
+    if rows is not None:
+        assert np.array_equal(rows.ids, point.ids)
+        news = replace(news, rows=replace(rows, ids=nothing, origin=nothing))
+    written: bytes = cloudpickle.dumps((replace(told, news=news), same), 5)
+    return written
+
+
 def told_by(*pieces: bytes) -> Told:
-    """Return what was written into pieces."""
-    told: Told = pickle.loads(b"".join(pieces))
-    return told
+    """Return what was packed and cut into pieces."""
+    told, same = pickle.loads(b"".join(pieces))
+    news: News = told.news
+    point, expansion, rows = news.point, news.expansion, news.rows
+    if same:
+        news = replace(news, expansion=replace(expansion, ids=point.ids, coef=point.coef))
+    if rows is not None:
+        news = replace(news, rows=replace(rows, ids=point.ids, origin=point.ids))
+    heard: Told = replace(told, news=news)
+    return heard
 
 
 def ask(station: Station, told: Told | None, payload: bytes) -> bytes:

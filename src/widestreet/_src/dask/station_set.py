@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,6 +78,14 @@ class StationSet:
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of the worker that has the most."""
+        rows: Counter[str] = Counter()
+        for size, home in zip(self.sizes, self._home, strict=True):
+            rows[home] += size
+        return max(rows.values())
 
     def key(self, what: str) -> str:
         """Return a new key for a task. Sets: its serial number."""
@@ -155,8 +164,12 @@ class StationSet:
         try:
             yield
         except KeyboardInterrupt:
-            self._stopped = True
+            self.stop()
             raise
+
+    def stop(self) -> None:
+        """Ask nobody any more. Sets: stopped."""
+        self._stopped = True
 
     def submit(self, what: str, function: Callable[..., Any], written: bytes) -> Future:
         """Return a task of a function that takes bytes, in pieces if they are many."""
