@@ -246,8 +246,8 @@ def test_a_file_that_changes_ends_the_fit(change, files, small_blocks, monkeypat
     else:
         batches = rows.table.kind.batches
 
-        def touched(one, columns):
-            yield from batches(one, columns)
+        def touched(one, columns, size):
+            yield from batches(one, columns, size)
             os.utime(path, ns=(0, 0))
 
         monkeypatch.setattr(type(rows.table.kind), "batches", staticmethod(touched))

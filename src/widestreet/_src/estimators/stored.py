@@ -139,7 +139,7 @@ def _stored(
         raise ValueError(describe(census.fault, stream.place(census.fault.row), stream.names))
 
     spool = spooled(
-        stream.batches(),
+        stream.batches(plan.batch_rows),
         rows=rows,
         columns=columns,
         dtype=stream.dtype,
