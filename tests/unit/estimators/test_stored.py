@@ -140,13 +140,13 @@ def test_a_memory_map_beyond_the_limit_is_read_in_parts(tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     calls = []
-    fit_classes = module.fit_classes
+    spooled = module.spooled
 
-    def counted(*given):
+    def counted(*given, **options):
         calls.append(1)
-        fit_classes(*given)
+        return spooled(*given, **options)
 
-    monkeypatch.setattr("widestreet._src.estimators.batch_classifier.fit_classes", counted)
+    monkeypatch.setattr(module, "spooled", counted)
     options = {"C": 1.0, "gamma": 0.01, "tol": 1e-4}
     one = machine("svc", **options, max_memory=mapped.nbytes - 1).fit(mapped, y)
     other = machine("svc", **options).fit(mapped, y)

@@ -15,6 +15,7 @@ import numpy as np
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.files.formats import Batch
 from widestreet._src.files.scratch import Scratch
+from widestreet._src.rows import Vectors
 from widestreet._src.rows.census import Census
 from widestreet._src.rows.labels import encoded
 
@@ -62,6 +63,12 @@ class Spool:
     def write(self, name: str, k: int, values: Any) -> None:
         """Set one array of a block."""
         self.scratch.write(name, int(self._begins[k]), values)
+
+    def longest(self, none: Vectors, threads: int) -> float:
+        """Return the largest |x|^2 of a row, relative to the centre of `none`."""
+        blocks = np.flatnonzero(self.sizes).tolist()
+        every = (self.read("X", k).reshape(-1, none.shape[1]) for k in blocks)
+        return max(none.holding(X).largest_square(threads) for X in every)
 
     def target(self, k: int) -> Any:
         """Return the class indices of a block, or its targets."""
