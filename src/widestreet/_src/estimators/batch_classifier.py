@@ -80,7 +80,7 @@ class BatchClassifier(BatchFit, Classifier):
         validation.check_class_weight(self.class_weight)
         training = self._training()
         formulation, tol = training.formulation, training.resources.final_violation
-        if training.fit_stored is not None and is_stored(X, training.resources):
+        if training.fit_stored is not None and is_stored(self, X, training.resources):
             training.fit_stored(given)
             return self
         given, columns = in_memory(*given, training.resources)

@@ -34,7 +34,7 @@ class BatchRegressor(OptimalFit, Regressor):
         """
         given = X, y, sample_weight
         settings, formulation = self._settings(), self._formulation()
-        if is_stored(X, settings, layers=2):
+        if is_stored(self, X, settings, layers=2):
             fit_stored(self, given, settings, formulation, layers=2)
             return self
         given, names = in_memory(*given, settings)

@@ -181,7 +181,7 @@ default="rbf"
             The fitted estimator itself.
         """
         settings, formulation = self._settings(), self._formulation()
-        if is_stored(X, settings):
+        if is_stored(self, X, settings):
             fit_stored(self, (X, None, sample_weight), settings, formulation)
             return self
         given, names = in_memory(X, y, sample_weight, settings)

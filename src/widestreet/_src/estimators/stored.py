@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.blocks import BlockFit, Classes, no_rows
 from widestreet._src.estimators.census_checks import describe, kernel_for
 from widestreet._src.estimators.model import as_names
 from widestreet._src.files.blocks import SpoolBlocks
+from widestreet._src.files.formats import Batch
 from widestreet._src.files.plan import Plan, fits_in_memory
 from widestreet._src.files.port import EXAMINED
 from widestreet._src.files.spool import Spool, spooled
@@ -27,12 +29,17 @@ if TYPE_CHECKING:
     from widestreet._src.estimators.optimal import OptimalFit
 
 
-def is_stored(X: Any, settings: Resources, layers: int = 1) -> bool:
-    """Return whether rows do not fit into memory: those of files, or a map beyond the limit."""
+def is_stored(model: Any, X: Any, settings: Resources, layers: int = 1) -> bool:
+    """Return whether rows do not fit into memory: those of files, or a map beyond the limit.
+
+    A map is read where it lies if the fit needs random access to it.
+    """
     if not isinstance(settings, Settings):  # an estimator that needs all rows
         return False
     if isinstance(X, np.memmap):
-        return X.ndim == 2 and X.dtype.kind in "fiub" and X.nbytes > settings.max_memory
+        anywhere = model.kernel == "precomputed" or model.warm_start
+        numbers = X.ndim == 2 and X.dtype.kind in "fiub"
+        return numbers and not anywhere and X.nbytes > settings.max_memory
     if not isinstance(X, StoredRows):
         return False
     return not fits_in_memory(settings.max_memory, *X.shape, X.dtype.itemsize, layers)
@@ -84,7 +91,7 @@ def fit_stored(
         raise ValueError("warm_start must be False for rows that are not in memory")
     stream, budget = Stream(*given), Budget(settings.max_time)
     plan = Plan.of(settings.max_memory, *stream.shape, stream.dtype.itemsize, layers)
-    with closing(_spool(model, stream, plan, settings, labels)) as spool:
+    with closing(_spool(model, stream, plan, settings, budget, labels)) as spool:
         census = spool.census
         validation.check_weights(census.weights)
         kernel = kernel_for(model, census, stream.names)
@@ -112,24 +119,34 @@ def fit_stored(
 
 
 def _spool(
-    model: OptimalFit, stream: Stream, plan: Plan, settings: Settings, labels: bool
+    model: OptimalFit, stream: Stream, plan: Plan, settings: Settings, budget: Budget, labels: bool
 ) -> Spool:
     """Read all rows; refuse invalid values and name their place."""
+
+    def batches() -> Iterator[Batch]:
+        for batch in stream.batches(plan.batch_rows):
+            budget.look_at_end()
+            yield batch
 
     def refuse(census: Census) -> None:
         assert census.fault is not None
         raise ValueError(describe(census.fault, stream.place(census.fault.row), stream.names))
 
-    return spooled(
-        stream.batches(plan.batch_rows),
-        rows=stream.shape[0],
-        columns=stream.shape[1],
-        dtype=stream.dtype,
-        labels=labels,
-        scratch=model.scratch,
-        block_rows=plan.block_rows,
-        buffer_bytes=plan.buffer_bytes,
-        rng=settings.rng,
-        extra=EXAMINED,
-        check=refuse,
-    )
+    try:
+        return spooled(
+            batches(),
+            rows=stream.shape[0],
+            columns=stream.shape[1],
+            dtype=stream.dtype,
+            labels=labels,
+            scratch=model.scratch,
+            block_rows=plan.block_rows,
+            buffer_bytes=plan.buffer_bytes,
+            rng=settings.rng,
+            extra=EXAMINED,
+            check=refuse,
+        )
+    except OutOfBudget:
+        raise TimeoutError(
+            f"max_time={settings.max_time:g} s were over before all rows were read: raise max_time"
+        ) from None
