@@ -139,6 +139,7 @@ def _spool(
             columns=stream.shape[1],
             dtype=stream.dtype,
             labels=labels,
+            weighted=stream.weighted,
             scratch=model.scratch,
             block_rows=plan.block_rows,
             buffer_bytes=plan.buffer_bytes,

@@ -27,6 +27,8 @@ class Stream:
     dtype : numpy.dtype
     names : list of str or None
         Names of the columns.
+    weighted : bool
+        Whether rows have weights.
     """
 
     def __init__(self, X: Any, y: Any = None, weight: Any = None) -> None:
@@ -39,6 +41,7 @@ class Stream:
         self.dtype = np.dtype(np.float32 if narrow else np.float64)
         self._y = self._beside("y", y)
         self._weight = self._beside("sample_weight", weight)
+        self.weighted = weight is not None
 
     def _beside(self, name: str, values: Any) -> Any:
         """Return targets or weights as an array, unless they are read with the rows."""
