@@ -28,3 +28,8 @@ def test_faults(kind, count):
 def test_a_budget_of_memory():
     """Of two groups of variables: blocks are copies of the tile, and factors are large."""
     budgets.Budgets()(budgets.TWO_GROUPS, np.random.default_rng(0))
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="needs Linux")
+def test_a_budget_of_memory_smaller_than_the_rows():
+    budgets.Budgets()(budgets.STORED, np.random.default_rng(0))

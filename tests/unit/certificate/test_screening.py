@@ -201,3 +201,17 @@ def test_a_violator_far_from_the_rest_is_found(small, rng):
     assert found.violation == whole.violation > 1
     assert exact[idle]
     assert not exact.all()
+
+
+def test_scores_continue_where_others_ended(small):
+    X, y = checkerboard(300, random_state=0)
+    gram, dual = Gram(RBF(2.0), as_rows(X)), c_svc(y, 1.0)
+    beta = np.where(np.arange(300) % 4 == 0, dual.upper + dual.lower, 0.0)
+    one, other = Part.whole(gram, dual, beta), Part.whole(gram, dual, beta)
+    first = one.extremes()
+    limits = screening.Limits(first.high, first.low)
+    one.screen(limits)
+    other.scores.restore(one.scores.counts, one.scores.arrays)
+    assert other.repeat([limits]) == one.scores.counts[-1]
+    np.testing.assert_array_equal(other.scores.score, one.scores.score)
+    assert other.extremes().norm == one.extremes().norm

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,13 @@ from support.machines import (
     machine,
 )
 from support.stored_rows import columns_of, write
+from widestreet._src.engines.budget import Budget
 from widestreet._src.estimators import stored as module
 from widestreet._src.files import plan, scratch
+from widestreet._src.shards.shard import Shard
 from widestreet.datasets import twonorm
 from widestreet.online import OnlineSVC
-from widestreet.strategies import PRSVM
+from widestreet.strategies import PRSVM, Auto
 
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.numeric
@@ -140,13 +143,13 @@ def test_a_memory_map_beyond_the_limit_is_read_in_parts(tmp_path, monkeypatch):
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     calls = []
-    fit_classes = module.fit_classes
+    spooled = module.spooled
 
-    def counted(*given):
+    def counted(*given, **options):
         calls.append(1)
-        fit_classes(*given)
+        return spooled(*given, **options)
 
-    monkeypatch.setattr("widestreet._src.estimators.batch_classifier.fit_classes", counted)
+    monkeypatch.setattr(module, "spooled", counted)
     options = {"C": 1.0, "gamma": 0.01, "tol": 1e-4}
     one = machine("svc", **options, max_memory=mapped.nbytes - 1).fit(mapped, y)
     other = machine("svc", **options).fit(mapped, y)
@@ -170,13 +173,65 @@ def test_few_rows_are_read_into_memory(files, monkeypatch):
 # -- limits ----------------------------------------------------------------------------------------
 
 
-def test_a_limit_of_time_ends_with_a_model(files, small_blocks):
-    X, y = twonorm(2000, random_state=0)
+def test_a_limit_of_time_ends_with_a_model(files, small_blocks, monkeypatch):
+    X, y = data("svc")
     rows, target = files(X, y)
+    budgets, spooled = [], module.spooled
+
+    def budget(seconds):
+        budgets.append(Budget(seconds))
+        return budgets[-1]
+
+    def late(*given, **options):
+        found = spooled(*given, **options)
+        budgets[0]._begun -= 1000.0
+        return found
+
+    monkeypatch.setattr(module, "Budget", budget)
+    monkeypatch.setattr(module, "spooled", late)
     with pytest.warns(UserWarning, match="time"):
-        model = ws.SVC(max_time=1e-3, random_state=0).fit(rows, target)
+        model = ws.SVC(max_time=1000.0).fit(rows, target)
     assert model.certificate_.status == "time_limit"
-    assert model.predict(rows).shape == (2000,)
+    assert model.predict(rows).shape == (120,)
+
+
+def test_a_limit_of_time_that_does_not_suffice_to_read(files, small_blocks):
+    X, y = data("svc")
+    rows, target = files(X, y)
+    with pytest.raises(TimeoutError, match=r"max_time=1e-09 s were over before all rows were read"):
+        ws.SVC(max_time=1e-9).fit(rows, target)
+
+
+@pytest.mark.parametrize("options", [{"kernel": "precomputed"}, {"warm_start": True}])
+def test_maps_that_need_random_access_are_used_where_they_lie(tmp_path, options):
+    X, _ = data("svc")
+    np.save(tmp_path / "K.npy", X @ X.T)
+    mapped = np.load(tmp_path / "K.npy", mmap_mode="r")
+    settings = ws.SVC(max_memory=mapped.nbytes - 1)._settings()
+    assert module.is_stored(ws.SVC(), mapped, settings)
+    assert not module.is_stored(ws.SVC(**options), mapped, settings)
+
+
+@pytest.mark.parametrize("on_interrupt", ["raise", "keep"])
+def test_an_interrupt_leaves_a_model(files, small_blocks, on_interrupt, monkeypatch):
+    X, y = twonorm(500, random_state=0)
+    rows, target = files(X, y)
+    survey, calls = Shard.survey, []
+
+    def interrupted(*given, **options):
+        calls.append(1)
+        if len(calls) == 25:
+            raise KeyboardInterrupt
+        return survey(*given, **options)
+
+    interrupted.__qualname__ = survey.__qualname__
+    monkeypatch.setattr(Shard, "survey", interrupted)
+    model = ws.SVC(gamma=0.05, on_interrupt=on_interrupt, random_state=0, strategy=Auto(32))
+    expected = pytest.raises(KeyboardInterrupt) if on_interrupt == "raise" else nullcontext()
+    with pytest.warns(UserWarning, match="interrupted"), expected:
+        model.fit(rows, target)
+    assert model.certificate_.status == "interrupted"
+    assert np.array_equal(model.support_vectors_, X[model.support_])
 
 
 def test_memory_that_is_too_small_is_refused(files, monkeypatch):
@@ -246,8 +301,8 @@ def test_a_file_that_changes_ends_the_fit(change, files, small_blocks, monkeypat
     else:
         batches = rows.table.kind.batches
 
-        def touched(one, columns):
-            yield from batches(one, columns)
+        def touched(one, columns, size):
+            yield from batches(one, columns, size)
             os.utime(path, ns=(0, 0))
 
         monkeypatch.setattr(type(rows.table.kind), "batches", staticmethod(touched))

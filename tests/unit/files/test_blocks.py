@@ -38,6 +38,7 @@ def three_classes(tmp_path, rng):
         columns=3,
         dtype=X.dtype,
         labels=True,
+        weighted=False,
         scratch=tmp_path,
         block_rows=40,
         buffer_bytes=10**6,

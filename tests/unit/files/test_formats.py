@@ -16,17 +16,15 @@ pytest.importorskip("pyarrow")
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_batches_of_a_format_have_all_rows(tmp_path, suffix, monkeypatch):
-    monkeypatch.setattr(formats, "BATCH_ROWS", 100)
     monkeypatch.setattr(formats, "_TRANSPOSED_ROWS", 7)
     X = np.arange(3000.0).reshape(1000, 3)
     path = write(tmp_path / f"rows.{suffix}", columns_of(X))
     kind = formats.format_of(path)
     names = tuple(kind.kinds(path))
     assert kind.count(path) == 1000
-    batches = [X for X, _, _ in kind.batches(path, formats.Columns(names, dtype="float64"))]
+    batches = [X for X, _, _ in kind.batches(path, formats.Columns(names, dtype="float64"), 100)]
     assert np.array_equal(np.concatenate(batches), X)
-    if suffix not in ("csv", "tsv"):  # read by blocks of bytes
-        assert max(map(len, batches)) == 100
+    assert max(map(len, batches)) == 100
 
 
 def test_without_pyarrow_the_error_says_how_to_install_it(monkeypatch):

@@ -28,7 +28,7 @@ def refuse(census: Census) -> None:
 def spool(tmp_path):
     made = []
 
-    def make(given, *, labels=True, block_rows=400, buffer_bytes=4000):
+    def make(given, *, labels=True, weighted=True, block_rows=400, buffer_bytes=4000):
         made.append(
             spooled(
                 given,
@@ -36,6 +36,7 @@ def spool(tmp_path):
                 columns=2,
                 dtype=np.dtype(np.float64),
                 labels=labels,
+                weighted=weighted,
                 scratch=tmp_path,
                 block_rows=block_rows,
                 buffer_bytes=buffer_bytes,
@@ -69,7 +70,7 @@ def test_every_row_is_in_one_block(spool, block_rows, buffer_bytes):
 
 
 def test_blocks_of_sorted_rows_are_mixed(spool):
-    stored = spool(batches(weight=None))
+    stored = spool(batches(weight=None), weighted=False)
     assert stored.sizes.tolist() == [375] * 8
     counts = np.array([np.bincount(stored.target(k), minlength=3) for k in range(8)])
     assert counts.min() > 80  # of 125 expected
@@ -78,7 +79,7 @@ def test_blocks_of_sorted_rows_are_mixed(spool):
 
 def test_targets_stay_as_exact_as_they_are(spool):
     y = np.random.default_rng(0).normal(size=ROWS)
-    stored = spool(batches(y=y, weight=None), labels=False)
+    stored = spool(batches(y=y, weight=None), labels=False, weighted=False)
     for k in range(8):
         assert np.array_equal(stored.target(k), y[stored.read("origin", k)])
         assert np.array_equal(stored.weight(k), np.ones(375))

@@ -9,8 +9,6 @@ import pytest
 
 import widestreet as ws
 from support.stored_rows import columns_of, write
-from widestreet._src.files import formats
-from widestreet._src.files import stream as module
 from widestreet._src.files.stream import Stream
 
 pytest.importorskip("pyarrow")
@@ -19,15 +17,13 @@ Y, WEIGHT = np.arange(1000), np.arange(1000) / 7.0
 
 
 @pytest.fixture
-def opened(tmp_path, monkeypatch):
-    monkeypatch.setattr(formats, "BATCH_ROWS", 300)
-    monkeypatch.setattr(module, "BATCH_ROWS", 300)
+def opened(tmp_path):
     path = write(tmp_path / "rows.parquet", columns_of(X, Y, WEIGHT))
     return ws.open_rows(path, "label", weight="weight", dtype="float64")
 
 
 def joined(stream):
-    parts = list(stream.batches())
+    parts = list(stream.batches(300))
     assert len(parts) > 1
     return [None if p[0] is None else np.concatenate(p) for p in zip(*parts, strict=True)]
 
@@ -57,8 +53,20 @@ def test_memory_maps_of_every_type(opened, tmp_path, dtype):
 
 def test_a_file_that_changes_while_it_is_read(opened):
     rows, y, _ = opened
-    batches = Stream(rows, y).batches()
+    batches = Stream(rows, y).batches(300)
     next(batches)
     os.utime(rows.table.paths[0], ns=(0, 0))
     with pytest.raises(RuntimeError, match="has changed since it was opened"):
         list(batches)
+
+
+@pytest.mark.parametrize("mode", ["r", "r+", "c"])
+def test_a_map_keeps_what_was_written_to_it(tmp_path, mode):
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode=mode)
+    if mode != "r":
+        mapped[5] = 7.0
+    wanted = np.array(mapped)
+    found = [batch[0] for batch in Stream(mapped).batches(100)]
+    assert np.array_equal(np.concatenate(found), wanted)
+    assert np.array_equal(mapped, wanted)

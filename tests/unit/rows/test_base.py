@@ -56,3 +56,13 @@ def test_row_numbers_select_rows_as_the_user_knows_them(storage):
     np.testing.assert_array_equal(
         kernels.dense(rows.data[index]), kernels.dense(STORAGES[storage](X))[index]
     )
+
+
+@every_storage
+def test_some_rows_are_taken_in_the_same_form(storage):
+    X, index = sample(40, 7), np.array([5, 1, 5])
+    rows = as_rows(STORAGES[storage](X))
+    taken = rows.take(index)
+    assert taken.shape == (3, 7)
+    assert (taken.sparse, taken.few_nonzeros) == (rows.sparse, rows.few_nonzeros)
+    np.testing.assert_array_equal(taken.squares(), rows.squares(index))

@@ -5,12 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from support.fitting import build_dual
 from support.shard_sets import every_model, every_port, shards_at_a_point
 from widestreet import _core
 from widestreet._src.certificate import examine, screening
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.rows import as_rows
 from widestreet._src.shards.examination import adopt, examine_shards
 from widestreet._src.shards.point import Point
+from widestreet._src.shards.port import LocalPort
+from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey import SurveyOrder
+from widestreet.datasets import twonorm
 
 pytestmark = pytest.mark.numeric
 
@@ -53,3 +60,22 @@ def test_the_working_set_keeps_its_own_scores(rng):
     version = shards.port.shards[0].memory.version
     assert (version[members] == _core.IN_WORKING_SET).all()
     assert (np.delete(version, members) == news.expansion.version).all()
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_float32_scores_are_used_again_where_surveys_compute_in_float32(double, rng, monkeypatch):
+    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(screening, "_FLOAT64_FRACTION", 2.0)  # of a sample: none is too large
+    X, y = twonorm(90, random_state=1)
+    dual = build_dual("c_svc", np.float64(y), C=1.0)
+    shards = ShardSet.of(Gram(RBF(0.1), as_rows(X)), dual, connect=LocalPort)
+    if double:
+        shards.use_double()
+    beta = np.where(np.arange(90) % 4 == 0, dual.upper + dual.lower, 0.0)
+    examine_shards(shards, Point.of(beta), 1e-3)
+    adopt(shards)
+    [shard] = shards.port.shards
+    scores, current = shard.memory.part.scores, shards.news.expansion.version
+    known = scores.exact if double else scores.exact | scores.estimated
+    assert np.array_equal(shard.memory.version == current, known)
+    assert np.array_equal(shard.memory.score[known], scores.score[known])

@@ -17,7 +17,7 @@ from widestreet._src.estimators.batch import BatchFit, Prepared, shared_attribut
 from widestreet._src.estimators.callbacks import RoundReporter, with_callbacks
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.fitted import classifier_attributes
-from widestreet._src.estimators.stored import fit_classes, in_memory, is_stored
+from widestreet._src.estimators.stored import in_memory, is_stored
 from widestreet._src.interrupts import undisturbed
 from widestreet._src.problems.formulations import Formulation
 from widestreet._src.problems.pairs import PairLayout
@@ -38,11 +38,15 @@ class ClassTraining:
         Function of the prepared rows, the class index of each row, and the observers. It returns
         the lines of `dual_coef_` over all rows, before they are divided by the margin; the result
         of each pair of classes; and further fitted attributes.
+    fit_stored : callable, optional
+        Function of X, y and sample_weight that trains on rows that are not in memory; None if the
+        estimator needs all rows.
     """
 
     formulation: Formulation
     resources: Resources
     train: Callable[[Prepared, Ints, Observers], tuple[Floats, list[Trained], dict[str, Any]]]
+    fit_stored: Callable[[tuple[Any, Any, Any]], None] | None = None
 
 
 class BatchClassifier(BatchFit, Classifier):
@@ -76,8 +80,8 @@ class BatchClassifier(BatchFit, Classifier):
         validation.check_class_weight(self.class_weight)
         training = self._training()
         formulation, tol = training.formulation, training.resources.final_violation
-        if is_stored(X, training.resources):
-            fit_classes(self, given, training.resources, formulation)
+        if training.fit_stored is not None and is_stored(self, X, training.resources):
+            training.fit_stored(given)
             return self
         given, columns = in_memory(*given, training.resources)
         X, y, sample_weight = given

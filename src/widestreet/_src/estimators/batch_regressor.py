@@ -8,7 +8,7 @@ from widestreet._src.estimators import columns
 from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.regressor import Regressor
-from widestreet._src.estimators.stored import fit_one_problem, in_memory, is_stored
+from widestreet._src.estimators.stored import fit_stored, in_memory, is_stored
 
 
 class BatchRegressor(OptimalFit, Regressor):
@@ -34,8 +34,8 @@ class BatchRegressor(OptimalFit, Regressor):
         """
         given = X, y, sample_weight
         settings, formulation = self._settings(), self._formulation()
-        if is_stored(X, settings, layers=2):
-            fit_one_problem(self, given, settings, formulation, layers=2)
+        if is_stored(self, X, settings, layers=2):
+            fit_stored(self, given, settings, formulation, layers=2)
             return self
         given, names = in_memory(*given, settings)
         X, y, _ = given

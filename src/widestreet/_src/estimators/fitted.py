@@ -59,6 +59,7 @@ def fitted_attributes(
     certificates : sequence of Certificate or None
         Certificate of each problem; None if they are computed on first access.
     """
+    number = support if index is None else index[support]
     vectors = np.empty((0, 0)) if isinstance(kernel, Precomputed) else X[support]
     lines: Any = np.ascontiguousarray(coef[:, support])
     if isinstance(kernel, Linear) and centre is not None:
@@ -72,7 +73,7 @@ def fitted_attributes(
         "_gamma": getattr(kernel, "gamma", 0.0),
         "_centre": centre,
         "_scale": scale,
-        "support_": (support if index is None else index[support]).astype(np.int32),
+        "support_": number.astype(np.int64 if number.max(initial=0) >= 2**31 else np.int32),
         "support_vectors_": vectors,
         "n_support_": n_support.astype(np.int32),
         "dual_coef_": lines,

@@ -11,7 +11,7 @@ from widestreet._src import checks
 from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.outlier_detector import OutlierDetector
-from widestreet._src.estimators.stored import fit_one_problem, in_memory, is_stored
+from widestreet._src.estimators.stored import fit_stored, in_memory, is_stored
 from widestreet._src.problems.formulations import OneClass
 
 
@@ -181,8 +181,8 @@ default="rbf"
             The fitted estimator itself.
         """
         settings, formulation = self._settings(), self._formulation()
-        if is_stored(X, settings):
-            fit_one_problem(self, (X, None, sample_weight), settings, formulation, layers=1)
+        if is_stored(self, X, settings):
+            fit_stored(self, (X, None, sample_weight), settings, formulation)
             return self
         given, names = in_memory(X, y, sample_weight, settings)
         X, seen = self._validated(given[0], names=names)

@@ -13,6 +13,7 @@ from widestreet._src.estimators import validation
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTraining
 from widestreet._src.estimators.optimal import OptimalFit
+from widestreet._src.estimators.stored import fit_stored
 from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
@@ -29,7 +30,12 @@ class OptimalClassifier(OptimalFit, BatchClassifier):
     def _training(self) -> ClassTraining:
         checks.require_flag("break_ties", self.break_ties)
         settings, formulation = self._settings(), self._formulation()
-        return ClassTraining(formulation, settings, partial(self._train, settings, formulation))
+        return ClassTraining(
+            formulation,
+            settings,
+            partial(self._train, settings, formulation),
+            lambda given: fit_stored(self, given, settings, formulation, labels=True),
+        )
 
     def _breaks_ties(self) -> bool:
         return validation.breaks_ties(self.break_ties, self.decision_function_shape)

@@ -3,54 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import combinations
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from widestreet._src.arrays import Floats
-from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.callbacks import RoundReporter
-from widestreet._src.estimators.census_checks import (
-    class_weights,
-    classes_of,
-    describe,
-    kernel_for,
-)
-from widestreet._src.estimators.fitted import classifier_attributes, single_attributes
+from widestreet._src.estimators.blocks import BlockFit, Classes, no_rows
+from widestreet._src.estimators.census_checks import describe, kernel_for
 from widestreet._src.estimators.model import as_names
 from widestreet._src.files.blocks import SpoolBlocks
+from widestreet._src.files.formats import Batch
 from widestreet._src.files.plan import Plan, fits_in_memory
 from widestreet._src.files.port import EXAMINED
 from widestreet._src.files.spool import Spool, spooled
 from widestreet._src.files.stream import Stream
 from widestreet._src.files.table import StoredRows
-from widestreet._src.interrupts import undisturbed
-from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
 from widestreet._src.problems.formulations import DualFormulation
-from widestreet._src.reporting.observers import Observers
-from widestreet._src.rows import DenseRows
 from widestreet._src.rows.census import Census
-from widestreet._src.training.outcome import Trained
 from widestreet._src.training.settings import Resources, Settings
-from widestreet._src.training.sharded import Recipe, Supports, Task, train_blocks
+from widestreet._src.training.sharded import Recipe, Task
 
 if TYPE_CHECKING:
-    from widestreet._src.estimators.batch_classifier import BatchClassifier
     from widestreet._src.estimators.optimal import OptimalFit
 
-_SPARSE_DENSITY = 0.25  # as for rows in memory: below, the core skips zeros
 
+def is_stored(model: Any, X: Any, settings: Resources, layers: int = 1) -> bool:
+    """Return whether rows do not fit into memory: those of files, or a map beyond the limit.
 
-def is_stored(X: Any, settings: Resources, layers: int = 1) -> bool:
-    """Return whether rows do not fit into memory: those of files, or a map beyond the limit."""
+    A map is read where it lies if the fit needs random access to it.
+    """
     if not isinstance(settings, Settings):  # an estimator that needs all rows
         return False
     if isinstance(X, np.memmap):
-        return X.ndim == 2 and X.dtype.kind in "fiub" and X.nbytes > settings.max_memory
+        anywhere = model.kernel == "precomputed" or model.warm_start
+        numbers = X.ndim == 2 and X.dtype.kind in "fiub"
+        return numbers and not anywhere and X.nbytes > settings.max_memory
     if not isinstance(X, StoredRows):
         return False
     return not fits_in_memory(settings.max_memory, *X.shape, X.dtype.itemsize, layers)
@@ -71,117 +60,16 @@ def in_memory(
     return (rows, target, weight), X.feature_names
 
 
-@dataclass(frozen=True, eq=False)
-class Stored:
-    """Rows of a fit on disk.
-
-    Attributes
-    ----------
-    spool : Spool
-    census : Census
-    kernel : Kernel
-    none : Vectors
-        No rows, in the form that all rows have.
-    longest : float
-        The largest |x|^2 of a row, relative to the centre.
-    seen : dict
-        Names and number of the columns, as attributes.
-    room : int
-        Rows for which the memory of the working set suffices.
-    budget : Budget
-        Begun before the rows were read.
-    """
-
-    spool: Spool
-    census: Census
-    kernel: Kernel
-    none: DenseRows
-    longest: float
-    seen: dict[str, Any]
-    room: int
-    budget: Budget
-
-    def task(
-        self, formulation: DualFormulation, settings: Settings, class_weight: Floats | None = None
-    ) -> Task:
-        """Return what is trained; `class_weight` is None for targets that are not classes."""
-        threads = settings.threads
-        return Task(
-            blocks=SpoolBlocks(self.spool, self.none),
-            recipe=Recipe(self.kernel, formulation, self.longest, class_weight, threads=threads),
-            none=self.none,
-            classes=0 if class_weight is None else len(class_weight),
-            threads=threads,
-            room=self.room,
-        )
-
-
-@contextmanager
-def _stored(
-    model: OptimalFit,
-    stream: Stream,
-    settings: Settings,
-    formulation: DualFormulation,
-    layers: int,
-    labels: bool,
-) -> Iterator[Stored]:
-    """Read all rows once; the temporary file is gone after the block."""
-    if model.kernel == "precomputed":
-        raise TypeError("X: kernel='precomputed' needs the kernel matrix in memory")
-    if model.warm_start:
-        raise ValueError("warm_start must be False for rows that are not in memory")
-    budget = Budget(settings.max_time)
-    rows, columns = stream.shape
-    plan = Plan.of(settings.max_memory, rows, columns, stream.dtype.itemsize, layers)
-
-    def refuse(census: Census) -> None:
-        assert census.fault is not None
-        raise ValueError(describe(census.fault, stream.place(census.fault.row), stream.names))
-
-    spool = spooled(
-        stream.batches(),
-        rows=rows,
-        columns=columns,
-        dtype=stream.dtype,
-        labels=labels,
-        scratch=model.scratch,
-        block_rows=plan.block_rows,
-        buffer_bytes=plan.buffer_bytes,
-        rng=settings.rng,
-        extra=EXAMINED,
-        check=refuse,
-    )
-    try:
-        census = spool.census
-        validation.check_weights(census.weights)
-        kernel = kernel_for(model, census, stream.names)
-        assert not isinstance(kernel, Precomputed)
-        centred = kernel.translation_invariant or (
-            isinstance(kernel, Linear) and formulation.coefficients_sum_to_zero
-        )
-        few = census.density < _SPARSE_DENSITY
-        centre = census.plain.mean if centred and not few else None
-        none = DenseRows(np.empty((0, columns), dtype=stream.dtype), centre, skip_zeros=few)
-        longest = max(
-            none.holding(spool.read("X", k).reshape(-1, columns)).largest_square(settings.threads)
-            for k in np.flatnonzero(spool.sizes).tolist()
-        )
-        seen: dict[str, Any] = {"n_features_in_": columns}
-        if stream.names is not None:
-            seen["feature_names_in_"] = as_names(stream.names)
-        yield Stored(spool, census, kernel, none, longest, seen, plan.room, budget)
-    finally:
-        spool.close()
-
-
-def fit_one_problem(
+def fit_stored(
     model: OptimalFit,
     given: tuple[Any, Any, Any],
-    settings: Resources,
-    formulation: Any,
-    layers: int,
+    settings: Settings,
+    formulation: DualFormulation,
+    *,
+    layers: int = 1,
+    labels: bool = False,
 ) -> None:
-    """Train the single problem of a regressor or a one-class SVM.
+    """Train on rows that are read once and kept in a temporary file.
 
     Parameters
     ----------
@@ -192,80 +80,74 @@ def fit_one_problem(
     formulation : DualFormulation
     layers : int
         Variables per row.
+    labels : bool
+        Whether y are labels of classes.
 
-    Sets: everything that is fitted.
+    Sets: the fitted attributes of the model.
     """
-    assert isinstance(settings, Settings)
-    stream = Stream(*given)
-    with _stored(model, stream, settings, formulation, layers, labels=False) as stored:
-        report = RoundReporter(model, *given)
-        with Observers(settings.verbose, settings.goal.tol, report) as observers:
-            task = stored.task(formulation, settings)
-            supports, [trained] = train_blocks(task, settings, observers, stored.budget)
-    with undisturbed(swallow=model.on_interrupt == "keep"):
-        fitted = single_attributes(
-            coef=supports.lines,
-            reading=formulation.read(trained.bias, settings.goal.tol),
-            scale=formulation.scale,
-            steps=trained.solution.pair_steps,
-            **_shared(stored, supports, [trained]),
+    if model.kernel == "precomputed":
+        raise TypeError("X: kernel='precomputed' needs the kernel matrix in memory")
+    if model.warm_start:
+        raise ValueError("warm_start must be False for rows that are not in memory")
+    stream, budget = Stream(*given), Budget(settings.max_time)
+    plan = Plan.of(settings.max_memory, *stream.shape, stream.dtype.itemsize, layers)
+    with closing(_spool(model, stream, plan, settings, budget, labels)) as spool:
+        census = spool.census
+        validation.check_weights(census.weights)
+        kernel = kernel_for(model, census, stream.names)
+        none = no_rows(census, kernel, formulation)
+        classes = Classes.of(model, census, formulation) if labels else None
+        seen: dict[str, Any] = {"n_features_in_": census.columns}
+        if stream.names is not None:
+            seen["feature_names_in_"] = as_names(stream.names)
+        task = Task(
+            blocks=SpoolBlocks(spool, none),
+            recipe=Recipe(
+                kernel,
+                formulation,
+                spool.longest(none, settings.threads),
+                None if classes is None else classes.weight,
+                threads=settings.threads,
+            ),
+            none=none,
+            classes=0 if classes is None else len(classes.weight),
+            threads=settings.threads,
+            room=plan.room,
         )
-        model._adopt(stored.seen, fitted | {"shape_fit_": stream.shape})
-    model._finish(report)
+        fit = BlockFit(given, census, seen, settings, formulation, budget, classes)
+        fit.train(model, task)
 
 
-def fit_classes(
-    model: BatchClassifier, given: tuple[Any, Any, Any], settings: Resources, formulation: Any
-) -> None:
-    """Train a classifier: the problems of all pairs of classes, one after the other.
+def _spool(
+    model: OptimalFit, stream: Stream, plan: Plan, settings: Settings, budget: Budget, labels: bool
+) -> Spool:
+    """Read all rows; refuse invalid values and name their place."""
 
-    Sets: everything that is fitted.
-    """
-    assert isinstance(settings, Settings)
-    stream = Stream(*given)
-    with _stored(model, stream, settings, formulation, 1, labels=True) as stored:
-        assert stored.census.labels is not None
-        labels = classes_of(stored.census.labels)
-        weights = class_weights(model.class_weight, labels)
-        formulation.check(weights * labels.weight, labels.classes.tolist())
-        pairs = combinations(labels.classes.tolist(), 2)
-        names = [f"{one} against {other}" for one, other in pairs]
-        report = RoundReporter(model, *given, problems=len(names))
-        with Observers(settings.verbose, settings.final_violation, report, names) as observers:
-            task = stored.task(formulation, settings, weights)
-            supports, trained = train_blocks(task, settings, observers, stored.budget)
-    readings = [formulation.read(one.bias, settings.final_violation) for one in trained]
-    with undisturbed(swallow=model.on_interrupt == "keep"):
-        fitted = classifier_attributes(
-            code=supports.code,
-            lines=supports.lines,
-            readings=readings,
-            classes=labels.classes,
-            class_weight=weights,
-            scale=formulation.scale,
-            steps=np.array([one.solution.pair_steps for one in trained], dtype=np.int64),
-            **_shared(stored, supports, trained),
+    def batches() -> Iterator[Batch]:
+        for batch in stream.batches(plan.batch_rows):
+            budget.look_at_end()
+            yield batch
+
+    def refuse(census: Census) -> None:
+        assert census.fault is not None
+        raise ValueError(describe(census.fault, stream.place(census.fault.row), stream.names))
+
+    try:
+        return spooled(
+            batches(),
+            rows=stream.shape[0],
+            columns=stream.shape[1],
+            dtype=stream.dtype,
+            labels=labels,
+            weighted=stream.weighted,
+            scratch=model.scratch,
+            block_rows=plan.block_rows,
+            buffer_bytes=plan.buffer_bytes,
+            rng=settings.rng,
+            extra=EXAMINED,
+            check=refuse,
         )
-        model._adopt(stored.seen, fitted | {"shape_fit_": stream.shape})
-    model._warn_of_zero_margin(
-        [
-            name
-            for name, one, reading in zip(names, trained, readings, strict=True)
-            if one.certificate.status.success and reading.margin is None
-        ],
-        settings.final_violation,
-    )
-    model._finish(report)
-
-
-def _shared(stored: Stored, supports: Supports, trained: list[Trained]) -> dict[str, Any]:
-    """Return the arguments of `fitted_attributes` that all estimators share."""
-    return {
-        "kernel": stored.kernel,
-        "X": supports.data,
-        "centre": stored.none.centre,
-        "index": supports.origin,
-        "records": (record for one in trained for record in one.solution.trace),
-        "kernel_values": sum(one.solution.kernel_values for one in trained),
-        "certificates": [one.certificate for one in trained],
-    }
+    except OutOfBudget:
+        raise TimeoutError(
+            f"max_time={settings.max_time:g} s were over before all rows were read: raise max_time"
+        ) from None

@@ -16,7 +16,7 @@ from widestreet._src.arrays import Floats, Real
 
 BATCH_ROWS = 1 << 16
 _TRANSPOSED_ROWS = 1 << 12  # rows of a batch that are transposed at a time, within the cache
-_CSV_BLOCK_BYTES = 1 << 22
+_CSV_BLOCK_BYTES = 1 << 20
 
 Name: TypeAlias = str | int
 Batch: TypeAlias = tuple[Real, Any, Floats | None]  # rows, labels or targets, weights
@@ -51,8 +51,8 @@ class Format(Protocol):
         """Return the number of rows of a file."""
         ...
 
-    def batches(self, path: Path, columns: Columns) -> Iterator[Batch]:
-        """Yield the rows of a file in order."""
+    def batches(self, path: Path, columns: Columns, size: int = BATCH_ROWS) -> Iterator[Batch]:
+        """Yield the rows of a file in order, at most `size` at a time if the format allows it."""
         ...
 
 
@@ -98,9 +98,9 @@ class Parquet:
         with _pyarrow("pyarrow.parquet").ParquetFile(path) as file:
             return int(file.metadata.num_rows)
 
-    def batches(self, path: Path, columns: Columns) -> Iterator[Batch]:
+    def batches(self, path: Path, columns: Columns, size: int = BATCH_ROWS) -> Iterator[Batch]:
         with _pyarrow("pyarrow.parquet").ParquetFile(path) as file:
-            for batch in file.iter_batches(BATCH_ROWS, columns=columns.every):
+            for batch in file.iter_batches(size, columns=columns.every):
                 yield _converted(batch, columns)
 
 
@@ -114,7 +114,7 @@ class Arrow:
     def count(self, path: Path) -> int:
         return int(_pyarrow("pyarrow.dataset").dataset(path, format="ipc").count_rows())
 
-    def batches(self, path: Path, columns: Columns) -> Iterator[Batch]:
+    def batches(self, path: Path, columns: Columns, size: int = BATCH_ROWS) -> Iterator[Batch]:
         ipc = _pyarrow("pyarrow.ipc")
         with _pyarrow("pyarrow").memory_map(str(path)) as file:
             schema = ipc.open_file(file).schema
@@ -122,8 +122,7 @@ class Arrow:
             reader = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=fields))
             for k in range(reader.num_record_batches):
                 batch = reader.get_batch(k)
-                for a in range(0, batch.num_rows, BATCH_ROWS):
-                    yield _converted(batch.slice(a, BATCH_ROWS), columns)
+                yield from _pieces(batch, columns, size)
 
 
 class Csv:
@@ -144,18 +143,24 @@ class Csv:
             return _kinds(reader.schema)
 
     def count(self, path: Path) -> int:
-        names = list(self.kinds(path))
-        with self._open(path, include_columns=names[:1]) as reader:
+        text = dict.fromkeys(list(self.kinds(path))[:1], _pyarrow("pyarrow").string())
+        with self._open(path, include_columns=list(text), column_types=text) as reader:
             return sum(batch.num_rows for batch in reader)
 
-    def batches(self, path: Path, columns: Columns) -> Iterator[Batch]:
+    def batches(self, path: Path, columns: Columns, size: int = BATCH_ROWS) -> Iterator[Batch]:
         number = _pyarrow("pyarrow").float64()
         types = dict.fromkeys(columns.features, number)  # a later block may have fractions
         if columns.weight is not None:
             types[columns.weight] = number
         with self._open(path, include_columns=columns.every, column_types=types) as reader:
             for batch in reader:
-                yield _converted(batch, columns)
+                yield from _pieces(batch, columns, size)
+
+
+def _pieces(batch: Any, columns: Columns, size: int) -> Iterator[Batch]:
+    """Yield a record batch as arrays of at most `size` rows."""
+    for a in range(0, batch.num_rows, size):
+        yield _converted(batch.slice(a, size), columns)
 
 
 def _kinds(schema: Any) -> Mapping[Name, str]:
@@ -234,10 +239,10 @@ class Npy:
     def count(self, path: Path) -> int:
         return len(self.load(path))
 
-    def batches(self, path: Path, columns: Columns) -> Iterator[Batch]:
-        array, features = self.load(path), list(columns.features)
-        for a in range(0, len(array), BATCH_ROWS):
-            block: Any = np.asarray(array[a : a + BATCH_ROWS])
+    def batches(self, path: Path, columns: Columns, size: int = BATCH_ROWS) -> Iterator[Batch]:
+        features = list(columns.features)
+        for a in range(0, self.count(path), size):
+            block: Any = np.array(self.load(path)[a : a + size])  # a new map: its pages are freed
             with np.errstate(over="ignore"):
                 X = np.ascontiguousarray(block[:, features], dtype=columns.dtype)
             y = None if columns.target is None else block[:, columns.target].copy()

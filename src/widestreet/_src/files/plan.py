@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from widestreet._src.files.formats import BATCH_ROWS
+
 LEDGER_BYTES = 12  # per row: its last score and the version of that
 _STATE_BYTES = 300  # per row and layer of a block while it is asked, in examinations
 _LARGEST_BLOCK = 1 << 28  # bytes of a block with its state
@@ -22,12 +24,15 @@ class Plan:
         Rows of a block: its features are twice in memory, as the next block is read ahead.
     buffer_bytes : int
         Rows that are distributed to blocks at a time.
+    batch_rows : int
+        Rows that are read at a time.
     room : int
         Rows of the largest working set.
     """
 
     block_rows: int
     buffer_bytes: int
+    batch_rows: int
     room: int
 
     @classmethod
@@ -44,7 +49,8 @@ class Plan:
         block = min(_LARGEST_BLOCK, max(_LEAST_BLOCK, (max_memory - ledger) // 8))
         block_rows = max(1, min(rows, block // row))
         rest = max_memory - ledger - block_rows * row
-        return cls(block_rows, block // 2, int((rest / _TILE_BYTES) ** 0.5))
+        batch_rows = max(1, min(BATCH_ROWS, block // (4 * 8 * columns)))
+        return cls(block_rows, block // 2, batch_rows, int((rest / _TILE_BYTES) ** 0.5))
 
 
 def fits_in_memory(max_memory: int, rows: int, columns: int, itemsize: int, layers: int) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.files.formats import Batch
 from widestreet._src.files.scratch import Scratch
+from widestreet._src.rows import Vectors
 from widestreet._src.rows.census import Census
 from widestreet._src.rows.labels import encoded
 
@@ -42,7 +43,9 @@ class Spool:
         begins: Ints,
         sizes: Ints,
         encoder: Encoder | None,
+        weighted: bool,
     ) -> None:
+        self._weighted = weighted
         self.scratch, self.census, self.sizes = scratch, census, sizes
         self._begins = begins
         self.classes: Any = None
@@ -63,6 +66,12 @@ class Spool:
         """Set one array of a block."""
         self.scratch.write(name, int(self._begins[k]), values)
 
+    def longest(self, none: Vectors, threads: int) -> float:
+        """Return the largest |x|^2 of a row, relative to the centre of `none`."""
+        blocks = np.flatnonzero(self.sizes).tolist()
+        every = (self.read("X", k).reshape(-1, none.shape[1]) for k in blocks)
+        return max(none.holding(X).largest_square(threads) for X in every)
+
     def target(self, k: int) -> Any:
         """Return the class indices of a block, or its targets."""
         found = self.read("target", k)
@@ -70,7 +79,7 @@ class Spool:
 
     def weight(self, k: int) -> Floats:
         """Return the weights of the rows of a block."""
-        return np.asarray(self.read("weight", k))
+        return np.asarray(self.read("weight", k)) if self._weighted else np.ones(self.sizes[k])
 
 
 class Encoder:
@@ -105,6 +114,7 @@ def spooled(
     columns: int,
     dtype: Any,
     labels: bool,
+    weighted: bool,
     scratch: Any,
     block_rows: int,
     buffer_bytes: int,
@@ -122,6 +132,8 @@ def spooled(
     dtype : numpy.dtype
     labels : bool
         Whether targets are labels of classes.
+    weighted : bool
+        Whether rows have weights.
     scratch : str or path or None
         Directory of the temporary file.
     block_rows : int
@@ -144,8 +156,8 @@ def spooled(
         {
             "X": (np.dtype(dtype), columns),
             "target": (target, 1),
-            "weight": (np.dtype(np.float64), 1),
             "origin": (np.dtype(np.int64), 1),
+            **({"weight": (np.dtype(np.float64), 1)} if weighted else {}),
             **extra,
         },
     )
@@ -156,11 +168,11 @@ def spooled(
         for X, y, weight, origin in _buffered(batches, buffer_bytes, labels, parts, check):
             code = y if encoder is None else encoder(y)
             for k, at in _distributed(room - sizes, len(X), rng):
-                values = {"X": X, "target": code, "weight": weight, "origin": origin}
-                for name, array in values.items():
+                values = {"X": X, "target": code, "origin": origin}
+                for name, array in (values | ({"weight": weight} if weighted else {})).items():
                     file.write(name, int(begins[k] + sizes[k]), array[at])
                 sizes[k] += len(at)
-        return Spool(file, Census.merged(parts), begins, sizes, encoder)
+        return Spool(file, Census.merged(parts), begins, sizes, encoder, weighted)
     except BaseException:
         file.close()
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,6 +27,8 @@ class Stream:
     dtype : numpy.dtype
     names : list of str or None
         Names of the columns.
+    weighted : bool
+        Whether rows have weights.
     """
 
     def __init__(self, X: Any, y: Any = None, weight: Any = None) -> None:
@@ -38,6 +41,7 @@ class Stream:
         self.dtype = np.dtype(np.float32 if narrow else np.float64)
         self._y = self._beside("y", y)
         self._weight = self._beside("sample_weight", weight)
+        self.weighted = weight is not None
 
     def _beside(self, name: str, values: Any) -> Any:
         """Return targets or weights as an array, unless they are read with the rows."""
@@ -60,25 +64,33 @@ class Stream:
             )
         return found
 
-    def batches(self) -> Iterator[Batch]:
-        """Yield the rows in order."""
+    def batches(self, size: int = BATCH_ROWS) -> Iterator[Batch]:
+        """Yield the rows in order, about `size` at a time."""
         if self.table is not None:
             self.table.check_unchanged()
             begin = 0
-            for X, y, weight in self.table.batches():
+            for X, y, weight in self.table.batches(size):
                 at = slice(begin, begin + len(X))
                 yield X, _part(self._y, at, y), _part(self._weight, at, weight)
                 begin += len(X)
             self.table.check_unchanged()
             return
-        for a in range(0, self.shape[0], BATCH_ROWS):
-            at = slice(a, a + BATCH_ROWS)
-            X = np.ascontiguousarray(self._X[at], dtype=self.dtype)
+        for a in range(0, self.shape[0], size):
+            at = slice(a, a + size)
+            X = np.array(self._X[at], dtype=self.dtype, order="C")
+            _release(self._X)
             yield X, _part(self._y, at, None), _part(self._weight, at, None)
 
     def place(self, row: int) -> str:
         """Return a row as text: where it is."""
         return f"row {row}" if self.table is None else self.table.place(row)
+
+
+def _release(X: Any) -> None:
+    """Let the process drop the pages of a map, which stay in the file; not those only it has."""
+    mapped = getattr(X, "_mmap", None)
+    if mapped is not None and X.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _part(values: Any, at: slice, read: Any) -> Any:

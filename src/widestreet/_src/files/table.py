@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from widestreet._src.arrays import Ints
-from widestreet._src.files.formats import Batch, Columns, Format
+from widestreet._src.files.formats import BATCH_ROWS, Batch, Columns, Format
 
 _SHOWN_FILES = 2  # files that a repr names
 
@@ -44,11 +44,11 @@ class Table:
     def rows(self) -> int:
         return int(self.ends[-1])
 
-    def batches(self) -> Iterator[Batch]:
-        """Yield all rows in order; name the file if one cannot be read."""
+    def batches(self, size: int = BATCH_ROWS) -> Iterator[Batch]:
+        """Yield all rows in order, about `size` at a time; name a file that cannot be read."""
         for path in self.paths:
             try:
-                yield from self.kind.batches(path, self.columns)
+                yield from self.kind.batches(path, self.columns, size)
             except (ValueError, KeyError) as error:
                 raise ValueError(f"{path} cannot be read: {error}") from error
 
