@@ -43,10 +43,8 @@ def problem(model, rng, *, weighted=False, n=40, kernel=None, diagonal=False):
     dual = build_dual(model, labels if model.endswith("svc") else y, C=3.0, nu=0.2, weight=weight)
     if diagonal:
         d = rng.choice([0.0, 0.1, 1.0], n)
-        wide = (d > 0) & (rng.random(n) < 0.5)
-        upper = np.where(wide & (dual.upper > 0), np.inf, dual.upper)
-        lower = np.where(wide & (dual.lower < 0), -np.inf, dual.lower)
-        dual = replace(dual, upper=upper, lower=lower, diagonal=d)
+        wide = np.where((d > 0) & (rng.random(n) < 0.5), 100.0, 1.0)
+        dual = replace(dual, upper=wide * dual.upper, lower=wide * dual.lower, diagonal=d)
     kernel = RBF(0.5) if kernel is None else kernel
     gram = Gram(kernel, as_rows(X, centred=kernel.translation_invariant))
     return gram.select(None, diagonal=dual.diagonal), dual
@@ -54,11 +52,10 @@ def problem(model, rng, *, weighted=False, n=40, kernel=None, diagonal=False):
 
 def point(dual, kind, rng):
     """A point of the dual, feasible or not."""
-    finite = replace(dual, upper=np.minimum(dual.upper, 10.0), lower=np.maximum(dual.lower, -10.0))
-    beta = random_feasible(in_reference_terms(finite), rng)
+    beta = random_feasible(in_reference_terms(dual), rng)
     match kind:
         case "at bounds":
-            return np.where(rng.random(beta.shape) < 0.5, finite.lower, finite.upper)
+            return np.where(rng.random(beta.shape) < 0.5, dual.lower, dual.upper)
         case "zero":
             return np.zeros_like(beta)
         case "sum not met":
@@ -66,7 +63,7 @@ def point(dual, kind, rng):
         case "outside":
             return beta + rng.normal(size=beta.shape) * (rng.random(beta.shape) < 0.3)
         case "all at upper":
-            return finite.upper.copy()
+            return dual.upper.copy()
         case _:
             return beta
 
@@ -91,6 +88,5 @@ def merged(gram, dual, beta, owner, score=None, **options):
 
 def size(dual, beta, score) -> float:
     """Of the terms that figures are made of."""
-    finite = np.where(np.isfinite(dual.upper), dual.upper, 0.0)
-    boxes = np.abs(beta).sum() + (finite - np.where(np.isinf(dual.lower), 0.0, dual.lower)).sum()
+    boxes = np.abs(beta).sum() + (dual.upper - dual.lower).sum()
     return float(boxes * (np.abs(dual.target).max() + np.abs(score).max() + 1))

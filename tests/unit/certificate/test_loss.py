@@ -22,16 +22,15 @@ pytestmark = pytest.mark.numeric
 
 values = st.floats(-4, 4).map(lambda v: round(v, 2))
 several = st.lists(
-    st.tuples(values, st.sampled_from([0.5, 1.0, np.inf]), st.booleans(), st.sampled_from([0, 2])),
+    st.tuples(values, st.sampled_from([0.5, 1.0, 100.0]), st.booleans(), st.sampled_from([0, 2])),
     min_size=1,
     max_size=12,
 )
 
 
 def variables(rows) -> Variables:
-    """Boxes of any size and side; infinite ones only with a diagonal term."""
+    """Boxes of any size and side."""
     f, size, up, d = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
-    size = np.where((d == 0) & np.isinf(size), 3.0, size)
     return Variables(f, np.where(up, 0.0, -size), np.where(up, size, 0.0), d)
 
 
@@ -39,21 +38,20 @@ def literal(v: Variables, b: float, total: float) -> float:
     """The value by the definition: the best of many coefficients, and the best of all."""
     best = 0.0
     for f, lower, upper, d in zip(v.f, v.lower, v.upper, v.d, strict=True):
-        tried = [c for c in (lower, upper) if np.isfinite(c)]
+        tried = [lower, upper]
         if d > 0:
             tried.append(min(max((f - b) / d, lower), upper))
         best += max(c * (f - b) - d * c * c / 2 for c in tried)
     return b * total + best
 
 
-@example(rows=[(0.0, 0.5, False, 2), (0.0, np.inf, False, 2)], part=0.5, cut=0)
+@example(rows=[(0.0, 0.5, False, 2), (0.0, 100.0, False, 2)], part=0.5, cut=0)
 @given(rows=several, part=st.floats(0.1, 0.9), cut=st.integers(0, 12))
 def test_no_bias_is_better_than_the_minimisers(rows, part, cut):
     v = variables(rows)
     ends = np.clip(v.lower, -5, 5).sum(), np.clip(v.upper, -5, 5).sum()
     total = float(part * ends[0] + (1 - part) * ends[1])
     kinks = np.concatenate(v.kinks)
-    kinks = kinks[np.isfinite(kinks)]
     a, z = float(kinks.min()), float(kinks.max())
     mine = np.arange(len(v)) < cut
     found = Objective([band(v.some(mine), a, z, None), band(v.some(~mine), a, z, None)], total)
@@ -92,21 +90,21 @@ def test_a_list_that_is_too_long_is_not_given():
 def squared(task: str, C: float):
     """The dual of a squared loss C/2 xi^2, its Gram and its optimal point."""
     problem = toy_svc(40) if task == "svc" else toy_svr(40)
-    K, n, inf = kernel_matrix(problem), 40, np.inf
+    K, n = kernel_matrix(problem), 40
     if task == "svc":
         y = np.float64(problem.y)[None]
         target, sign = y, y
     else:
         target = np.stack([problem.y - 0.1, problem.y + 0.1])
         sign = np.repeat([[1.0], [-1.0]], n, axis=1)
-    box = np.where(sign > 0, 0.0, -inf), np.where(sign > 0, inf, 0.0)
+    most = 100.0 * C  # more than any coefficient has
+    box = np.where(sign > 0, 0.0, -most), np.where(sign > 0, most, 0.0)
     d = np.full(n, 1.0 / C)
     group = np.zeros(target.shape, dtype=np.uint8)
     dual = Dual(target, *box, group, np.zeros(1), d)
     s, layers = sign.ravel(), len(target)
     Q = s[:, None] * np.tile(K, (layers, layers)) * s + np.eye(layers * n) / C
-    most = np.full(layers * n, 100.0 * C)  # more than any coefficient has
-    best = solve_qp(Q, -s * target.ravel(), s[None], np.zeros(1), most)
+    best = solve_qp(Q, -s * target.ravel(), s[None], np.zeros(1), np.full(layers * n, most))
     gram = Gram(RBF(problem.params["gamma"]), as_rows(problem.X, centred=True))
     return gram.select(None, diagonal=d), dual, (s * best.a).reshape(target.shape), -best.objective
 
@@ -127,9 +125,9 @@ def test_the_optimum_of_a_squared_loss_has_no_gap(task, C, rng):
         assert seen.dual - slack <= best <= seen.primal + slack
 
 
-def test_a_coefficient_outside_of_an_infinite_box_is_noticed():
+def test_a_coefficient_outside_of_a_wide_box_is_noticed():
     gram, dual, beta, _ = squared("svc", 1.0)
     wrong = beta.copy()
     i = int(np.argmax(dual.upper[0]))
     wrong[0, i] = -1e-3
-    assert examine(gram, dual, wrong).infeasibility >= 1e-4
+    assert examine(gram, dual, wrong).infeasibility >= 1e-3 / dual.upper[0, i]

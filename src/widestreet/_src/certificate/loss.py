@@ -4,8 +4,8 @@ A variable v with the box [lower, upper] and the diagonal term d >= 0 of the dua
 
     loss_v(b) = max over lower <= c <= upper of   c (f - b) - 1/2 d c^2,      f = t - Kc,
 
-which is max(upper (f - b), lower (f - b)) for d = 0, and (f - b)_+^2 / (2 d) for d > 0 and the box
-[0, inf). Its derivative is minus the best coefficient c(b):
+which is max(upper (f - b), lower (f - b)) for d = 0, and (f - b)_+^2 / (2 d) for d > 0, lower = 0
+and an upper bound above (f - b) / d. Its derivative is minus the best coefficient c(b):
 
     d = 0   upper for b < f, lower for b > f
     d > 0   clip((f - b) / d, lower, upper), linear between the kinks f - d upper and f - d lower.
@@ -53,22 +53,14 @@ class Variables:
     @property
     def kinks(self) -> tuple[Floats, Floats]:
         """Biases below which c is the upper bound, and above which it is the lower one."""
-        return self._kink(self.upper), self._kink(self.lower)
-
-    def _kink(self, bound: Floats) -> Floats:
-        """Return f - d bound; f where d is zero."""
         if self.d is None:
-            return self.f
-        moved = np.multiply(self.d, bound, where=self.d > 0, out=np.zeros_like(self.f))
-        return np.asarray(self.f - moved)
+            return self.f, self.f
+        return self.f - self.d * self.upper, self.f - self.d * self.lower
 
     @property
     def ends(self) -> tuple[float, float]:
         """Smallest and largest kink; infinities if there is none."""
-        kinks = self.f
-        if self.d is not None:
-            kinks = np.concatenate(self.kinks)
-            kinks = kinks[np.isfinite(kinks)]
+        kinks = self.f if self.d is None else np.concatenate(self.kinks)
         return float(np.min(kinks, initial=np.inf)), float(np.max(kinks, initial=-np.inf))
 
     def coefficient(self, b: float, *, right: bool) -> Floats:
@@ -226,11 +218,10 @@ class Objective:
             steep = 1.0 / soft.d
             entered = first < self.a
             curve += rounded([steep[entered].tolist()])
-            ends = np.isfinite(last)
-            points = [start, sharp.f, first[~entered], last[ends]]
+            points = [start, sharp.f, first[~entered], last]
             jumps = [np.zeros(1), sharp.upper - sharp.lower]
-            jumps.append(np.zeros(np.count_nonzero(~entered) + np.count_nonzero(ends)))
-            bends = [np.zeros(1 + len(sharp)), steep[~entered], -steep[ends]]
+            jumps.append(np.zeros(np.count_nonzero(~entered) + len(last)))
+            bends = [np.zeros(1 + len(sharp)), steep[~entered], -steep]
         at, by, bend = np.concatenate(points), np.concatenate(jumps), np.concatenate(bends)
         order = np.lexsort((bend, by, at))
         return at[order], by[order], bend[order], curve

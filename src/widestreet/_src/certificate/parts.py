@@ -308,14 +308,9 @@ class Part:
 
     @cached_property
     def _box(self) -> _Box:
-        """Sums and distances that show how well the coefficients satisfy the constraints.
-
-        The width of an infinite box counts as 1 / d, the coefficient at an excess of one.
-        """
+        """Sums and distances that show how well the coefficients satisfy the constraints."""
         dual, beta = self.dual, self.beta
         width = dual.upper - dual.lower
-        if dual.diagonal is not None:
-            width = np.where(np.isfinite(width), width, 1.0 / np.maximum(dual.diagonal, 1e-300))
         outside = np.maximum(beta - dual.upper, dual.lower - beta) / np.where(width > 0, width, 1.0)
         groups = [dual.group == g for g in range(dual.groups)]
         return _Box(

@@ -70,9 +70,9 @@ class Scores:
     estimated : ndarray of bool, shape (n,)
         Mask of the rows that were scored in float32.
     begun : bool
-        Whether the scores of the support vectors are known.
+        True if the scores of the support vectors are known.
     counts : list of int
-        How many rows each screening scored in float64.
+        Number of rows that each screening scored in float64.
     """
 
     begun: bool
@@ -89,11 +89,11 @@ class Scores:
 
     @property
     def arrays(self) -> tuple[Floats, Floats, Bools, Bools]:
-        """The arrays that change: score, error, exact, and which rows have a float32 score."""
+        """Arrays that change: score, error, exact and estimated."""
         return self.score, self.error, self.exact, self.estimated
 
     def restore(self, counts: Sequence[int], arrays: tuple[Floats, Floats, Bools, Bools]) -> None:
-        """Continue where others of the same rows ended. Sets: everything that changes."""
+        """Continue from stored arrays of the same rows. Sets: everything that changes."""
         self.begun, self.counts = True, list(counts)
         self.score, self.error, self.exact, self.estimated = arrays
 

@@ -1,7 +1,8 @@
-"""The columns of kernel matrices: rows that are known by their number among those of all shards.
+"""The columns of kernel matrices, addressed by the numbers of rows among those of all shards.
 
-In memory every row is known. Otherwise a shard knows the support vectors that it heard of, and the
-coordinator knows the rows that it took.
+If the rows are in memory, the columns are all rows (`AllRows`). Otherwise a shard stores the
+support vectors from the news (`HeardRows`), and the coordinator stores the rows that it fetched
+from shards (`TakenRows`). Stored rows are called known.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.selection import Diagonal, Selection
 from widestreet._src.rows import Vectors
 
-_KEPT_ROWS = 2.0  # times the rows in use: more are dropped
+_KEPT_ROWS = 2.0  # times the rows in use: if more rows are stored, unused ones are dropped
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Features of some rows, and what else belongs to them.
+    """Features of some rows, with their diagonal terms and numbers.
 
     Attributes
     ----------
     ids : ndarray
-        The numbers of the rows among those of all shards, ascending.
+        Numbers of the rows among those of all shards, ascending.
     data : ndarray or sparse matrix
     diagonal : ndarray or None
-        What is added to the diagonal of the kernel matrix.
+        Terms that are added to the diagonal of the kernel matrix.
     origin : ndarray
-        The numbers of the rows among those that the user passed.
+        Numbers of the rows among those that the user passed.
     """
 
     ids: Ints
@@ -73,7 +74,7 @@ def joined(parts: list[Features]) -> Features:
 
 
 def heard_with(before: Features | None, rows: Features | None, past: Sequence[Ints]) -> Features:
-    """Return support vectors of the present expansion, and those of past ones that are known."""
+    """Return the support vectors of the present expansion, and those of past ones if known."""
     assert rows is not None, "the news must bring the features of the support vectors"
     if before is None or not past:
         return rows
@@ -83,7 +84,7 @@ def heard_with(before: Features | None, rows: Features | None, past: Sequence[In
 
 
 class Columns(Protocol):
-    """Kernel values between some rows (left) and all rows that are known (right)."""
+    """Kernel values between some rows (left) and all known rows (right)."""
 
     @property
     def gram(self) -> Gram: ...
@@ -97,19 +98,19 @@ class KnownRows(Columns, Protocol):
     """Kernel values between all rows that the coordinator knows."""
 
     def unknown(self, ids: Ints) -> Ints:
-        """Return which of some rows are not known."""
+        """Return those of some rows that are not known."""
         ...
 
     def learn(self, rows: Sequence[Features | None]) -> None:
-        """Know more rows: answers of shards, None from those whose rows are known."""
+        """Store rows from the answers of shards; None stands for rows that are known."""
         ...
 
     def keep(self, *ids: Ints) -> None:
-        """Drop rows that are in none of these lists, if they are many."""
+        """Drop rows that are in none of these lists, if there are many."""
         ...
 
     def heard(self, ids: Ints) -> Features | None:
-        """Return the rows that shards must hear of; None if they know all rows."""
+        """Return rows to send to the shards; None if every shard knows all rows."""
         ...
 
     def between(self, ids: Ints) -> Gram:
@@ -121,15 +122,15 @@ class ShardColumns(Columns, Protocol):
     """Kernel values between the rows of a shard and all rows that the shard knows."""
 
     def hear(self, rows: Features | None, past: Sequence[Ints]) -> None:
-        """Know the support vectors of the present expansion, beside those of past ones."""
+        """Store the support vectors of the present expansion; keep those of past ones."""
         ...
 
     def forget(self) -> None:
-        """Drop what was heard."""
+        """Drop the stored support vectors."""
         ...
 
     def features(self, at: Ints) -> Features | None:
-        """Return rows of the shard, by their positions; None if the coordinator has them."""
+        """Return rows of the shard, by their positions; None if the coordinator knows them."""
         ...
 
 
@@ -147,10 +148,10 @@ class AllRows:
         """Do nothing: every row is known."""
 
     def forget(self) -> None:
-        """Do nothing: nothing was heard."""
+        """Do nothing: no row was copied."""
 
     def features(self, at: Ints) -> None:
-        """Return None: the coordinator has all rows."""
+        """Return None: the coordinator knows all rows."""
 
     def unknown(self, ids: Ints) -> Ints:
         """Return no row."""
@@ -172,7 +173,7 @@ class AllRows:
 
 @dataclass(eq=False)
 class TakenRows:
-    """Rows that the coordinator took from shards.
+    """Rows that the coordinator fetched from shards.
 
     Parameters
     ----------
@@ -213,17 +214,17 @@ class TakenRows:
         return np.searchsorted(self.rows.ids, ids)
 
     def unknown(self, ids: Ints) -> Ints:
-        """Return which of some rows were not taken."""
+        """Return those of some rows that were not fetched."""
         return np.setdiff1d(ids, self.rows.ids)
 
     def learn(self, rows: Sequence[Features | None]) -> None:
-        """Know more rows. Sets: rows, gram."""
+        """Store more rows. Sets: rows, gram."""
         more = [part for part in rows if part is not None]
         if more:
             self._replace(joined([self.rows, *more] if len(self.rows) else more))
 
     def heard(self, ids: Ints) -> Features:
-        """Return rows that shards must hear of."""
+        """Return rows to send to the shards."""
         return self.rows.of(ids)
 
     def between(self, ids: Ints) -> Gram:
@@ -231,7 +232,7 @@ class TakenRows:
         return self._gram(self.rows.of(ids))
 
     def keep(self, *ids: Ints) -> None:
-        """Drop rows that are in none of these lists, if they are many. Sets: rows, gram."""
+        """Drop rows that are in none of these lists, if there are many. Sets: rows, gram."""
         every = np.unique(np.concatenate(ids))
         if len(self.rows) > _KEPT_ROWS * len(every):
             self._replace(self.rows.of(every))
@@ -242,7 +243,7 @@ class TakenRows:
 
 
 class HeardRows:
-    """Kernel values between the rows of a shard and the support vectors that it heard of.
+    """Kernel values between the rows of a shard and the support vectors from the news.
 
     Parameters
     ----------
@@ -250,13 +251,13 @@ class HeardRows:
     rows : Vectors
         The rows of the shard.
     begin : int
-        The number of the first one among those of all shards.
+        Number of the first row among those of all shards.
     longest : float
         Bound on |x|^2 of all rows of all shards.
     origin : ndarray
-        The numbers of the rows among those that the user passed.
+        Numbers of the rows among those that the user passed.
     diagonal : ndarray, optional
-        What is added to the diagonal of the kernel matrix, for the rows of the shard.
+        Terms that are added to the diagonal of the kernel matrix, for the rows of the shard.
     threads : int
     """
 
@@ -280,12 +281,12 @@ class HeardRows:
         return state
 
     def forget(self) -> None:
-        """Drop what was heard. Sets: heard, gram."""
+        """Drop the stored support vectors. Sets: heard, gram."""
         self.resume(None)
 
     @cached_property
     def gram(self) -> Gram:
-        """Kernel values between the rows (left) and the support vectors heard of (right)."""
+        """Kernel values between the rows (left) and the stored support vectors (right)."""
         rows: Vectors = self._own.left  # type: ignore[assignment]
         if self._heard is None:
             ids, data = np.empty(0, dtype=np.int64), rows.data[:0]
@@ -304,14 +305,14 @@ class HeardRows:
         return np.searchsorted(self._heard.ids, ids)
 
     def hear(self, rows: Features | None, past: Sequence[Ints]) -> None:
-        """Know the support vectors of the present expansion, beside those of past ones.
+        """Store the support vectors of the present expansion; keep those of past ones.
 
         Sets: heard, gram.
         """
         self.resume(heard_with(self._heard, rows, past))
 
     def resume(self, heard: Features | None) -> None:
-        """Know support vectors that were kept. Sets: heard, gram."""
+        """Replace the stored support vectors. Sets: heard, gram."""
         self._heard = heard
         vars(self).pop("gram", None)
 

@@ -1,4 +1,4 @@
-"""Examinations of the published point: every shard is a part, and its answers are merged."""
+"""Examinations of the published point, in which every shard is a part."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def answer(
     shard : Shard
     news : News
     screens : sequence of Limits
-        All screenings of this examination so far. A shard without memory repeats them.
+        Limits of all screenings of this examination so far. A shard without memory repeats
+        these screenings.
     question : callable
         Takes a Part.
     poll : Poll
@@ -70,9 +71,9 @@ def screen(shard: Shard, news: News, screens: Sequence[Limits], *, poll: Poll | 
 
 
 def adopt_scores(shard: Shard, news: News, *, poll: Poll | None = None) -> None:
-    """Use the scores of an examination, if the shard remembers one, in its next surveys.
+    """Use the scores of the last examination, if they are stored, in the next surveys.
 
-    Scores from float32 kernel values are as good as those that a survey computes in float32.
+    Surveys in float32 also use the scores that the examination computed in float32.
     """
     shard.hear(news)
     memory = shard.memory
@@ -84,7 +85,7 @@ def adopt_scores(shard: Shard, news: News, *, poll: Poll | None = None) -> None:
         memory.version[outside] = news.expansion.version
 
 
-# -- what a fit asks -----------------------------------------------------------------------------
+# -- questions to all shards ---------------------------------------------------------------------
 
 
 class _Parts:
@@ -105,7 +106,7 @@ class _Parts:
 
 
 def examine_shards(shards: ShardSet, point: Point, tol: float) -> Examination:
-    """Examine a point over all rows; it is published unless it was the last. Sets: shards."""
+    """Examine a point over all rows, after publishing it if it is not the last. Sets: shards."""
     if not point.same_as(shards.news.point):
         expansion = shards.news.expansion
         expansion = expansion.published(point.ids, point.coef, expansion.bias, np.inf)
@@ -115,5 +116,5 @@ def examine_shards(shards: ShardSet, point: Point, tol: float) -> Examination:
 
 
 def adopt(shards: ShardSet) -> None:
-    """Let the shards use the exact scores of the last examination in the next surveys."""
+    """Use the scores of the last examination in the next surveys of all shards."""
     shards.ask_all(adopt_scores)

@@ -1,4 +1,4 @@
-"""All support vectors with their coefficients: what scores are computed from."""
+"""Expansions: all support vectors with their coefficients."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from widestreet._src.arrays import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """Support vectors (ids ascending, one summed coefficient each) and the biases.
+    """Support vectors with their coefficients, and the biases; scores are computed from it.
 
     Attributes
     ----------
     version : int
-        Grows by one with every publication; version 0 is zero.
+        Grows by one with every publication; version 0 is the zero expansion.
     ids, coef : ndarray
+        Numbers of the support vectors, ascending, and the summed coefficient of each.
     bias : ndarray of shape (groups,)
     drift : ndarray of shape (version + 1,)
-        Bound on |w_now - w_v| for every past version v; infinite where it is not known.
+        Bound on |w_now - w_v| for every past version v; infinite if it is not known.
     """
 
     version: int
@@ -35,13 +36,13 @@ class Expansion:
         return cls(0, np.empty(0, dtype=np.int64), np.empty(0), np.zeros(groups), np.zeros(1))
 
     def published(self, ids: Ints, coef: Floats, bias: Floats, length: float) -> Expansion:
-        """Return the next version, which is at most `length` away in feature space."""
+        """Return the next version, at a distance of at most `length` in feature space."""
         order = np.argsort(ids, kind="stable")
         drift = np.append(self.drift + length, 0.0)
         return Expansion(self.version + 1, ids[order], coef[order], bias, drift)
 
     def change_from(self, ids: Ints, coef: Floats) -> tuple[Ints, Floats]:
-        """Return the rows whose coefficient differs from that of another one, and by how much."""
+        """Return the rows whose coefficients differ from another expansion, and the differences."""
         every, at = np.unique(np.concatenate([self.ids, ids]), return_inverse=True)
         change = np.zeros(len(every))
         change[at[: len(self.ids)]] = self.coef

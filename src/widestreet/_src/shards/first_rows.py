@@ -1,4 +1,4 @@
-"""Where a fit begins: questions about the variables of all rows, before the first round."""
+"""The first rows and the starting point of a fit, found by questions about the variables."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard import Shard
 from widestreet._src.shards.shard_set import ShardSet
 
-_ROUNDING_OF_SUMS = 1e-12  # of a total: what boxes may be short of it
+_ROUNDING_OF_SUMS = 1e-12  # of a total: the sum of the boxes may be smaller by this much
 
 
 @dataclass(frozen=True, eq=False)
 class Mover:
-    """The first rows of a shard whose variables can move.
+    """The first rows of a shard whose variables can change.
 
     Attributes
     ----------
     ids : ndarray
-        At most two.
+        Numbers of the rows, at most two.
     up, down : float
-        Of the first: the largest target that may grow, the smallest that may shrink.
+        Largest target among the variables of the first row that may grow, and smallest target
+        among those that may shrink.
     """
 
     ids: Ints
@@ -37,7 +38,7 @@ class Mover:
 
 
 def targets(shard: Shard, news: News, *, poll: Poll) -> tuple[float, float]:
-    """Return the largest target that may grow from zero and the smallest that may shrink."""
+    """Return the largest target that may grow from zero, and the smallest that may shrink."""
     dual = shard.dual
     highest = np.max(dual.target, where=dual.upper > 0, initial=-np.inf)
     lowest = np.min(dual.target, where=dual.lower < 0, initial=np.inf)
@@ -45,17 +46,17 @@ def targets(shard: Shard, news: News, *, poll: Poll) -> tuple[float, float]:
 
 
 def count_negative(shard: Shard, news: News, *, poll: Poll) -> int:
-    """Return how many rows may have a negative coefficient."""
+    """Return the number of rows that may have a negative coefficient."""
     return int(np.count_nonzero(shard.dual.lower[0] < 0))
 
 
 def ranked(shard: Shard, news: News, negative: bool, ranks: Ints, *, poll: Poll) -> Ints:
-    """Return rows by their ranks among those whose coefficient may be negative, or not."""
+    """Return rows by their ranks among those that may have a negative coefficient, or may not."""
     return np.flatnonzero((shard.dual.lower[0] < 0) == negative)[ranks]
 
 
 def room(shard: Shard, news: News, *, poll: Poll) -> Floats:
-    """Return what the variables of each group can sum to, in the direction of its total."""
+    """Return the largest sum of the variables of each group, in the direction of its total."""
     dual = shard.dual
     sums = [
         np.where(dual.group == g, dual.upper if total > 0 else -dual.lower, 0.0).sum()
@@ -70,7 +71,7 @@ def fill(shard: Shard, news: News, total: Floats, *, poll: Poll) -> Point:
 
 
 def movers(shard: Shard, news: News, group: int, *, poll: Poll) -> Mover:
-    """Return the first rows of a group that can move."""
+    """Return the first rows of a group whose variables can change."""
     up, down = _reach(shard, news, group)
     able = np.flatnonzero((up > -np.inf) | (down < np.inf))[:2]
     if len(able) == 0:
@@ -79,7 +80,7 @@ def movers(shard: Shard, news: News, group: int, *, poll: Poll) -> Mover:
 
 
 def against(shard: Shard, news: News, group: int, mover: Mover, but: int, *, poll: Poll) -> Ints:
-    """Return the first row of a group, other than `but`, that a row violates against."""
+    """Return the first row, other than `but`, that forms a violating pair with `mover`."""
     up, down = _reach(shard, news, group)
     found = np.maximum(mover.up - down, up - mover.down) > 0
     if but >= 0:
@@ -88,9 +89,9 @@ def against(shard: Shard, news: News, group: int, mover: Mover, but: int, *, pol
 
 
 def _reach(shard: Shard, news: News, group: int) -> tuple[Floats, Floats]:
-    """Return of each row the largest target that may grow, the smallest that may shrink.
+    """Return the largest target that may grow and the smallest that may shrink, for each row.
 
-    Away from zero scores are not known; then signs stand for the targets.
+    If the point is not zero, scores are not known. Then the results are 1 and -1.
     """
     shard.hear(news)
     dual, beta = shard.dual, shard.memory.beta
@@ -103,12 +104,12 @@ def _reach(shard: Shard, news: News, group: int) -> tuple[Floats, Floats]:
     return up, down
 
 
-# -- what a fit asks -----------------------------------------------------------------------------
+# -- questions to all shards ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class FirstRows:
-    """The rows of a shard set, for those who look for the first ones."""
+    """First rows and starting point of a fit on a shard set."""
 
     shards: ShardSet
 
@@ -117,13 +118,13 @@ class FirstRows:
         return self.shards.rows
 
     def first_violation(self) -> float:
-        """Return the violation of the zero expansion, or one where zero is not feasible."""
+        """Return the violation of the zero expansion; one if zero is not feasible."""
         found = self.shards.ask_all(targets)
         violation = max(high for high, _ in found) - min(low for _, low in found)
         return violation if 0 < violation < np.inf else 1.0
 
     def draw(self, size: int, rng: np.random.Generator) -> Ints:
-        """Return random rows; of classes, at least a quarter of each sign if there are enough."""
+        """Draw random rows; for classes, at least a quarter of each sign if there are enough."""
         if size == self.rows:
             return np.arange(size)
         if self.shards.form.layers > 1:
@@ -140,7 +141,7 @@ class FirstRows:
         return np.sort(np.concatenate(chosen))
 
     def _ranked(self, negative: bool, counts: Ints, ranks: Ints) -> Ints:
-        """Return rows by their ranks among all whose coefficient may be negative, or not."""
+        """Return rows of all shards by their ranks, as `ranked` does for one shard."""
         ends = np.cumsum(counts)
         owner = np.searchsorted(ends, ranks, side="right")
         each = {
@@ -151,10 +152,10 @@ class FirstRows:
         return np.concatenate([*rows, np.empty(0, dtype=np.int64)])
 
     def pair(self) -> Ints:
-        """Return the first row that can move and the first it violates against, of each group.
+        """Return the first row of each group that can change, with its first violating partner.
 
-        Where scores are not known, as at the start of nu problems, the second is the first that
-        can move the other way.
+        If scores are not known, as at the start of nu problems, the partner is the first row that
+        can change in the opposite direction.
         """
         chosen: list[int] = []
         for g in range(self.shards.form.groups):
@@ -169,14 +170,14 @@ class FirstRows:
         return np.unique(np.array(chosen, dtype=np.int64))
 
     def _against(self, group: int, k: int, mover: Mover) -> Ints:
-        """Return rows that the first row of a shard violates against: the first of each shard."""
+        """Return the first partner in each shard of the first row of shard `k`."""
         first, shards = int(mover.ids[0]), self.shards
         each = {j: (group, mover, first if j == k else -1) for j in range(len(shards.begins))}
         answers = shards.ask(against, each)
         return np.concatenate([ids + shards.begins[j] for j, ids in answers.items()])
 
     def feasible_point(self) -> Point:
-        """Return a point that meets every constraint: boxes filled in the order of the rows."""
+        """Return a feasible point: boxes are filled in the order of the rows."""
         shards, form = self.shards, self.shards.form
         if not form.total.any():
             return Point.zero(form.layers)

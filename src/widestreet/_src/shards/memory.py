@@ -1,7 +1,7 @@
-"""What a shard remembers: the last score of each row, and the expansion it belongs to.
+"""The memory of a shard: the last score of each row, and the expansion it was computed from.
 
-Memory only saves work. A shard that has none answers every question from the news alone: the score
-of every row is zero at version 0, the zero expansion.
+The memory only saves work. A shard without memory answers every question from the news alone: the
+score of every row is zero at version 0, the zero expansion.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _KEPT_VERSIONS = 6  # older scores are recomputed from all support vectors
 
 
 class Ledger:
-    """Last scores of consecutive rows, and the expansions that they belong to.
+    """Last scores of consecutive rows, and the expansions that they were computed from.
 
     Parameters
     ----------
     begin, end : int
-        The rows, numbered through all shards.
+        Number of the first row, and of the row after the last, among those of all shards.
 
     Attributes
     ----------
     score : ndarray of shape (n,)
     version : ndarray of shape (n,)
-        Of the expansion that each score belongs to.
+        Version of the expansion that each score was computed from.
     epoch : int
-        Of the news that it knows.
+        Epoch of the last news.
     """
 
     def __init__(self, begin: int, end: int) -> None:
@@ -48,7 +48,7 @@ class Ledger:
         self._past: dict[int, tuple[Ints, Floats]] = {0: (nothing, np.empty(0))}
 
     def between(self, begin: int, end: int) -> Ledger:
-        """Return some of the rows, in the same arrays; all news so far are known."""
+        """Return the ledger of some of the rows, which shares the arrays and the news so far."""
         part = copy(self)
         part.begin, part.end = begin, end
         at = slice(begin - self.begin, end - self.begin)
@@ -56,7 +56,7 @@ class Ledger:
         return part
 
     def hear(self, news: News) -> bool:
-        """Take in news; return whether they are new. Sets: everything."""
+        """Update the ledger from news; return whether they are new. Sets: everything."""
         if news.serial == self._serial:
             return False
         self._serial = news.serial
@@ -73,36 +73,37 @@ class Ledger:
 
     @property
     def past(self) -> list[Ints]:
-        """Support vectors of the expansions that are still known."""
+        """Support vectors of each stored expansion."""
         return [ids for ids, _ in self._past.values()]
 
     def _mine(self, ids: Ints) -> Bools:
+        """Return the mask of the rows of this ledger."""
         found: Bools = (ids >= self.begin) & (ids < self.end)
         return found
 
     def change_since(self, version: int, expansion: Expansion) -> tuple[Ints, Floats] | None:
-        """Return what changed since a past expansion; None if that is not known any more."""
+        """Return the changes of coefficients since a past expansion; None if it is not stored."""
         past = self._past.get(version)
         return None if past is None else expansion.change_from(*past)
 
 
 class Memory:
-    """What a shard knows of its rows.
+    """Coefficients and last scores of the rows of a shard.
 
     Parameters
     ----------
     dual : Dual
     ledger : Ledger
     norm : ndarray or None
-        The root of K(x, x) of each row; None where it is one.
+        Square root of K(x, x) of each row; None if it is one for all rows.
 
     Attributes
     ----------
     beta : ndarray of shape (layers, n)
     native : _core.Shard
-        The arrays of the ledger as the core knows them.
+        The same arrays in the native core.
     part : Part or None
-        The rows as a part of an examination of the present point, if there was one.
+        The rows as a part of the examination of the present point; None before it begins.
     """
 
     def __init__(self, dual: Dual, ledger: Ledger, norm: Real | None) -> None:
@@ -122,7 +123,7 @@ class Memory:
         return self.ledger.version
 
     def hear(self, news: News) -> bool:
-        """Take in news; return whether the ledger did not know them. Sets: everything."""
+        """Update the memory from news; return whether they are new. Sets: everything."""
         if news.serial != self._serial:
             self._serial = news.serial
             if news.expansion.version != self._version:

@@ -1,4 +1,7 @@
-"""What the coordinator tells all shards: everything that a shard without memory needs."""
+"""News: the message of the coordinator to all shards.
+
+It has everything that a shard without memory needs to answer questions.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class Released:
     ----------
     ids, score : ndarray
     version : int
-        Of the expansion that the scores belong to.
+        Version of the expansion that the scores were computed from.
     """
 
     ids: Ints = field(default_factory=_no_rows)
@@ -34,7 +37,7 @@ class Released:
 
 @dataclass(frozen=True, eq=False)
 class News:
-    """The present point, and what is computed from it.
+    """The present point and its expansion.
 
     Attributes
     ----------
@@ -43,15 +46,15 @@ class News:
     expansion : Expansion
     point : Point
     members : ndarray
-        Rows of the working set: no shard looks at them.
+        Rows of the working set, which surveys leave out.
     released : Released
-        Rows that have left it since the last news. It saves work, nothing else.
+        Rows that have left the working set since the last news. Their scores save work.
     double : bool
-        Whether kernel values of surveys are float64.
+        True if surveys compute kernel values in float64.
     rows : Features, optional
-        The support vectors; None where every shard has the rows of all shards.
+        Features of the support vectors; None if every shard has the rows of all shards.
     epoch : int
-        Grows when versions of the expansion start again at zero.
+        Grows whenever the versions of expansions start again at zero.
     """
 
     serial: int

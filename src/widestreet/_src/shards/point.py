@@ -1,4 +1,4 @@
-"""A point of the dual as the coordinator holds it: the coefficients that are not zero."""
+"""A point of the dual, stored as its nonzero coefficients."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from widestreet._src.arrays import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Coefficients of some rows; those of all others are zero.
+    """Coefficients of some rows; the coefficients of all other rows are zero.
 
     Attributes
     ----------
     ids : ndarray
-        The rows, ascending.
+        Numbers of the rows, ascending.
     beta : ndarray of shape (layers, len(ids))
     """
 
@@ -25,7 +25,7 @@ class Point:
 
     @classmethod
     def zero(cls, layers: int) -> Point:
-        """Return the point without coefficients."""
+        """Return the point whose coefficients are all zero."""
         return cls(np.empty(0, dtype=np.int64), np.empty((layers, 0)))
 
     @classmethod
@@ -59,7 +59,7 @@ class Point:
         return found
 
     def with_rows(self, ids: Ints, beta: Floats) -> Point:
-        """Return a point with other coefficients of some rows."""
+        """Return a point in which the coefficients of some rows are replaced."""
         kept, used = ~np.isin(self.ids, ids), beta.any(axis=0)
         every = np.concatenate([self.ids[kept], ids[used]])
         order = np.argsort(every, kind="stable")

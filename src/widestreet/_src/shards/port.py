@@ -1,9 +1,9 @@
-"""Where the shards are, and how questions reach them.
+"""Ports: the way of questions to shards in this process or elsewhere.
 
-A question is a function of a shard, the news, some arguments and a poll, known by its name to all
-processes: a method of `Shard`, or one of first_rows.py. Questions, news and answers are plain data
-that can be pickled. An answer is a function of the rows of a shard, the news and the question: what
-a shard remembers only saves work.
+A question is a function of a shard, the news, some arguments and a poll. All processes know it by
+its name: it is a method of `Shard`, or a function of first_rows.py or examination.py. Questions,
+news and answers can be pickled. An answer depends only on the rows of the shard, the news and the
+question. The memory of a shard saves work and does not change any answer.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ Arguments: TypeAlias = tuple[Any, ...]
 
 
 class Port(Protocol):
-    """Reaches the shards, wherever they are."""
+    """Connection to the shards of a problem."""
 
     @property
     def sizes(self) -> Sequence[int]:
-        """How many rows each shard has."""
+        """Number of rows of each shard."""
         ...
 
     def publish(self, news: News) -> None:
-        """Let the next questions be about these news."""
+        """Set the news that come with the next questions."""
         ...
 
     def ask(
@@ -42,9 +42,9 @@ class Port(Protocol):
         question : function
             Takes a shard, the news, its arguments and a poll.
         each : mapping
-            The arguments for each shard that is asked.
+            Arguments for each shard that is asked, by the number of the shard.
         poll : Poll
-            Looks at the clock, and counts the kernel values of all shards.
+            Checks the time limit and counts the kernel values of all shards.
         """
         ...
 
@@ -68,7 +68,7 @@ class LocalPort:
         return [shard.rows for shard in self.shards]
 
     def publish(self, news: News) -> None:
-        """Tell the shards at once, so that they miss no news. Sets: their memory."""
+        """Pass the news to all shards at once. Sets: the memory of the shards."""
         self._news = news
         for shard in self.shards:
             shard.hear(news)
@@ -76,7 +76,7 @@ class LocalPort:
     def ask(
         self, question: Callable[..., Answer], each: Mapping[int, Arguments], poll: Poll
     ) -> dict[int, Answer]:
-        """Call the shards, at the same time if the runner does so."""
+        """Call the shards through the runner and return their answers."""
         if len(each) == 1:
             [(k, arguments)] = each.items()
             return {k: question(self.shards[k], self._news, *arguments, poll=poll)}

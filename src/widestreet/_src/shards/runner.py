@@ -1,4 +1,8 @@
-"""Work in this process: the native core lets go of the interpreter while it computes."""
+"""Runners: the map of a function over items, in threads of this process or elsewhere.
+
+The native core releases the lock of the interpreter while it computes, so that threads run in
+parallel.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,14 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Protocol, TypeVar
 
-_LISTEN = 0.1  # seconds after which a waiting thread looks for an interrupt
+_LISTEN = 0.1  # seconds after which a waiting thread checks for an interrupt
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class Runner(Protocol):
-    """Applies a function to items, somewhere, and returns the results in order."""
+    """Map of a function over items, with the results in order."""
 
     def map(
         self,
@@ -27,24 +31,25 @@ class Runner(Protocol):
         Parameters
         ----------
         function : callable
-            A function of a module, or a partial of one, where items may leave this process.
+            It must be picklable if items are processed outside this process: a function of a
+            module, or a partial of one.
         items : iterable
         on_interrupt : callable, optional
-            Called after an interrupt, to make the other items stop early: threads do not feel it.
-            What they return counts.
+            Called after an interrupt, which reaches only one thread. It must make the calls for
+            the other items return early. Their results are returned.
         interrupted : callable, optional
-            Tells from a result that an interrupt ended it.
+            Takes a result and returns whether an interrupt ended its computation.
         """
         ...
 
 
 class LocalRunner:
-    """Applies functions in this process.
+    """Map of functions over items in threads of this process.
 
     Parameters
     ----------
     workers : int, default=1
-        Items worked on at the same time.
+        Number of items processed at the same time.
     """
 
     def __init__(self, workers: int = 1) -> None:

@@ -1,18 +1,18 @@
-"""A block of rows with everything that has one entry per row.
+"""A shard: a block of rows with all arrays that have one entry per row.
 
-The engine coordinates; whatever is as long as the data lives in a shard: the variables of its rows
-and, in its memory, their coefficients, the last score of each row and the version of the expansion
-it was computed with. A shard answers questions: functions of a shard, the news, some arguments and
-a poll, such as its public methods. The most important one is `survey`: which of the rows violate
-the optimality conditions? What crosses between the two is the expansion one way and a bounded
-number of violators the other way.
+The engine is the coordinator and has no array of the length of the data. A shard holds the
+variables of its rows. Its memory holds their coefficients, the last score of each row and the
+version of the expansion that the score was computed from. A shard answers questions: functions of
+a shard, the news, some arguments and a poll, such as its public methods. The most important
+question is `survey`, which returns rows that violate the optimality conditions. The news contain
+the expansion; the answer contains a bounded number of violators.
 
-Skipping. Between two versions of an expansion the score of a row x moves by at most
-|w_new - w_old| sqrt(K(x, x)). A row whose variables are all at a bound, with a slack larger than
-the drift since its score was computed, cannot have become a violator and is not evaluated. This is
-exact for positive semidefinite kernels and off for others. The bound is attained by rows in the
-direction of the change; most move by a small part of it. A survey may rely on that as long as every
-row is looked at in the end.
+Skipping. Between two versions of an expansion the score of a row x changes by at most
+|w_new - w_old| sqrt(K(x, x)), its drift. A row whose variables are all at a bound, with a slack
+larger than the drift since its score was computed, cannot violate and is not evaluated. This is
+exact for positive semidefinite kernels; for others no row is skipped. The bound is attained by rows
+in the direction of the change; the scores of most rows change by a small fraction of it. A survey
+may therefore use a fraction of the bound, provided that a later one visits every row.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from widestreet._src.shards.memory import Ledger, Memory
 from widestreet._src.shards.news import News
 from widestreet._src.shards.survey import Survey, SurveyOrder
 
-_ROWS_AT_ONCE = 2048  # rows at least that a survey looks at before it counts the violators
+_ROWS_AT_ONCE = 2048  # rows at least that a survey visits before it counts the violators
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Rows on their way into the working set, with their variables and current state."""
+    """Rows that enter the working set, with their variables, coefficients and scores."""
 
     ids: Ints
     variables: Dual
@@ -52,7 +52,7 @@ class Candidates:
 
 
 class Shard:
-    """Rows in this process. A copy by pickle has no memory.
+    """Rows with their variables, in this process. A pickled copy has no memory.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class Shard:
         The variables of the rows.
     threads : int
     begin : int
-        The number of the first row among those of all shards. Rows in questions and answers are
-        numbered from zero, those in the news through all shards.
+        Number of the first row among those of all shards. Rows in questions and answers are
+        numbered within the shard, rows in the news among those of all shards.
     """
 
     def __init__(self, columns: ShardColumns, dual: Dual, threads: int = 1, begin: int = 0) -> None:
@@ -83,19 +83,19 @@ class Shard:
 
     @cached_property
     def memory(self) -> Memory:
-        """What it knows of its rows."""
+        """Coefficients and last scores of the rows."""
         return Memory(self.dual, Ledger(self.begin, self.begin + self.rows), self._norm)
 
     def resume(self, ledger: Ledger) -> None:
-        """Continue with scores that were kept. Sets: memory."""
+        """Continue with stored scores. Sets: memory."""
         vars(self)["memory"] = Memory(self.dual, ledger, self._norm)
 
     @cached_property
     def _norm(self) -> Real | None:
-        """The root of K(x, x) of each row; None where it is one, or no row may be skipped."""
+        """Square root of K(x, x) of each row; None if all are one, or no row may be skipped."""
         if self.gram.ones_on_diagonal or not self.gram.kernel.positive:
             return None
-        with np.errstate(over="ignore"):  # infinite: then nothing is skipped
+        with np.errstate(over="ignore"):  # a row with an infinite norm is never skipped
             return np.sqrt(self.gram.diag()).astype(np.float32)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -103,19 +103,19 @@ class Shard:
         return {name: value for name, value in vars(self).items() if name not in caches}
 
     def forget(self) -> None:
-        """Drop everything that can be computed again. Sets: memory, columns."""
+        """Drop all data that can be computed again. Sets: memory, columns."""
         vars(self).pop("memory", None)
         self.columns.forget()
 
     def hear(self, news: News) -> None:
-        """Take in news. Sets: memory, columns."""
+        """Update the memory and the columns from news. Sets: memory, columns."""
         if news.epoch != self.memory.ledger.epoch:
             self.forget()
             self.memory.ledger.epoch = news.epoch
         if self.memory.hear(news):
             self.columns.hear(news.rows, self.memory.ledger.past)
 
-    # -- rows that come and go -------------------------------------------------------------------
+    # -- rows for the coordinator ----------------------------------------------------------------
 
     def take(
         self, news: News, ids: Ints, *, poll: Poll | None = None
@@ -130,7 +130,7 @@ class Shard:
     def fetch(
         self, news: News, ids: Ints, *, poll: Poll | None = None
     ) -> tuple[Dual, Features | None]:
-        """Return the variables of rows and their features; None if the coordinator has them."""
+        """Return the variables of rows and their features; None if the coordinator knows them."""
         return select(self.dual, ids), self.columns.features(ids)
 
     # -- scores ----------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ class Shard:
     def scores(self, news: News, ids: Ints, double: bool, *, poll: Poll | None = None) -> Floats:
         """Return scores of rows in float64 or, unless `double`, from float32 kernel values.
 
-        Those that an examination computed in float64 are not computed again.
+        Scores that an examination computed in float64 are not computed again.
         """
         self.hear(news)
         score, known = np.empty(len(ids)), np.zeros(len(ids), dtype=bool)
@@ -156,7 +156,7 @@ class Shard:
         return self.gram.scan(ids, columns, expansion.coef, dtype=dtype, poll=poll)
 
     def bring_up_to_date(self, news: News, stale: Ints, *, poll: Poll | None = None) -> None:
-        """Compute the scores of rows, from all support vectors or from what changed since.
+        """Compute the scores of rows, from all support vectors or from changed coefficients.
 
         Sets: score and version of the rows.
         """
@@ -181,7 +181,7 @@ class Shard:
     def totals(
         self, news: News, ids: Ints, beta: Floats, *, poll: Poll | None = None
     ) -> tuple[float, int]:
-        """Return the sum of target times beta over rows, and how many are inside their box."""
+        """Return the sum of target times beta over rows, and the number of free variables."""
         dual = self.dual
         free = (beta > dual.lower[:, ids]) & (beta < dual.upper[:, ids])
         return float((dual.target[:, ids] * beta).sum()), int(free.sum())
@@ -196,16 +196,16 @@ class Shard:
         *,
         poll: Poll | None = None,
     ) -> tuple[Survey, np.random.Generator]:
-        """Look for violators, in all rows or in some spread evenly over them.
+        """Search for violators in all rows, or in rows spread evenly over them.
 
-        The generator comes back as the survey leaves it. Sets: score and version of the rows
-        evaluated.
+        The generator is returned in its state after the survey. Sets: score and version of the
+        rows evaluated.
         """
         self.hear(news)
         if order.rows is not None:
             return self._survey_these(news, order, order.rows, rng, poll), rng
         n, expansion, native = self.rows, news.expansion, self.memory.native
-        offset, stride, step = 0, 1, n  # every row: in order, for the sake of the caches
+        offset, stride, step = 0, 1, n  # every row, in the order of memory
         if not order.whole:
             offset, stride = int(rng.integers(n)), _coprime(int(rng.integers(1, max(2, n))), n)
             step = max(_ROWS_AT_ONCE, 2 * order.quota)
@@ -254,7 +254,7 @@ class Shard:
         rng: np.random.Generator,
         poll: Poll | None,
     ) -> Survey:
-        """Look for violators among some rows, in their order.
+        """Search for violators among some rows, in their order.
 
         Sets: score and version of the rows evaluated.
         """

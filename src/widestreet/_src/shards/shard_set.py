@@ -1,8 +1,8 @@
-"""Several shards seen as one: what the engine talks to.
+"""The interface of engines to all shards.
 
-Rows are numbered through: those of the first shard, then those of the second, and so on. Every
-method puts questions to the shards that hold the rows concerned, or to all of them. What comes back
-from a survey is bounded by its quota, however many rows and shards there are.
+Rows are numbered consecutively: those of the first shard, then those of the second, and so on. A
+method asks the shards that hold the rows concerned, or all shards. A survey returns at most as many
+rows as its quota, for any number of rows and shards.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ Connect: TypeAlias = Callable[[Sequence[Shard]], Port]
 
 
 class ShardSet:
-    """Shards behind a port, and what was published to them.
+    """Shards behind a port, and the last news published to them.
 
     Parameters
     ----------
     port : Port
     known : KnownRows
-        Kernel values between the rows that the coordinator knows, for the working set: all of
-        them, or those that it takes.
+        Kernel values between the rows that the coordinator knows: all rows, or those that it
+        fetched.
     form : Dual
         The dual without rows: its layers, groups and totals.
     poll : Poll
@@ -48,11 +48,11 @@ class ShardSet:
     Attributes
     ----------
     rows : int
-        Of all shards.
+        Number of rows of all shards.
     begins : ndarray
-        The number of the first row of each shard.
+        Number of the first row of each shard.
     news : News
-        The last ones.
+        Last news.
     """
 
     def __init__(self, port: Port, known: KnownRows, form: Dual, poll: Poll) -> None:
@@ -60,7 +60,7 @@ class ShardSet:
         self._ends = np.cumsum(port.sizes)
         self.begins = self._ends - port.sizes
         self.rows = int(self._ends[-1])
-        self._seconds, self._values = 0.0, 0  # that answers took
+        self._seconds, self._values = 0.0, 0  # spent on kernel values in answers
         self._zero = Point.zero(form.layers)
         self.news = News(0, Expansion.zero(form.groups), self._zero)
         self._tell(self.news)
@@ -76,7 +76,7 @@ class ShardSet:
         parts: int = 1,
         connect: Connect = LocalPort,
     ) -> ShardSet:
-        """Return shards over rows in memory, which all have the same Gram."""
+        """Return shards over rows in memory, which share one Gram matrix."""
         every = np.arange(dual.rows)
         if parts == 1:
             shards = [Shard(AllRows(gram), dual, threads)]
@@ -95,14 +95,14 @@ class ShardSet:
 
     @property
     def seconds_per_value(self) -> float:
-        """Seconds that a kernel value took the shards so far, or a guess before the first."""
+        """Seconds per kernel value of the shards so far; an estimate before the first."""
         if self._values == 0:
             return self.known.gram.seconds_per_value
         return self._seconds / self._values
 
     @contextmanager
     def polling(self, poll: Poll) -> Iterator[None]:
-        """Let another poll look at the clock and count kernel values. Sets: poll."""
+        """Use another poll within the context. Sets: poll."""
         before, self.poll = self.poll, poll
         try:
             yield
@@ -130,7 +130,7 @@ class ShardSet:
                 self._values += values
 
     def _owners(self, ids: Ints) -> Iterator[tuple[int, Ints, Ints]]:
-        """Yield shards with some of the rows: the places in `ids`, and the rows' own numbers."""
+        """Yield shards that hold some of the rows, with positions in `ids` and in the shard."""
         if len(self._ends) == 1:
             yield 0, np.arange(len(ids)), ids
             return
@@ -148,14 +148,14 @@ class ShardSet:
         members: Ints | None = None,
         released: Released | None = None,
     ) -> None:
-        """Tell all shards where the coordinator stands. Sets: news."""
+        """Publish a point and its expansion to all shards. Sets: news."""
         news = News(self.news.serial + 1, expansion, point, double=self.news.double)
         if members is not None:
             news = replace(news, members=members)
         self._tell(replace(news, released=released or Released(), epoch=self.news.epoch))
 
     def start(self) -> None:
-        """Begin at zero, with expansions numbered from there. Sets: news."""
+        """Publish the zero point as version 0 of the expansion. Sets: news."""
         news = News(self.news.serial + 1, Expansion.zero(self.form.groups), self._zero)
         self._tell(replace(news, epoch=self.news.epoch + 1))
 
@@ -166,6 +166,7 @@ class ShardSet:
         self._tell(replace(news, serial=news.serial + 1, released=again, double=True))
 
     def _tell(self, news: News) -> None:
+        """Publish news with the features of the support vectors. Sets: known, news."""
         missing = self.known.unknown(news.point.ids)
         if len(missing):
             self.fetch(missing)
@@ -179,9 +180,9 @@ class ShardSet:
     def _each(
         self, question: Callable[..., Answer], ids: Ints, *more: Any
     ) -> tuple[list[Answer], Ints]:
-        """Ask shards about rows; return the answers, and how to bring them into the order of ids.
+        """Ask shards about rows; return the answers, and the positions of `ids` in them.
 
-        Every shard is asked about its own rows, in their order.
+        Every shard is asked about its own rows, in the order of `ids`.
         """
         owners = {k: (at, own) for k, at, own in self._owners(ids)}
         answers = self.ask(question, {k: (own, *more) for k, (_, own) in owners.items()})
@@ -207,20 +208,20 @@ class ShardSet:
         return Candidates(ids, variables, beta, score)
 
     def scores(self, ids: Ints, *, double: bool = True) -> Floats:
-        """Return scores of rows at the published point, in float64 unless told otherwise."""
+        """Return scores of rows at the published point, in float64 or in float32."""
         answers, back = self._each(Shard.scores, ids, double)
         return np.concatenate(answers)[back]
 
     # -- surveys -----------------------------------------------------------------------------------
 
     def survey(self, order: SurveyOrder, rng: np.random.Generator) -> Survey:
-        """Ask every shard for violators; each is asked for its share of the quota. Sets: rng."""
+        """Ask every shard for its share of the quota of violators. Sets: rng."""
         if len(self._ends) == 1:
             return self._survey_one(0, order, rng)
         if order.rows is not None:
             return self._survey_these(order.rows, order, rng)
         seeds = np.zeros(len(self._ends), dtype=np.int64)
-        if not order.whole or order.quota < self.rows:  # else nothing is drawn
+        if not order.whole or order.quota < self.rows:  # otherwise nothing is drawn
             seeds = rng.integers(2**63, size=len(self._ends))
         each = {
             k: (
@@ -239,7 +240,7 @@ class ShardSet:
         return survey
 
     def _survey_these(self, rows: Ints, order: SurveyOrder, rng: np.random.Generator) -> Survey:
-        """Ask for violators among some rows, from shard to shard in the order of the rows."""
+        """Ask for violators among some rows, in the order of the rows."""
         owner, visited = np.searchsorted(self._ends, rows, side="right"), rows
         if order.whole:  # then every shard is asked once
             by_owner = np.argsort(owner, kind="stable")
@@ -261,7 +262,7 @@ class ShardSet:
         return replace(survey, ids=survey.ids[back], violation=survey.violation[back])
 
     def totals(self, point: Point) -> tuple[float, int]:
-        """Return the linear part of the objective, and how many variables are inside their box."""
+        """Return the linear part of the objective, and the number of free variables."""
         each = {k: (own, point.beta[:, at]) for k, at, own in self._owners(point.ids)}
         answers = self.ask(Shard.totals, each).values()
         return sum(linear for linear, _ in answers), sum(free for _, free in answers)

@@ -1,4 +1,4 @@
-"""What a survey of the rows is asked for, and what it finds."""
+"""Orders for surveys of the rows, and their results."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from widestreet._src.arrays import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class SurveyOrder:
-    """What a survey is asked for.
+    """Order for a survey: a search for rows that violate the optimality conditions.
 
     Attributes
     ----------
     quota : int
-        Violators wanted: no more are returned.
+        Largest number of violators to return.
     tol : float
-        Rows that violate by more than this are violators.
+        Rows whose violation exceeds `tol` are violators.
     whole : bool
-        Visit every row, instead of stopping when the quota is reached.
+        If True, visit every row. If False, stop when the quota is reached.
     skip : bool
-        Whether rows may be skipped.
+        If True, rows that the drift bound proves not to violate are not evaluated.
     caution : float
-        Part of the bound by which scores are taken to have moved: 1 makes skipping safe.
+        Factor of the drift bound, the bound on the change of a score since it was computed. With 1,
+        no violator is skipped; a smaller factor skips more rows.
     rows : ndarray, optional
-        Rows to visit, in this order and none else; nothing is skipped then. The survey ends right
-        behind the row that fills the quota.
+        Rows to visit, in this order; no other row is visited and none is skipped. Unless `whole`,
+        the survey ends with the row that fills the quota.
     """
 
     quota: int
@@ -39,7 +40,13 @@ class SurveyOrder:
     rows: Ints | None = None
 
     def drift(self, bounds: Floats) -> Floats:
-        """Return by how much scores are taken to have moved since each version."""
+        """Return the assumed bounds on the change of scores since each version.
+
+        Parameters
+        ----------
+        bounds : ndarray
+            Proved bounds; infinite where they are not known.
+        """
         if not self.skip:
             return np.full_like(bounds, np.inf)
         known = np.isfinite(bounds)
@@ -48,25 +55,26 @@ class SurveyOrder:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What a survey found.
+    """Result of a survey.
 
     Attributes
     ----------
     ids : ndarray
         Violators drawn, at most the quota.
     violation : ndarray
-        By how much each of them violates.
+        Violation of each of them.
     highest, lowest : ndarray of shape (groups,)
         Extremes of F over the rows evaluated.
     loss : float
         Primal loss over the rows visited, extrapolated to all rows outside the working set.
     scanned, skipped : int
+        Numbers of rows that were evaluated, and that were skipped.
     complete : bool
-        Whether every row was visited.
+        True if every row was visited.
     found : int
-        Violators met, drawn or not.
+        Number of violators among the rows evaluated, drawn or not.
     visited : int
-        Rows visited, those in the working set included.
+        Number of rows visited, including those in the working set.
     """
 
     ids: Ints
@@ -82,7 +90,7 @@ class Survey:
 
     @classmethod
     def first(cls, ids: Ints) -> Survey:
-        """Return the rows to begin with as if a survey had found them."""
+        """Return a survey whose violators are the first rows of a fit."""
         nothing = np.empty(0)
         return cls(
             ids=ids,
@@ -99,7 +107,14 @@ class Survey:
 
     @classmethod
     def united(cls, found: Sequence[Survey], begins: Sequence[int]) -> Survey:
-        """Return one survey out of several; `begins` is what to add to the rows of each."""
+        """Merge surveys of several shards.
+
+        Parameters
+        ----------
+        found : sequence of Survey
+        begins : sequence of int
+            Number of the first row of each shard.
+        """
         return cls(
             ids=np.concatenate([s.ids + b for s, b in zip(found, begins, strict=True)]),
             violation=np.concatenate([s.violation for s in found]),

@@ -1,4 +1,4 @@
-"""Examine points of a problem while it is solved, and certify the last one."""
+"""The examiner of a fit: it examines points for the engine and certifies the last one."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
 from widestreet._src.training.outcome import Trained, uncertified
 
-_ROWS_OF_THE_CORE = 2048  # of duals for which the calls of Python cost more than the sums
-ANSWER_WITHIN = 0.15  # seconds a certificate may take after an interrupt
+_ROWS_OF_THE_CORE = 2048  # largest dual examined by one call of the core, which is faster there
+ANSWER_WITHIN = 0.15  # largest estimated seconds of a certificate after an interrupt
 
 
 class Examiner:
-    """Examines points of one problem for the engine; remembers the last one and the best one.
+    """Examinations of points of one problem; the last and the best are stored.
 
     Parameters
     ----------
     shards : callable
-        Returns the rows; it is not called for small problems.
+        Returns the shard set of the rows; it is not called for small problems.
     goal : Goal
     budget : Budget
     gram, dual : Gram and Dual, optional
-        The rows, if they are in memory.
+        Kernel values and variables of the rows, if they are in memory.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class Examiner:
         return found
 
     def _examined(self, point: Point) -> Examination:
+        """Examine a point, by one call of the core if the problem is small."""
         tol = self.goal.tol
         if self._core is not None:
             gram, dual = self._core
@@ -75,15 +76,16 @@ class Examiner:
             return examine_shards(shards, point, tol)
 
     def check(self, point: Point) -> Check:
-        """Return what the engine asks for."""
+        """Examine a point and return the result as the engine uses it. Sets: last, best."""
         found = self.examine(point)
         return Check(found.violation, found.dual, found.next_violation(self.goal))
 
     def certified(self, solution: Solution) -> Trained:
-        """Return the solution with its certificate: an empty one if there is no time for another.
+        """Return the solution with its certificate.
 
-        A point whose dual objective is below that of zero, or of a point examined before, is
-        replaced by the better one.
+        If there is no time left to examine it, the certificate has infinite bounds. If the point
+        has a lower dual objective than zero or than a point examined before, it is replaced by the
+        best of these.
         """
         cost = 3.0 * self._seconds_per_value * len(solution.point) * solution.rows
         if solution.status == Status.INTERRUPTED and cost > ANSWER_WITHIN:
@@ -102,6 +104,7 @@ class Examiner:
 
     @property
     def _seconds_per_value(self) -> float:
+        """Estimated seconds per kernel value."""
         if self._core is not None:
             return self._core[0].seconds_per_value
         return self.shards().seconds_per_value

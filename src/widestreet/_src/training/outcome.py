@@ -1,4 +1,4 @@
-"""Solutions with their certificates, and solutions that were not finished or were continued."""
+"""Solutions with their certificates, and solutions that were cut short or continued."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Trained:
 
 
 def stopped_by(stop: OutOfBudget | KeyboardInterrupt) -> Status:
-    """The status of a solution that was not finished."""
+    """Return the status of a solution that this exception cut short."""
     return stop.status if isinstance(stop, OutOfBudget) else Status.INTERRUPTED
 
 
 def untouched(problem: Problem, status: Status) -> Solution:
-    """Where a problem begins, for one that there is no time for."""
+    """Return the starting point of a problem as its solution, if no time is left."""
     dual = problem.dual
     beta = dual.feasible_point() if problem.start is None else problem.start
     return Solution(
         point=Point.of(beta),
         rows=dual.rows,
         bias=np.zeros(dual.groups),
-        dual_objective=-np.inf if beta.any() else 0.0,  # which bounds it from below
+        dual_objective=-np.inf if beta.any() else 0.0,  # a lower bound
         status=status,
         trace=Trace(),
         pair_steps=0,
@@ -47,7 +47,7 @@ def untouched(problem: Problem, status: Status) -> Solution:
 
 
 def after(solution: Solution, record: TraceRecord) -> TraceRecord:
-    """A record of what came after a solution, with the accounts of both."""
+    """Return a record of the continuation of a solution, with the counts of both."""
     return replace(
         record,
         round=record.round + len(solution.trace),
@@ -57,7 +57,7 @@ def after(solution: Solution, record: TraceRecord) -> TraceRecord:
 
 
 def continued(solution: Solution, more: Solution) -> Solution:
-    """A solution reached from another one, with the accounts of both."""
+    """Return a solution that continues another one, with the counts of both."""
     return replace(
         more,
         trace=Trace([*solution.trace, *(after(solution, record) for record in more.trace)]),
@@ -67,14 +67,14 @@ def continued(solution: Solution, more: Solution) -> Solution:
 
 
 def uncertified(solution: Solution, goal: Goal) -> Trained:
-    """Return a solution that was not examined for lack of time, whatever the engine says."""
+    """Return a solution that was not examined, for lack of time; it is never optimal."""
     status = Status.TIME_LIMIT if solution.status == Status.OPTIMAL else solution.status
     certificate = Certificate.unexamined(status, solution.dual_objective, goal.tol, goal.gap_tol)
     return Trained(solution, solution.bias, certificate)
 
 
 def labelled(solution: Solution, problem: int) -> Solution:
-    """A solution whose records say to which problem they belong."""
+    """Return a solution whose records have the number of its problem."""
     if all(record.problem == problem for record in solution.trace):
         return solution
     trace = Trace(replace(record, problem=problem) for record in solution.trace)

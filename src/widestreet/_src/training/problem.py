@@ -1,4 +1,4 @@
-"""A dual to be solved, and where to begin."""
+"""A dual with its starting point."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from widestreet._src.problems.dual import Dual
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A dual and where to begin.
+    """A dual with its starting point.
 
     Attributes
     ----------
     dual : Dual
     start : ndarray, optional
-        A feasible point to begin at.
+        Feasible starting point.
     first : ndarray, optional
-        Rows of the dual to begin with.
+        Rows of the first working set.
     """
 
     dual: Dual
@@ -28,7 +28,10 @@ class Problem:
     first: Ints | None = None
 
     def starting_at(self, beta: Floats) -> Problem:
-        """Begin near a point, with the rows that are strictly inside their box there."""
+        """Return the problem with the feasible point nearest to `beta` as its starting point.
+
+        The first rows are those with free variables at this point.
+        """
         start = self.dual.nearest(beta)
         inside = (start > self.dual.lower) & (start < self.dual.upper)
         return replace(self, start=start, first=np.flatnonzero(inside.any(axis=0)))

@@ -25,7 +25,7 @@ class Resources:
 
     @property
     def final_violation(self) -> float:
-        """Violation at which a fit ends; zero if violations do not end it."""
+        """Violation at which a fit ends; zero if the violation does not end it."""
         return 0.0
 
 

@@ -1,8 +1,8 @@
-"""Train on rows that lie in blocks elsewhere: on the workers of a cluster, or on disk.
+"""Training on rows in blocks outside this process: on the workers of a cluster, or on disk.
 
-A block holds some rows with their labels or targets and their weights. A recipe says which problem
-is solved, and makes a shard of a block: wherever the block is, and again if it was lost. Only the
-rows that an engine takes reach the coordinator.
+A block holds some rows with their labels or targets and their weights. A recipe describes the
+problem and makes a shard from a block. This happens where the block is, and again if the shard was
+lost. The coordinator receives only the rows that an engine takes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Rows in one place.
+    """Rows that are stored together.
 
     Attributes
     ----------
@@ -53,9 +53,9 @@ class Block:
     weight : ndarray
         Sample weights.
     origin : ndarray
-        The numbers of the rows among those that the user passed.
+        Numbers of the rows among those that the user passed.
     number : int
-        Of the block among all blocks.
+        Number of the block among all blocks.
     """
 
     rows: Vectors
@@ -70,7 +70,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """Which problem is solved on the rows of all blocks.
+    """Description of the problem on the rows of all blocks.
 
     Attributes
     ----------
@@ -83,13 +83,13 @@ class Recipe:
     pair : tuple of int
         The two classes of the problem, if there are classes.
     threads : int
-        For each shard.
+        Threads of each shard.
     weight : float
         Sum of the weights of all rows of the problem.
     totals : Totals or None
-        Sums over all rows of the problem, once they are known.
+        Sums over all rows of the problem; None until they are known.
     sizes : tuple of int
-        Rows of each block in this problem. A block without such rows has no shard.
+        Number of rows of the problem in each block. A block without such rows has no shard.
     """
 
     kernel: Kernel
@@ -150,39 +150,39 @@ class Recipe:
 
 
 class Blocks(Protocol):
-    """All blocks, wherever they are."""
+    """All blocks of the rows, in memory, on disk or on other machines."""
 
     def ask(self, question: Callable[[Block], Answer], look: Callable[[], None]) -> list[Answer]:
         """Return the answers of all blocks, in order.
 
-        `look` is called while the answers are waited for, and may raise.
+        `look` is called during the wait for answers, and may raise an exception.
         """
         ...
 
     def connect(self, recipe: Recipe) -> Port:
-        """Return a port to the shards of a problem: those of the blocks `recipe.present`."""
+        """Return a port to the shards of a problem, made from the blocks `recipe.present`."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is trained, beside the settings.
+    """Rows and problem of a fit.
 
     Attributes
     ----------
     blocks : Blocks
     recipe : Recipe
-        Of the first problem, without its sums.
+        Recipe of the first problem, without its sums.
     none : Vectors
         No rows, in the form that all rows have.
     classes : int
         Number of classes; 0 for targets that are not classes.
     threads : int
-        For the coordinator.
+        Threads of the coordinator.
     room : int
-        Rows for which the memory of the working set suffices.
+        Number of rows for which the memory of the working set suffices.
     runner : Runner, optional
-        Solves samples elsewhere.
+        Runner that solves samples; threads of this process by default.
     """
 
     blocks: Blocks
@@ -201,11 +201,11 @@ class Supports:
     Attributes
     ----------
     origin : ndarray
-        Their numbers among the rows that the user passed, ascending.
+        Numbers of the support vectors among the rows that the user passed, ascending.
     data : ndarray or sparse matrix
-        Their features.
+        Features of the support vectors.
     code : ndarray
-        Their class indices; zeros if there are no classes.
+        Class indices of the support vectors; zeros if there are no classes.
     lines : ndarray of shape (lines, len(origin))
         Coefficients in the layout of `PairLayout`, before they are divided by the margin.
     """
@@ -218,7 +218,7 @@ class Supports:
 
 @dataclass(frozen=True, eq=False)
 class _Solved:
-    """One problem with its support vectors."""
+    """Solution of one problem with its support vectors."""
 
     trained: Trained
     rows: Features
@@ -236,7 +236,7 @@ def train_blocks(
     settings : Settings
     observers : Observers
     budget : Budget, optional
-        What is left of the time; all of it by default.
+        Remaining time; by default all of it.
     """
     budget = Budget(settings.max_time) if budget is None else budget
     pairs = PairLayout(task.classes).pairs if task.classes else [(0, 1)]
@@ -303,7 +303,7 @@ def _with_sums(task: Task, look: Callable[[], None]) -> Recipe:
 
 
 def _not_begun(task: Task, settings: Settings, status: Status) -> _Solved:
-    """Return a problem for which no time was left: all coefficients are zero."""
+    """Return a solution with zero coefficients, for a problem for which no time is left."""
     layers = 2 if task.recipe.formulation.dual(np.zeros(1), np.ones(1)).layers == 2 else 1
     groups = task.recipe.formulation.groups
     point = Point.zero(layers)
@@ -313,7 +313,7 @@ def _not_begun(task: Task, settings: Settings, status: Status) -> _Solved:
 
 
 def _united(found: Sequence[_Solved], pairs: list[tuple[int, int]], task: Task) -> Supports:
-    """Unite the support vectors of all problems."""
+    """Merge the support vectors of all problems."""
     rows = [replace(one.rows, ids=one.rows.origin, diagonal=None) for one in found]
     every = joined([_sorted(part) for part in rows])
     layout = PairLayout(max(1, task.classes))
@@ -332,4 +332,5 @@ def _united(found: Sequence[_Solved], pairs: list[tuple[int, int]], task: Task) 
 
 
 def _sorted(rows: Features) -> Features:
+    """Return rows in the order of their numbers."""
     return rows.select(np.argsort(rows.ids))

@@ -1,4 +1,4 @@
-"""Solve one problem with the engine that its size and its strategy ask for."""
+"""The solver of one problem, with the engine that suits its size and its strategy."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Solver:
     ----------
     gram : Gram
     shards : callable
-        Returns the rows of the problem as the engines take them, always the same object.
+        Returns the shard set of the rows, always the same object.
     settings, budget, observe, threads, rng
     check : callable, optional
-        Takes a Point and returns a Check; None leaves the verdict to the caller.
+        Takes a Point and returns a Check. If None, the caller certifies the solution.
     """
 
     gram: Gram
@@ -61,7 +61,7 @@ class Solver:
     check: Function[[Point], Check] | None
 
     def solve(self, problem: Problem) -> Solution:
-        """Solve a problem: whole if it is small, by rounds if it is large."""
+        """Solve a problem: in one call of the core if it is small, otherwise by rounds."""
         if not is_small(self.gram, problem.dual, self.settings):
             return self.by_rounds(problem, self.observe)
         try:
@@ -73,7 +73,7 @@ class Solver:
         return self.finish(problem, solution)
 
     def finish(self, problem: Problem, solution: Solution) -> Solution:
-        """See to a problem that was solved whole: it goes on by rounds if there is more to do."""
+        """Return the solution of a small problem; continue by rounds if it is not optimal."""
         if solution.status == Status.INTERRUPTED:
             return solution
         try:
@@ -91,7 +91,7 @@ class Solver:
         return continued(solution, more)
 
     def by_rounds(self, problem: Problem, observe: Observer) -> Solution:
-        """Solve a problem as its strategy does."""
+        """Solve a problem by the rounds of its strategy."""
         settings, dual, columns = self.settings, problem.dual, self.gram.left.shape[1]
         engines = Engines(
             shards=self.shards(),
@@ -111,7 +111,7 @@ class Solver:
 
 @dataclass(frozen=True, eq=False)
 class Engines:
-    """Engines that can solve a problem: the context of a strategy.
+    """Engines for one problem, from which a strategy chooses.
 
     Attributes
     ----------
@@ -123,17 +123,17 @@ class Engines:
     threads : int
     rng : numpy.random.Generator
     check : callable, optional
-        Takes a Point and returns a Check; None leaves the verdict to the caller.
+        Takes a Point and returns a Check. If None, the caller certifies the solution.
     room : int
-        Rows for which the memory of the working set suffices.
+        Number of rows for which the memory of the working set suffices.
     sites : int
-        Samples for which the memory suffices at the same time.
+        Number of samples that the memory holds at the same time.
     start : Point, optional
-        A feasible point to begin at.
+        Feasible starting point.
     first : ndarray, optional
-        Rows to begin with.
+        Rows of the first working set.
     runner : Runner, optional
-        Solves samples elsewhere; threads of this process do it by default.
+        Runner that solves samples; threads of this process by default.
     """
 
     shards: ShardSet
@@ -168,7 +168,7 @@ class Engines:
         return WorkingSetEngine(inputs).solve()
 
     def by_samples(self, strategy: WeightedSampling) -> Solution:
-        """Solve samples of the rows on sites; the working-set engine goes on from there."""
+        """Run the sampling engine, then the working-set engine from its best point."""
         observe, workers = self.observe, self._workers(strategy)
         engine = SamplingEngine(
             self.shards,
@@ -190,13 +190,13 @@ class Engines:
             self, start=start, first=first, observe=lambda record: observe(after(found, record))
         )
         more = rest.by_rounds(strategy)
-        if not more.trace:  # stopped before it knew anything better
+        if not more.trace:  # it was stopped before the first round
             more = replace(more, point=found.point, bias=found.bias)
             more = replace(more, dual_objective=found.dual_objective)
         return continued(found, more)
 
     def _near(self, point: Point) -> tuple[Point, Ints]:
-        """Return the feasible point next to another one, and its rows inside their boxes."""
+        """Return the feasible point nearest to another one, and its rows with free variables."""
         if len(point) == 0:
             return point, point.ids
         sample = Problem(self.shards.fetch(point.ids)[1]).starting_at(point.beta)
@@ -205,7 +205,7 @@ class Engines:
         return Point(point.ids, sample.start), point.ids[sample.first]
 
     def _workers(self, strategy: WeightedSampling) -> int:
-        """Return how many samples are solved at the same time."""
+        """Return the number of samples to solve at the same time."""
         if isinstance(self.shards.kernel, Callable):
             return 1
         return max(1, min(self.threads, strategy.sites, self.sites))
@@ -215,7 +215,7 @@ class Engines:
         settings = replace(
             self.settings,
             strategy=Auto(),
-            goal=Goal(self.settings.goal.aim),  # rows that violate by more are counted
+            goal=Goal(self.settings.goal.aim),  # the tolerance of the surveys
             max_memory=self.settings.max_memory // workers,
         )
         return partial(solve_sample, settings=settings, threads=max(1, self.threads // workers))
@@ -240,12 +240,12 @@ def solve_sample(sample: Sample, settings: Settings, threads: int) -> Solution:
 
 
 def in_memory(gram: Gram, dual: Dual, budget: Budget, threads: int) -> Function[[], ShardSet]:
-    """Return a function that returns the rows of a dual as one shard, made when it is needed."""
+    """Return a function that makes the rows of a dual one shard, at its first call."""
     return cache(lambda: ShardSet.of(gram, dual, poll=Poll(budget.look_at_clock), threads=threads))
 
 
 def is_small(gram: Gram, dual: Dual, settings: Settings) -> bool:
-    """Whether a problem is small enough to be solved whole; the core knows no diagonal term."""
+    """Return whether one call of the core can solve a problem; it supports no diagonal term."""
     if dual.diagonal is not None:
         return False
     capacity = working_set_capacity(settings.max_memory, dual, gram.left.shape[1])
@@ -260,9 +260,17 @@ def solve_small(
     threads: int,
     numbers: Sequence[int] = (0,),
 ) -> list[Solution]:
-    """Solve small problems in one call; what becomes of them is for `Solver.finish` to say.
+    """Solve small problems in one call of the core; `Solver.finish` completes the solutions.
 
-    `numbers` are what they are called in their records.
+    Parameters
+    ----------
+    grams : sequence of Gram
+    problems : sequence of Problem
+    settings : Settings
+    budget : Budget
+    threads : int
+    numbers : sequence of int
+        Numbers of the problems in their records.
     """
     budget.look_at_clock()
     return small.solve(
@@ -284,7 +292,19 @@ def train(
     observe: Observer,
     kept: Ints | None = None,
 ) -> Trained:
-    """Solve one problem and certify the result; `kept` are its rows among all, if not all are."""
+    """Solve one problem and certify the result.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    rows : Rows
+    problem : Problem
+    settings : Settings
+    observe : callable
+        Called with the record of each round.
+    kept : ndarray, optional
+        Positions of the rows of the problem; all rows by default.
+    """
     threads = threads_for(problem.dual.rows, settings)
     budget = Budget(settings.max_time, settings.max_steps)
     gram = Gram(kernel, rows, threads=threads).select(kept, diagonal=problem.dual.diagonal)

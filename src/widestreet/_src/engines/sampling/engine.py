@@ -1,7 +1,7 @@
-"""Weighted samples of the rows, solved on many sites: the iterations of PRSVM.
+"""The sampling engine: weighted samples of the rows, solved on many sites (PRSVM).
 
-A round solves the duals of several samples at the same time, through the runner. The caller passes
-the function that solves one sample. prsvm.py explains the steps.
+A round solves the duals of several samples through the runner, which may solve them at the same
+time. The caller passes the function that solves one sample. prsvm.py explains the steps.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Sample:
     gram : Gram
         Kernel values between the rows.
     dual : Dual
-        Their variables.
+        Variables of the rows.
     start : ndarray, optional
-        A feasible point to begin at.
+        Starting point.
     budget : Budget
     rng : numpy.random.Generator
     """
@@ -68,7 +68,7 @@ class Theta:
     Attributes
     ----------
     rows : ndarray
-        The sample, ascending.
+        Numbers of the rows of the sample, ascending.
     point : Point
     expansion : Expansion
     objective : float
@@ -81,7 +81,7 @@ class Theta:
 
 
 class SamplingEngine:
-    """Solves the dual of a shard set by weighted samples.
+    """Solver of the dual of a shard set by weighted samples.
 
     Parameters
     ----------
@@ -90,15 +90,15 @@ class SamplingEngine:
     solve_sample : callable
         Takes a Sample and returns its Solution.
     goal, check, budget, observer, rng, start
-        As for the WorkingSetEngine.
+        Same as the `Inputs` of the working-set engine.
     runner : Runner
-        Where samples are solved.
+        Runner that solves the samples.
 
     Attributes
     ----------
     multiset : Multiset
     unfinished : bool
-        Whether it ended because all rounds were spent.
+        True if the engine stopped without an optimum because it can do no more rounds.
     """
 
     def __init__(
@@ -125,12 +125,12 @@ class SamplingEngine:
         self.pair_steps = self._values = self._steps = 0
         self.unfinished = False
         self._budgets: list[Budget] = []  # of the samples being solved
-        self._seed = int(deepcopy(rng).integers(2**63))  # leaves what is drawn next as it is
+        self._seed = int(deepcopy(rng).integers(2**63))  # from a copy, which leaves rng unchanged
         if precision.starts_in_float64(shards):
             shards.use_double()
 
     def _begin(self, start: Point | None) -> Theta:
-        """The point given, zero or, where that is not feasible, another one."""
+        """Return the starting point: the one given, or zero, or any feasible point."""
         totals = self.shards.form.total
         if totals.any() and not self.plan.until_certified:
             name = type(self.plan).__name__
@@ -143,13 +143,14 @@ class SamplingEngine:
         return self._theta(point.ids, point, np.zeros(len(totals)), objective)
 
     def _theta(self, rows: Ints, point: Point, bias: Floats, objective: float) -> Theta:
+        """Return the solution of a sample with its expansion."""
         expansion = Expansion.zero(len(bias)).published(point.ids, point.coef, bias, np.inf)
         return Theta(rows, point, expansion, objective)
 
     # -- the loop --------------------------------------------------------------------------------
 
     def solve(self) -> Solution:
-        """Run iterations until a site has no violators, the rounds or the budget are spent."""
+        """Run rounds until a site has no violators, or the rounds or the budget are spent."""
         try:
             status = self._rounds()
         except OutOfBudget as stop:
@@ -168,6 +169,7 @@ class SamplingEngine:
         )
 
     def _rounds(self) -> Status:
+        """Run rounds and return the final status. Sets: everything."""
         plan = self.plan
         while plan.max_rounds is None or len(self.trace) < plan.max_rounds:
             self._keep_time()
@@ -192,7 +194,7 @@ class SamplingEngine:
         return Status.APPROXIMATE
 
     def _confirmed(self) -> bool:
-        """Whether the check agrees that the best is the optimum."""
+        """Return whether the check finds the best point optimal; True without a check."""
         if self.check is None:
             return True
         return self.check(self.best.point).next_violation is None
@@ -200,7 +202,7 @@ class SamplingEngine:
     # -- the steps -------------------------------------------------------------------------------
 
     def _keep_time(self) -> None:
-        """Keep time back for a certificate, if it is ours to ask for."""
+        """Reserve time for a certificate of the best point, if there is a check."""
         if self.check is None:
             return
         support = (
@@ -210,14 +212,14 @@ class SamplingEngine:
         self.budget.keep_back(seconds * self.shards.rows * support)
 
     def _draw(self) -> list[tuple[Ints, Ints]]:
-        """A sample for each site, in the order of their priority: its rows and their copies."""
+        """Draw a sample for each site, in the order of priority: rows and numbers of copies."""
         size, sites = self.plan.size, self.plan.sites
         copies = self.multiset.draw(size * sites, self.rng)
         parts = [copies[p * size : (p + 1) * size] for p in range(sites)]
         return [np.unique(part, return_counts=True) for part in parts if len(part)]
 
     def _solve_all(self, samples: list[Ints]) -> list[Theta]:
-        """Solve the duals of samples, through the runner. Sets: best, if it stops early."""
+        """Solve the duals of samples through the runner. Sets: best, if it is stopped early."""
         steps = -1 if self.budget.max_steps < 0 else self.budget.steps_left // len(samples)
         self._budgets = [
             self.budget.part(reserve=self.budget.reserve, max_steps=steps) for _ in samples
@@ -234,7 +236,7 @@ class SamplingEngine:
             thetas.append(self._theta(sample.rows, point, solution.bias, solution.dual_objective))
         stopped = {solution.status for solution in found if solution.status.cut_short}
         if stopped:
-            if self.plan.until_certified or not self.trace:  # else the last whole round is better
+            if self.plan.until_certified or not self.trace:  # else the last round is better
                 self.best = max([self.best, *thetas], key=lambda theta: theta.objective)
             if Status.INTERRUPTED in stopped:
                 raise KeyboardInterrupt
@@ -243,7 +245,7 @@ class SamplingEngine:
         return thetas
 
     def _sample(self, p: int, rows: Ints) -> Sample:
-        """Fetch the sample of a site; with the best support vectors, unless as published."""
+        """Fetch the sample of a site, with the best support vectors if `until_certified`."""
         start = None
         if self.plan.until_certified:
             rows = np.union1d(rows, self.best.expansion.ids)
@@ -253,11 +255,12 @@ class SamplingEngine:
         return Sample(rows, gram, dual, start, self._budgets[p], rng)
 
     def _stop(self) -> None:
+        """Stop the solves of all samples. Sets: their budgets."""
         for budget in self._budgets:
             budget.stopped = True
 
     def _survey(self, theta: Theta) -> Survey:
-        """Look at all rows, in float64 if float32 is too coarse. Sets: shards."""
+        """Survey all rows, in float64 if float32 is too coarse. Sets: shards."""
         shards = self.shards
         ids, coef, bias = theta.expansion.ids, theta.expansion.coef, theta.expansion.bias
         shards.publish(shards.news.expansion.published(ids, coef, bias, np.inf), theta.point)
@@ -272,17 +275,17 @@ class SamplingEngine:
     def _survey_all(
         self, thetas: list[Theta], samples: list[tuple[Ints, Ints]]
     ) -> tuple[list[Survey], int]:
-        """Find the violators of all sites, and double those of a site if they are light enough.
+        """Find the violators of all sites; double them if their weight is small enough.
 
-        The weights of the round's beginning count, those of copies that sites of higher priority
-        hold not. Nothing is doubled if a site has no violators: it is the end.
+        The weights are those at the beginning of the round, less those of copies in samples of
+        higher priority. If a site has no violators, nothing is doubled: the iteration ends.
 
         Returns
         -------
         surveys : list of Survey
-            How many violators there are outside of each sample, but not which.
+            Results without the violators; `found` counts those outside the sample.
         doubled : int
-            How many sites doubled theirs.
+            Number of sites whose violators were doubled.
 
         Sets: multiset.
         """
@@ -305,10 +308,10 @@ class SamplingEngine:
         return surveys, doubled
 
     def _choose(self, thetas: list[Theta], surveys: list[Survey]) -> int:
-        """The site whose solution is the best: the first without violators, if there is one.
+        """Return the site with the best solution: the first without violators, if there is one.
 
-        Otherwise that of the highest objective, or as published that of the fewest violators.
-        Sets: best.
+        Otherwise, return the site with the highest objective if `until_certified`, and the site
+        with the fewest violators if not. Sets: best.
         """
         few = [survey.found for survey in surveys]
         p = int(np.argmin(few))
@@ -325,6 +328,7 @@ class SamplingEngine:
         weight: float,
         doubled: int,
     ) -> None:
+        """Record the round and pass the record to the observer. Sets: trace."""
         theta, survey, total = thetas[p], surveys[p], self.shards.form.total
         linear, free = self.shards.totals(theta.point)
         norm = 2.0 * (linear - theta.objective)

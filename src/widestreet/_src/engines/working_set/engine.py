@@ -1,17 +1,17 @@
 """The working-set engine: a coordinator over shards.
 
 It holds the working set (rows with their kernel tile) and the expansion (all support vectors), and
-nothing as long as the data. A round is
+no array of the length of the data. A round has five steps:
 
-    1) propose    the strategy says which rows leave and which enter the working set
-    2) solve      the dual restricted to the working set (subproblem.py)
-    3) publish    the new expansion
-    4) survey     the shards look for rows that violate its optimality conditions
-    5) verdict    when the surveys find nothing, the certificate looks at every row;
-                  if it disagrees, its scores are taken over and, where float32 kernel values are
-                  the reason, the precision is raised (precision.py)
+    1) propose    the strategy chooses the rows that leave and enter the working set
+    2) solve      solve the dual restricted to the working set (subproblem.py)
+    3) publish    send the new expansion to the shards
+    4) survey     the shards search for rows that violate the optimality conditions
+    5) verdict    if the surveys find none, the check examines every row. If it fails, the engine
+                  continues from the exact scores of the check, and in float64 if float32 kernel
+                  values caused the failure (precision.py)
 
-The dual objective never falls from round to round.
+The dual objective does not decrease from round to round.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from widestreet._src.status import Status
 log = logging.getLogger("widestreet")
 
 _LENGTH_SAFETY = 1.001  # lengths are computed from float32 kernel values
-_ROUNDING_OF_GAIN = 1e-10  # of the objective and of the terms of a gain: a fall by less is rounding
-_RANDOM_FIRST_ROWS = 256  # drawn beside the rows to begin with
-_FAILED_LOOKS = 3  # exact looks without progress before the engine gives up
+_ROUNDING_OF_GAIN = 1e-10  # of the objective and the terms of a gain: a smaller loss is rounding
+_RANDOM_FIRST_ROWS = 256  # drawn in addition to the first rows of the inputs
+_FAILED_LOOKS = 3  # exact examinations without progress before the engine gives up
 _PASSES_OF_CERTIFICATE = 3.0  # in units of a float32 scan: float32 first, float64 after it
 
 
 class WorkingSetEngine:
-    """Solves the dual whose rows lie in a shard set.
+    """Solver of a dual whose rows are in a shard set, by rounds on a working set.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class WorkingSetEngine:
     # -- the loop --------------------------------------------------------------------------------
 
     def solve(self) -> Solution:
-        """Run rounds until the check agrees, the budget is spent or nothing moves any more."""
+        """Run rounds until the check succeeds, the budget is spent or progress ends."""
         state = self.state
         try:
             status = self._rounds()
@@ -70,7 +70,7 @@ class WorkingSetEngine:
             status = stop.status
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        if state.before is not None:  # stopped in the middle of a solve: what it reached counts
+        if state.before is not None:  # stopped within step 2: use its last point
             self._publish()
         return Solution(
             point=state.point,
@@ -84,6 +84,7 @@ class WorkingSetEngine:
         )
 
     def _rounds(self) -> Status:
+        """Run rounds until the verdict is a status. Sets: state."""
         inputs, state = self.inputs, self.state
         self._start()
         while True:
@@ -99,7 +100,7 @@ class WorkingSetEngine:
             precision.check_float32(inputs, state, state.violation)
             # 4) survey
             self._survey(proposal.survey)
-            looked = len(before.violators) == 0 and state.survey.scanned > 0  # and nothing else
+            looked = len(before.violators) == 0 and state.survey.scanned > 0  # no other work
             busy = looked or proposal.patient or state.work.size > size
             after = state.situation(inputs)
             self._record(state.search.observe(after))
@@ -111,9 +112,9 @@ class WorkingSetEngine:
     # -- the steps -------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        """Begin at the point given, at zero or, where zero is not feasible, at a feasible point.
+        """Set the starting point: that of the inputs, or zero, or any feasible point.
 
-        Sets: survey, which has the first rows; point, expansion, linear, norm.
+        Sets: survey, which contains the first rows; point, expansion, linear, norm.
         """
         inputs, state, shards = self.inputs, self.state, self.inputs.shards
         point = FirstRows(shards).feasible_point() if inputs.start is None else inputs.start
@@ -136,7 +137,7 @@ class WorkingSetEngine:
         state.released = Released()
 
     def _first_rows(self) -> Ints:
-        """Return the rows to begin with: those given, and some that the strategy draws."""
+        """Return the first rows: those of the inputs, and others that the strategy draws."""
         inputs, search = self.inputs, self.state.search
         source, capacity = FirstRows(inputs.shards), inputs.capacity
         size = search.start(source.rows, capacity)
@@ -149,7 +150,7 @@ class WorkingSetEngine:
         return np.union1d(first[: capacity - len(drawn)], drawn)
 
     def _exchange(self, proposal: Proposal) -> None:
-        """Let rows leave and enter the working set. Sets: work, newcomers."""
+        """Remove rows from the working set and add others. Sets: work, released, newcomers."""
         begun = time.perf_counter()
         state, shards = self.state, self.inputs.shards
         work, leaving = state.work, np.flatnonzero(proposal.drop)
@@ -173,7 +174,7 @@ class WorkingSetEngine:
             self.state.moved = self.state.steps > 0
 
     def _keep_time(self) -> None:
-        """Keep time back for a certificate of the expansion as it is now, if there is a check."""
+        """Reserve time for a certificate of the present expansion, if there is a check."""
         inputs, state = self.inputs, self.state
         if inputs.check is None:
             return
@@ -182,7 +183,7 @@ class WorkingSetEngine:
         inputs.budget.keep_back(seconds * inputs.shards.rows * support)
 
     def _publish(self) -> None:
-        """Make the state of the working set the expansion, unless rounding lowered the objective.
+        """Publish the point of the working set, unless rounding lowered the objective.
 
         Sets: point, expansion, linear, norm, before.
         """
@@ -215,7 +216,7 @@ class WorkingSetEngine:
         self._tell()
 
     def _undo(self, beta: Floats, score: Floats, loss: float) -> None:
-        """Go back to where a solve began that rounding made worse. Sets: work, moved, gave_up."""
+        """Restore the point before a solve that made it worse. Sets: work, moved, gave_up."""
         log.debug("rounding made the objective fall by %.3g: undone", loss)
         state, work = self.state, self.state.work
         work.beta[:, work.present], work.score[work.present] = beta, score
@@ -227,7 +228,7 @@ class WorkingSetEngine:
             precision.refresh_working_set(self.inputs, state)
 
     def _survey(self, order: SurveyOrder) -> None:
-        """Look for violators. Sets: survey, violation."""
+        """Search for violators. Sets: survey, violation."""
         begun = time.perf_counter()
         inputs, state = self.inputs, self.state
         self._keep_time()
@@ -240,7 +241,7 @@ class WorkingSetEngine:
         state.violation = max(0.0, float(gap.max()))
 
     def _survey_safely(self) -> None:
-        """Visit all rows but those that cannot violate, now and from here on.
+        """Survey all rows; from now on, skip only rows that provably do not violate.
 
         Sets: drift, survey, violation.
         """
@@ -250,7 +251,7 @@ class WorkingSetEngine:
     # -- the verdict -----------------------------------------------------------------------------
 
     def _verdict(self, situation: Situation, busy: bool) -> Status | None:
-        """Return the status to stop with, or None to go on."""
+        """Return the final status; None to continue."""
         state = self.state
         if state.search.enough(situation):
             return Status.APPROXIMATE
@@ -262,9 +263,10 @@ class WorkingSetEngine:
         return self._consult(self.inputs.check)
 
     def _still_violates(self) -> bool:
-        """Tell whether exact scores show a violation in the working set that may yet shrink.
+        """Return whether the working set violates by exact scores, unless this failed to shrink.
 
-        If the set is the whole problem in float64, the check itself costs no more than this look.
+        If the working set is the whole problem in float64, the check costs no more than these
+        scores, so they are not computed.
         """
         inputs, state = self.inputs, self.state
         if state.work.double and state.work.size == inputs.shards.rows:
@@ -274,7 +276,7 @@ class WorkingSetEngine:
         return not state.goal.met(violation) and failures < _FAILED_LOOKS
 
     def _last_survey(self, stuck: bool) -> Status | None:
-        """Return the verdict where no check follows: the last survey skips nothing by guess."""
+        """Return the verdict without a check, after a survey that skips no violator."""
         state = self.state
         if state.drift < 1.0:
             self._survey_safely()
@@ -283,7 +285,7 @@ class WorkingSetEngine:
         return Status.STALLED if stuck else None
 
     def _consult(self, examine: Examine) -> Status | None:
-        """Return the verdict of the check. Sets: goal, and what `_accept` does if it fails."""
+        """Return the verdict of the check. Sets: goal; if it fails, all that `_accept` sets."""
         begun, state = time.perf_counter(), self.state
         check = examine(state.point)
         state.clock("check", begun)
@@ -298,7 +300,7 @@ class WorkingSetEngine:
         return None
 
     def _accept(self, check: Check) -> None:
-        """Go on from exact scores, in float64 if float32 kernel values were the reason.
+        """Continue from exact scores, in float64 if float32 kernel values caused the failure.
 
         Sets: scores, norm and bias, survey, violation.
         """
@@ -315,7 +317,7 @@ class WorkingSetEngine:
     # -- the record ------------------------------------------------------------------------------
 
     def _record(self, notes: Notes) -> None:
-        """Tell the observer about the round. Sets: trace, timings."""
+        """Record the round and pass the record to the observer. Sets: trace, timings."""
         inputs, state = self.inputs, self.state
         work, expansion, survey = state.work, state.expansion, state.survey
         excess = work.indicator() - expansion.bias[work.group[:, work.present]]

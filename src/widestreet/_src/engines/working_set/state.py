@@ -23,24 +23,24 @@ from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey import Survey
 
-_IDLE_ROUNDS = 5  # rounds without progress after which the check is asked
-_ROUNDING_OF_OBJECTIVE = 1e-14  # a relative gain of the objective that is no gain
-_NOTABLE_DECREASE = 0.9  # of the violation: a smaller one is progress
-_DRIFT_BEFORE_CHECKS = 0.1  # part of the drift bound, as long as a check of every row is to come
+_IDLE_ROUNDS = 5  # rounds without progress after which the point is checked
+_ROUNDING_OF_OBJECTIVE = 1e-14  # of the objective: smaller gains are rounding
+_NOTABLE_DECREASE = 0.9  # of the violation: a violation below this is progress
+_DRIFT_BEFORE_CHECKS = 0.1  # of the drift bound, before the first survey that is safe
 
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """An independent examination of a point.
+    """Result of an independent examination of a point.
 
     Attributes
     ----------
     violation : float
-        Over all rows.
+        Violation over all rows.
     dual : float
-        The dual objective.
+        Dual objective.
     next_violation : float or None
-        The violation to aim at next; None when the point is as good as it has to be.
+        Violation to aim at next; None if the engine need not or cannot improve the point.
     """
 
     violation: float
@@ -53,7 +53,7 @@ Examine: TypeAlias = Callable[[Point], Check]
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """The inputs of a fit.
+    """Inputs of a fit, which do not change.
 
     Attributes
     ----------
@@ -61,24 +61,24 @@ class Inputs:
         The rows.
     strategy : Strategy
     goal : Goal
-        The violation to reach over all rows.
+        Violation to reach over all rows.
     check : callable or None
-        Takes a Point and returns a Check. The engine trusts it over its own
-        surveys; None leaves the last word to the caller.
+        Takes a Point and returns a Check, which overrules the surveys. If None, the caller examines
+        the solution.
     budget : Budget
     room : int
-        Rows for which the memory of the working set suffices.
+        Number of rows for which the memory of the working set suffices.
     observer : callable
         Called with the record of each round.
     rng : numpy.random.Generator
     threads : int
-        For the working set.
+        Threads of the working set.
     skip : bool
-        Whether surveys may skip rows.
+        True if surveys may skip rows.
     start : Point, optional
-        A feasible point to begin at.
+        Feasible starting point.
     first : ndarray, optional
-        Rows to begin with, beside those that the strategy draws.
+        Rows of the first working set, in addition to those that the strategy draws.
     """
 
     shards: ShardSet
@@ -96,7 +96,7 @@ class Inputs:
 
     @property
     def capacity(self) -> int:
-        """Rows the working set may hold."""
+        """Largest number of rows in the working set."""
         return min(self.room, self.shards.rows)
 
 
@@ -108,14 +108,14 @@ class Attempts:
     ----------
     best : float
     failures : int
-        Since the last that did.
+        Number of attempts since the last one that did.
     """
 
     best: float = np.inf
     failures: int = 0
 
     def count(self, value: float) -> int:
-        """Return how many failed since the last that did not. Sets: everything."""
+        """Count an attempt; return the number of failures since the last success. Sets: all."""
         self.failures = 0 if value < 0.5 * self.best else self.failures + 1
         self.best = min(self.best, value)
         return self.failures
@@ -123,10 +123,10 @@ class Attempts:
 
 @dataclass(eq=False)
 class Progress:
-    """The best objective and violation so far, and rounds that improved neither.
+    """Best objective and violation so far, and the number of rounds that improved neither.
 
-    A round that only looked at more rows, or that has more of them in the working set, was busy:
-    it has not failed to improve them.
+    A round that only visited more rows, or that enlarged the working set, is busy. It does not
+    count as a round without improvement.
     """
 
     objective: float = -np.inf
@@ -134,7 +134,7 @@ class Progress:
     idle: int = 0
 
     def stuck(self, objective: float, violation: float, busy: bool) -> bool:
-        """Tell whether neither has improved for some rounds. Sets: everything."""
+        """Return whether neither has improved for some rounds. Sets: everything."""
         gained = objective - self.objective > _ROUNDING_OF_OBJECTIVE * abs(objective)
         if gained or violation < _NOTABLE_DECREASE * self.violation:
             self.idle = 0
@@ -147,38 +147,38 @@ class Progress:
 
 @dataclass(eq=False)
 class State:
-    """The state of a fit, which changes from round to round.
+    """State of a fit, which changes from round to round.
 
     Attributes
     ----------
     search : Search
     work : WorkingSet
     point : Point
-        The coefficients of all rows.
+        Coefficients of all rows.
     expansion : Expansion
         All support vectors.
     released : Released
-        Rows that have left the working set since the shards were told.
+        Rows that have left the working set since the last publication.
     goal : Goal
-        Tightened by checks that fail.
+        Goal of the inputs, tightened by failed checks.
     survey : Survey
-        The last one.
+        Last survey.
     violation : float
-        The largest seen in the last round.
+        Largest violation in the last round.
     drift : float
-        Part of the drift bound by which surveys take scores to have moved.
+        Factor of the drift bound in surveys.
     linear, norm : float
         t'beta and c'Kc of the expansion.
     before : tuple of ndarray, or None
-        Coefficients and scores of the working set where the present solve began.
+        Coefficients and scores of the working set at the beginning of the present solve.
     steps, pair_steps : int
-        Pair steps of the last round, and of all.
+        Number of pair steps in the last round, and in all rounds.
     moved : bool
-        Whether the last newcomers changed anything.
+        True if the last solve with new rows took a pair step.
     newcomers : int
-        Rows that came since scores were compared with exact ones.
+        Number of rows added since scores were compared with exact ones.
     gave_up : bool
-        Whether the last solve of the working set was given up.
+        True if the last solve of the working set was given up.
     """
 
     search: Search
@@ -207,7 +207,7 @@ class State:
 
     @classmethod
     def first(cls, inputs: Inputs) -> State:
-        """Return the state before the first round: no rows, the zero expansion."""
+        """Return the state before the first round: an empty working set, the zero expansion."""
         shards, nothing = inputs.shards, np.empty(0, dtype=np.int64)
         shards.start()
         memory = tiles_memory(inputs.room)
@@ -226,7 +226,7 @@ class State:
 
     @property
     def objective(self) -> float:
-        """The dual objective."""
+        """Dual objective."""
         return self.linear - 0.5 * self.norm
 
     def clock(self, part: str, begun: float) -> None:
@@ -234,7 +234,7 @@ class State:
         self.timings[part] = self.timings.get(part, 0.0) + time.perf_counter() - begun
 
     def situation(self, inputs: Inputs) -> Situation:
-        """Return what the strategy may know."""
+        """Return the situation that the strategy decides on."""
         work, survey = self.work, self.survey
         return Situation(
             round=len(self.trace),
@@ -256,9 +256,9 @@ class State:
         )
 
     def bias(self) -> Floats:
-        """Return the middle of each group's interval.
+        """Return the middle of the interval of biases of each group.
 
-        Where an interval is open, its one end; where it is open on both sides, the last bias.
+        If the interval is unbounded on one side, return its end; if on both, the last bias.
         """
         highest, lowest = self.work.extremes()
         bias = np.where(np.isfinite(highest), highest, lowest)
