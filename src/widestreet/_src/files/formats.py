@@ -79,6 +79,8 @@ def _pyarrow(module: str) -> Any:
     from importlib import import_module
 
     try:
+        import pyarrow as _  # noqa: F401 - the only place that imports it
+
         return import_module(module)
     except ImportError:
         raise ImportError(

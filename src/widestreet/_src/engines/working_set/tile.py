@@ -284,11 +284,9 @@ class WorkingSet:
         open_ = np.isfinite(highest) & np.isfinite(lowest) & (highest < lowest)
         least, most = np.where(open_, highest, bias), np.where(open_, lowest, bias)
         f, group = self.indicator(), self.group[:, self.present]
-        worst = np.maximum(
-            np.where(self.may_grow(), f - least[group], -np.inf),
-            np.where(self.may_shrink(), most[group] - f, -np.inf),
-        )
-        slack: Floats = -worst.max(axis=0)
+        above = np.max(f - np.take(least, group), axis=0, where=self.may_grow(), initial=-np.inf)
+        below = np.max(np.take(most, group) - f, axis=0, where=self.may_shrink(), initial=-np.inf)
+        slack: Floats = -np.maximum(above, below)
         return slack
 
     def coef(self) -> Floats:
