@@ -19,6 +19,8 @@ from conftest import TOL
 from widestreet._src.dask.prediction import ACCURACY, DETERMINATION, predicted
 from widestreet.datasets import friedman, twonorm
 
+pytestmark = pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler")
+
 X, Y = twonorm(90, random_state=0)
 FRAME = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])], index=10 * np.arange(90))
 NAMED = ws.SVC().fit(FRAME, np.where(Y > 0, "up", "down"))

@@ -38,7 +38,7 @@ def predicted(model: Any, method: str, X: Any) -> Any:
     node = delayed(model, name=name, traverse=False)
     empty = getattr(model, method)(_one_row(model))[:0]
     if is_frame(X):
-        return X.map_partitions(_of_frame, node, method, empty, meta=_meta(X, empty))
+        return _frame_of(X, node, method, empty)
     call = delayed(_of_rows, pure=False)
     if isinstance(X, list | tuple):
         return [call(part, node, method, empty) for part in X]
@@ -65,6 +65,16 @@ def _one_row(model: Any) -> Any:
     import pandas as pd
 
     return pd.DataFrame(row, columns=names)
+
+
+def _frame_of(X: Any, node: Any, method: str, empty: Any) -> Any:
+    """Return the predictions for a data frame; map_partitions of old versions takes no Delayed."""
+    import dask.dataframe as dd
+
+    call = delayed(_of_frame, pure=False)
+    parts = [call(part, node, method, empty) for part in X.to_delayed()]
+    divisions = X.divisions if X.known_divisions else None
+    return dd.from_delayed(parts, meta=_meta(X, empty), divisions=divisions, verify_meta=False)
 
 
 def _meta(X: Any, empty: Any) -> Any:
