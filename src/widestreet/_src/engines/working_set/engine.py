@@ -113,9 +113,10 @@ class WorkingSetEngine:
     def _start(self) -> None:
         """Begin at the point given, at zero or, where zero is not feasible, at a feasible point.
 
-        Sets: survey, which has the first rows; point, expansion, linear, norm.
+        Sets: survey, which has the first rows; violation, point, expansion, linear, norm.
         """
         inputs, state, shards = self.inputs, self.state, self.inputs.shards
+        state.violation = FirstRows(shards).first_violation()
         point = FirstRows(shards).feasible_point() if inputs.start is None else inputs.start
         if len(point):
             bias = state.expansion.bias
