@@ -99,7 +99,9 @@ def _fit_there(
     kernel = kernel_for(model, census, names)
     classes = Classes.of(model, census, formulation) if model._targets == "labels" else None
     none = no_rows(census, kernel, formulation)
-    stations = stations_of(gathered, Form(none, None if classes is None else classes.labels))
+    form = Form(none, None if classes is None else classes.labels)
+    with _in_time(settings):
+        stations = stations_of(gathered, form, budget.look_at_end)
     blocks = StationBlocks(stations)
     try:
         with _in_time(settings):
@@ -116,7 +118,7 @@ def _fit_there(
             classes=0 if classes is None else len(classes.weight),
             threads=settings.threads,
             room=max(_LEAST_TILE, int(np.sqrt(settings.max_memory / _BYTES_OF_TILE))),
-            runner=DaskRunner(stations),
+            runner=DaskRunner(stations, budget.look_at_end),
         )
         observers = partial(_TrafficObservers, traffic=stations.traffic)
         fit = BlockFit(
