@@ -72,6 +72,12 @@ class OnCluster(OptimalFit):
         local.__dict__ = {name: value for name, value in vars(self).items() if name != "client"}
         return local
 
+    def _unfitted(self) -> Any:
+        """Return an estimator of one process with the same parameters, without a model."""
+        parameters = self.get_params(deep=False)
+        del parameters["client"]
+        return self._local(**parameters)
+
     # -- training ----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -150,7 +156,8 @@ class OnCluster(OptimalFit):
         if not any(map(is_collection, (X, y, sample_weight))):
             return float(super().score(X, y, sample_weight))
         parts = Partitions.of(X, y, sample_weight)
-        assert parts.y is not None
+        if parts.y is None:
+            raise ValueError("y is missing: pass the labels or targets, with the partitions of X")
         weight = parts.weight
         weights = weight if isinstance(weight, list) else [weight] * len(parts)
         model, of_part = delayed(self.to_local(), traverse=False), delayed(kind.of_part)

@@ -26,6 +26,7 @@ from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.solution import Observer, TraceRecord
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.blocks import BlockFit, Classes, no_rows
+from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.census_checks import kernel_for
 from widestreet._src.estimators.model import as_names
 from widestreet._src.reporting.observers import Observers
@@ -43,11 +44,13 @@ def fit_collections(model: Any, client: Client, X: Any, y: Any, sample_weight: A
     """Train a model of a cluster on collections. Sets: the fitted attributes of the model."""
     settings: Settings = model._settings()
     model._formulation()
+    if model._targets == "labels":
+        model._check_classification()
     if y is None and model._targets != "none":
         raise ValueError("y is missing: pass the labels or targets, with the partitions of X")
     budget = Budget(settings.max_time)
     partitions = Partitions.of(X, y, sample_weight)
-    reader = Reader(model.to_local(), model._targets, partitions.names, widestreet.__version__)
+    reader = Reader(model._unfitted(), model._targets, partitions.names, widestreet.__version__)
     with _in_time(settings):
         wait_for_workers(client, budget.look_at_end)
         gathered = gather(client, partitions, reader, budget.look_at_end)
@@ -83,6 +86,7 @@ def _fit_here(model: Any, names: list[Any] | None, X: Any, y: Any, weight: Any) 
     model._fit_locally(X, y, weight)
 
 
+@with_callbacks
 def _fit_there(
     model: Any,
     gathered: Gathered,
