@@ -45,6 +45,7 @@ def test_lists_of_delayed_objects_are_partitions():
     found = Partitions.of(parts, [dask.delayed(Y[:5]), dask.delayed(Y[5:])], 2.0)
     assert [len(part) for part in computed(found.X)] == [5, 7]
     assert found.weight == 2.0
+    assert type(Partitions.of(parts, None, np.float32(2.0)).weight) is float
     assert len(Partitions.of(dask.delayed(X))) == 1
 
 

@@ -60,3 +60,16 @@ def test_workers_have_threads_and_memory(client):
         assert worker.threads == 1
         assert worker.memory == 2_000_000_000
         assert worker.status == "running"
+
+
+def test_all_workers_are_known_however_many():
+    """Some versions of distributed return five workers unless they are asked for all."""
+    every = {f"tcp://a:{k}": {"nthreads": 1} for k in range(9)}
+
+    class Few:
+        def scheduler_info(self, n_workers=5):
+            return {
+                "workers": dict(list(every.items())[: len(every) if n_workers < 0 else n_workers])
+            }
+
+    assert workers_of(Few()).keys() == every.keys()

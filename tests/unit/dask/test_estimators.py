@@ -128,6 +128,11 @@ def test_what_is_refused(client, parameters, arguments, error, match):
     assert keys_of(client) == []
 
 
+def test_a_score_needs_labels(client):
+    with pytest.raises(ValueError, match="y is missing"):
+        wd.SVC().fit(FAR, LABELS).score(FAR, None)
+
+
 @pytest.mark.parametrize("far", [FAR, [dask.delayed(X)], dask.delayed(X)])
 def test_local_estimators_name_those_of_a_cluster(far):
     model = ws.SVC().fit(X, Y)

@@ -150,3 +150,43 @@ def test_text_labels_and_names_of_columns(client):
 def test_progress_is_shown(client, capsys):
     fitted(verbose=2)
     assert "round" in "".join(capsys.readouterr())
+
+
+@far
+@pytest.mark.parametrize(
+    "wrong",
+    [{"decision_function_shape": "ovx"}, {"break_ties": "no"}, {"class_weight": "equal"}],
+)
+def test_parameters_are_checked_before_any_partition_is_read(client, wrong, monkeypatch):
+    monkeypatch.setattr(fit, "gather", None)
+    [name] = wrong
+    with pytest.raises(ValueError, match=name):
+        fitted(**wrong)
+
+
+@far
+def test_what_was_fitted_before_does_not_travel(client, monkeypatch):
+    given, gather = [], fit.gather
+
+    def looking(client, partitions, reader, look):
+        given.append(vars(reader.estimator).keys())
+        return gather(client, partitions, reader, look)
+
+    monkeypatch.setattr(fit, "gather", looking)
+    model = fitted()
+    model.fit(partitions(X[:, :3]), partitions(Y))
+    assert model.n_features_in_ == 3
+    assert given[0] == given[1] == ws.SVC().get_params().keys()
+
+
+@far
+def test_callbacks_see_the_rounds_and_are_torn_down(client):
+    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn has no callbacks")
+    from support.watcher import Watcher
+
+    assert callback
+    seen = Watcher()
+    model = wd.SVC(random_state=0).set_callbacks(seen).fit(partitions(X), partitions(Y))
+    assert [record.round for record in seen.records] == [record.round for record in model.trace_]
+    first, _, last = seen.ended
+    assert (first, last) == ("setup", "teardown")

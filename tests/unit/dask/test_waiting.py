@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import warnings
 from types import SimpleNamespace
 
@@ -82,6 +83,26 @@ def test_a_wait_for_workers_may_be_ended(monkeypatch):
 def test_results_are_collected_and_released(client):
     futures = [client.submit(abs, -k, key=f"widestreet-abs-{k}") for k in range(3)]
     assert waiting.collect(client, futures, lambda: None, str) == [0, 1, 2]
+    assert keys_of(client) == []
+
+
+def test_a_result_that_is_lost_before_it_is_gathered_is_asked_for_again(client, monkeypatch):
+    futures = [client.submit(abs, -k, key=f"widestreet-lost-{k}") for k in range(2)]
+    gather, lost = client.gather, []
+
+    async def losing(futures, asynchronous):
+        if not lost:
+            lost.append(futures[1].key)
+            futures[1]._state.lose()
+            await asyncio.sleep(1000)
+        return await gather(futures, asynchronous=asynchronous)
+
+    def renew(undone, workers):
+        return {i: client.submit(abs, -i, key=f"widestreet-again-{i}") for i in undone}
+
+    monkeypatch.setattr(client, "gather", losing)
+    assert waiting.collect(client, futures, lambda: None, str, renew) == [0, 1]
+    assert lost == ["widestreet-lost-1"]
     assert keys_of(client) == []
 
 

@@ -11,14 +11,16 @@ from scipy import sparse
 
 import widestreet as ws
 from conftest import TOL
-from support.blocks import task
+from support.blocks import LocalBlocks, task
 from support.settings import NoCallbacks, settings
-from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.kernels.kernels import RBF, Linear
 from widestreet._src.problems.formulations import CSVC, EpsilonSVR, NuSVC, NuSVR, OneClass
 from widestreet._src.problems.goal import Goal
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
+from widestreet._src.status import Status
 from widestreet._src.training.sharded import train_blocks
 from widestreet.datasets import friedman, twonorm
 from widestreet.strategies import PRSVM
@@ -116,15 +118,52 @@ def test_several_classes(port, rng):
 
 
 @pytest.mark.parametrize("stopped", [False, True])
-def test_a_budget_that_is_spent_leaves_a_model(stopped, rng):
+@pytest.mark.parametrize("formulation", [CSVC(1.0), NuSVC(0.3)])
+def test_a_budget_that_is_spent_leaves_a_model(formulation, stopped, rng):
     X, y = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
-    job = task(RBF(0.3), CSVC(1.0), X, y, class_weight=np.ones(3), cuts=[30])
+    job = task(RBF(0.3), formulation, X, y, class_weight=np.ones(3), cuts=[30])
     budget = Budget(None if stopped else 1e-9, stopped=stopped)
     with observers(3) as watch:
         supports, found = train_blocks(job, settings(goal=Goal(1e-3)), watch, budget)
     wanted = "interrupted" if stopped else "time_limit"
     assert [one.certificate.status for one in found] == [wanted] * 3
     assert supports.lines.shape[0] == 2
+
+
+class DeafPort:
+    """Answers some questions, and none after them."""
+
+    def __init__(self, port, answers, stop):
+        self.port, self.left, self.stop = port, answers, stop
+
+    def __getattr__(self, name):
+        return getattr(self.port, name)
+
+    def ask(self, question, each, poll):
+        if self.left == 0:
+            raise self.stop
+        self.left -= 1
+        return self.port.ask(question, each, poll)
+
+
+@pytest.mark.parametrize("answers", range(12))
+@pytest.mark.parametrize("case", ["svc", "nu_svc", "one class"])
+@pytest.mark.parametrize("stop", [OutOfBudget(Status.TIME_LIMIT), KeyboardInterrupt()])
+@pytest.mark.parametrize("strategy", [Auto(), PRSVM(sites=2, sample_size=40, max_rounds=1)])
+def test_no_question_may_be_the_last_one(answers, case, stop, strategy, rng, monkeypatch):
+    connect = LocalBlocks.connect
+    monkeypatch.setattr(
+        LocalBlocks, "connect", lambda self, recipe: DeafPort(connect(self, recipe), answers, stop)
+    )
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    classes = None if case == "one class" else np.ones(2)
+    job = task(RBF(0.3), CASES[case][0], X, y, class_weight=classes, cuts=[30])
+    with observers() as watch:
+        supports, [one] = train_blocks(job, settings(goal=Goal(1e-3), strategy=strategy), watch)
+    wanted = "interrupted" if isinstance(stop, KeyboardInterrupt) else "time_limit"
+    assert one.certificate.status == (wanted if one.certificate.n_rows == 0 else "optimal")
+    assert one.certificate.n_rows == 0 or answers > 0
+    assert len(supports.data) == len(supports.origin) == len(one.solution.point)
 
 
 class PicklingRunner:

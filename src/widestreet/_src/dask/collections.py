@@ -49,6 +49,7 @@ class Partitions:
         weight = sample_weight
         if isinstance(weight, Real):
             del given["sample_weight"]
+            weight = float(weight)
         _require_one_kind(given)
         parts = {name: _delayed(name, value) for name, value in given.items()}
         lengths = {name: _lengths(value, len(parts[name])) for name, value in given.items()}

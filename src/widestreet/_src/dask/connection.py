@@ -55,7 +55,7 @@ def _in_task() -> bool:
 
 def workers_of(client: Client) -> dict[str, Worker]:
     """Return the workers by their address."""
-    known = client.scheduler_info()["workers"]
+    known = client.scheduler_info(n_workers=-1)["workers"]  # some versions list five by default
     return {
         address: Worker(
             address,

@@ -156,7 +156,8 @@ class OnCluster(OptimalFit):
         if not any(map(is_collection, (X, y, sample_weight))):
             return float(super().score(X, y, sample_weight))
         parts = Partitions.of(X, y, sample_weight)
-        assert parts.y is not None
+        if parts.y is None:
+            raise ValueError("y is missing: pass the labels or targets, with the partitions of X")
         weight = parts.weight
         weights = weight if isinstance(weight, list) else [weight] * len(parts)
         model, of_part = delayed(self.to_local(), traverse=False), delayed(kind.of_part)

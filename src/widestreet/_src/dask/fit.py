@@ -26,6 +26,7 @@ from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.solution import Observer, TraceRecord
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.blocks import BlockFit, Classes, no_rows
+from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.census_checks import kernel_for
 from widestreet._src.estimators.model import as_names
 from widestreet._src.interrupts import noticed
@@ -46,6 +47,8 @@ def fit_collections(model: Any, client: Client, X: Any, y: Any, sample_weight: A
     """Train a model of a cluster on collections. Sets: the fitted attributes of the model."""
     settings: Settings = model._settings()
     model._formulation()
+    if model._targets == "labels":
+        model._check_classification()
     if y is None and model._targets != "none":
         raise ValueError("y is missing: pass the labels or targets, with the partitions of X")
     budget = Budget(settings.max_time)
@@ -86,6 +89,7 @@ def _fit_here(model: Any, names: list[Any] | None, X: Any, y: Any, weight: Any) 
     model._fit_locally(X, y, weight)
 
 
+@with_callbacks
 def _fit_there(
     model: Any,
     gathered: Gathered,
@@ -102,7 +106,9 @@ def _fit_there(
     kernel = kernel_for(model, census, names)
     classes = Classes.of(model, census, formulation) if model._targets == "labels" else None
     none = no_rows(census, kernel, formulation)
-    stations = stations_of(gathered, Form(none, None if classes is None else classes.labels))
+    form = Form(none, None if classes is None else classes.labels)
+    with _in_time(settings):
+        stations = stations_of(gathered, form, budget.look_at_end)
     blocks = StationBlocks(stations)
     try:
         if model.max_memory is not None or model.cache_size is not None:
@@ -121,7 +127,7 @@ def _fit_there(
             classes=0 if classes is None else len(classes.weight),
             threads=settings.threads,
             room=max(_LEAST_TILE, int(np.sqrt(settings.max_memory / _BYTES_OF_TILE))),
-            runner=DaskRunner(stations),
+            runner=DaskRunner(stations, budget.look_at_end),
         )
         observers = partial(_TrafficObservers, traffic=stations.traffic)
         fit = BlockFit(

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import uuid
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from widestreet._src.dask import homes
-from widestreet._src.dask.connection import workers_of
 from widestreet._src.dask.gathering import Gathered, stacked
 from widestreet._src.dask.members import merged
 from widestreet._src.dask.reading import Part
 from widestreet._src.dask.station import Station
 from widestreet._src.dask.station_set import StationSet
+from widestreet._src.dask.waiting import wait_for_workers
 from widestreet._src.rows import Vectors
 from widestreet._src.rows.labels import Labels
 from widestreet._src.stacklevel import level_of_caller
@@ -72,8 +73,10 @@ def station(form: Form, number: int, begins: list[int], *parts: Part) -> Station
     return Station(merged(form.block(number, begins, list(parts))))
 
 
-def stations_of(gathered: Gathered, form: Form) -> StationSet:
+def stations_of(gathered: Gathered, form: Form, look: Callable[[], None]) -> StationSet:
     """Make a station for each thread of the workers. The partitions are released.
+
+    Workers are waited for if there are none; `look` may end the wait.
 
     Stations are not bound to workers: the scheduler makes them where their partitions are, and
     would never make one again whose worker is gone if it were bound to it.
@@ -81,7 +84,7 @@ def stations_of(gathered: Gathered, form: Form) -> StationSet:
     Sets: the futures of the partitions.
     """
     client, sizes = gathered.client, gathered.sizes
-    threads = {address: one.threads for address, one in workers_of(client).items()}
+    threads = {address: one.threads for address, one in wait_for_workers(client, look).items()}
     held = client.who_has(gathered.futures)
     holders = [held.get(future.key, ()) for future in gathered.futures]
     plan = homes.placed(sizes, holders, threads)

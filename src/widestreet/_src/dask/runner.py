@@ -22,10 +22,13 @@ class DaskRunner:
     ----------
     stations : StationSet
         Of the same fit: after an interrupt neither are they asked, nor is anything run.
+    look : callable
+        Called while results are waited for; may raise. What is run has a limit of its own, but
+        there may be no worker to run it.
     """
 
-    def __init__(self, stations: StationSet) -> None:
-        self._stations = stations
+    def __init__(self, stations: StationSet, look: Callable[[], None]) -> None:
+        self._stations, self._look = stations, look
 
     def map(
         self,
@@ -43,7 +46,7 @@ class DaskRunner:
         sent = [cloudpickle.dumps((function, item), 5) for item in items]
         with stations.attended():
             futures = [stations.submit("sample", run, written) for written in sent]
-            found = collect(stations.client, futures, _go_on, _describe)
+            found = collect(stations.client, futures, self._look, _describe)
         stations.traffic.wire_bytes += sum(map(len, sent)) + sum(map(len, found))
         return [pickle.loads(result) for result in found]
 
@@ -52,10 +55,6 @@ def run(*pieces: bytes) -> bytes:
     """Return the written result of a written call."""
     function, item = pickle.loads(b"".join(pieces))
     return pickle.dumps(function(item), 5)
-
-
-def _go_on() -> None:
-    """Look at no clock: what is run has a limit of its own."""
 
 
 def _describe(k: int) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import asyncio
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import wait as wait_for_job
 from typing import Any, TypeAlias
 
 from distributed import CancelledError, Client, Future, wait
@@ -103,8 +104,11 @@ def collect(
         them.
     """
     try:
-        _await(client, futures, look, renew)
-        return _gathered(client, futures, look)
+        found = None
+        while found is None:
+            _await(client, futures, look, renew)
+            found = _gathered(client, futures, look)
+        return found
     except KilledWorker as error:
         raise _killed(client, futures, error, describe) from None
     except CancelledError as error:
@@ -132,30 +136,32 @@ def _await(
                 return
         workers = watch.look()
         if workers and renew is not None:
-            pending = [i for i, future in enumerate(futures) if future.status == "pending"]
-            for i, future in renew(pending, workers).items():
+            for i, future in renew(_undone(futures), workers).items():
                 futures[i].release()
                 futures[i] = future
 
 
-def _gathered(client: Client, futures: Sequence[Future], look: Callable[[], None]) -> list[Any]:
-    """Gather futures that are done. Those whose worker is gone by now are computed again."""
+def _undone(futures: Sequence[Future]) -> list[int]:
+    """Return which futures are not done, or not any more: their worker died with the result."""
+    return [i for i, future in enumerate(futures) if future.status in ("pending", "lost")]
+
+
+def _gathered(
+    client: Client, futures: Sequence[Future], look: Callable[[], None]
+) -> list[Any] | None:
+    """Gather futures that are done; None if some are not any more, and are computed again."""
 
     async def gather() -> list[Any]:
         results: list[Any] = await client.gather(list(futures), asynchronous=True)
         return results
 
     job = asyncio.run_coroutine_threadsafe(gather(), client.loop.asyncio_loop)
-    watch = Watch(client)
     try:
-        while True:
-            try:
-                return job.result(_LISTEN)
-            except TimeoutError:
-                if job.done():  # the error is one of a task
-                    raise
-                look()
-                watch.look()
+        while wait_for_job([job], _LISTEN).not_done:
+            look()
+            if _undone(futures):
+                return None
+        return job.result()
     finally:
         job.cancel()
 

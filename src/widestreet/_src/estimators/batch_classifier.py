@@ -56,6 +56,12 @@ class BatchClassifier(BatchFit, Classifier):
     def _training(self) -> ClassTraining:
         """Return the validated parameters and the function that trains."""
 
+    def _check_classification(self) -> ClassTraining:
+        """Check all parameters that do not depend on the rows; return what `_training` does."""
+        self._values_per_class()  # refuses other values than "ovr" and "ovo"
+        validation.check_class_weight(self.class_weight)
+        return self._training()
+
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on rows X with labels y.
@@ -76,9 +82,7 @@ class BatchClassifier(BatchFit, Classifier):
             The fitted estimator itself.
         """
         given = X, y, sample_weight
-        self._values_per_class()  # refuses other values than "ovr" and "ovo"
-        validation.check_class_weight(self.class_weight)
-        training = self._training()
+        training = self._check_classification()
         formulation, tol = training.formulation, training.resources.final_violation
         if training.fit_stored is not None and is_stored(self, X, training.resources):
             training.fit_stored(given)

@@ -40,6 +40,8 @@ from widestreet._src.training.solver import Engines
 
 Answer = TypeVar("Answer")
 
+_GRACE = 10.0  # seconds that support vectors are waited for after the end of `max_time`
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
@@ -245,7 +247,6 @@ def train_blocks(
     with limited_blas(1):
         for p, (pair, rng) in enumerate(zip(pairs, rngs, strict=True)):
             share = budget.part(1 / (len(pairs) - p), max_steps=settings.max_steps)
-            share.stopped = budget.stopped
             recipe = replace(task.recipe, pair=pair)
             one = _train(replace(task, recipe=recipe), settings, share, observers, rng, p)
             found.append(one)
@@ -268,29 +269,35 @@ def _train(
         port = task.blocks.connect(recipe)
         form = select(recipe.formulation.dual(np.ones(1), np.ones(1), recipe.totals), np.arange(0))
         shards = ShardSet(port, known, form, Poll(budget.look_at_clock))
+        examiner = Examiner(lambda: shards, settings.goal, budget)
+        with observers.problem(number) as observe:
+            engines = Engines(
+                shards=shards,
+                settings=settings,
+                budget=budget,
+                observe=observe,
+                threads=task.threads,
+                rng=rng,
+                check=examiner.check,
+                room=min(task.room, shards.rows),
+                sites=max(1, settings.max_memory // (16 * task.room**2 + 1)),
+                runner=task.runner,
+            )
+            solution = settings.strategy.solve(engines)
+        trained = examiner.certified(labelled(solution, number))
+        point = trained.solution.point
+        _fetch(shards, known.unknown(point.ids), settings)
     except (OutOfBudget, KeyboardInterrupt) as stop:
         return _not_begun(task, settings, stopped_by(stop))
-    examiner = Examiner(lambda: shards, settings.goal, budget)
-    with observers.problem(number) as observe:
-        engines = Engines(
-            shards=shards,
-            settings=settings,
-            budget=budget,
-            observe=observe,
-            threads=task.threads,
-            rng=rng,
-            check=examiner.check,
-            room=min(task.room, shards.rows),
-            sites=max(1, settings.max_memory // (16 * task.room**2 + 1)),
-            runner=task.runner,
-        )
-        solution = settings.strategy.solve(engines)
-    trained = examiner.certified(labelled(solution, number))
-    point = trained.solution.point
-    missing = known.unknown(point.ids)
-    if len(missing):
-        shards.fetch(missing)
     return _Solved(trained, known.heard(point.ids), point.coef)
+
+
+def _fetch(shards: ShardSet, missing: Ints, settings: Settings) -> None:
+    """Fetch rows without which there is no model, also if the time is over by now."""
+    if len(missing):
+        look = Budget(None if settings.max_time is None else _GRACE).look_at_end
+        with shards.polling(Poll(look)):
+            shards.fetch(missing)
 
 
 def _with_sums(task: Task, look: Callable[[], None]) -> Recipe:
@@ -304,10 +311,9 @@ def _with_sums(task: Task, look: Callable[[], None]) -> Recipe:
 
 def _not_begun(task: Task, settings: Settings, status: Status) -> _Solved:
     """Return a solution with zero coefficients, for a problem for which no time is left."""
-    layers = 2 if task.recipe.formulation.dual(np.zeros(1), np.ones(1)).layers == 2 else 1
-    groups = task.recipe.formulation.groups
-    point = Point.zero(layers)
-    solution = Solution(point, 0, np.zeros(groups), -np.inf, status, Trace(), 0, 0)
+    dual = task.recipe.formulation.dual(np.array([1.0, -1.0]), np.ones(2))  # feasible for all nu
+    point = Point.zero(dual.layers)
+    solution = Solution(point, 0, np.zeros(dual.groups), -np.inf, status, Trace(), 0, 0)
     known = TakenRows(task.recipe.kernel, task.none, task.recipe.longest)
     return _Solved(uncertified(solution, settings.goal), known.rows, point.coef)
 

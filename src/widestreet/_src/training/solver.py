@@ -185,7 +185,10 @@ class Engines:
         found = engine.solve()
         if not engine.unfinished or not strategy.until_certified:
             return found
-        start, first = self._near(found.point)
+        try:
+            start, first = self._near(found.point)
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            return replace(found, status=stopped_by(stop))
         rest = replace(
             self, start=start, first=first, observe=lambda record: observe(after(found, record))
         )

@@ -114,9 +114,10 @@ class WorkingSetEngine:
     def _start(self) -> None:
         """Set the starting point: that of the inputs, or zero, or any feasible point.
 
-        Sets: survey, which contains the first rows; point, expansion, linear, norm.
+        Sets: survey, which has the first rows; violation, point, expansion, linear, norm.
         """
         inputs, state, shards = self.inputs, self.state, self.inputs.shards
+        state.violation = FirstRows(shards).first_violation()
         point = FirstRows(shards).feasible_point() if inputs.start is None else inputs.start
         if len(point):
             bias = state.expansion.bias

@@ -17,7 +17,6 @@ from widestreet._src.engines.working_set.newton_schedule import Pacing
 from widestreet._src.engines.working_set.tile import WorkingSet, tiles_memory
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.expansion import Expansion
-from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.news import Released
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
@@ -220,7 +219,7 @@ class State:
             expansion=shards.news.expansion,
             goal=inputs.goal,
             survey=Survey.first(nothing),
-            violation=FirstRows(shards).first_violation(),
+            violation=np.inf,
             drift=_DRIFT_BEFORE_CHECKS,
         )
 
