@@ -9,6 +9,7 @@ from conftest import TOL
 from support.fitting import build_dual, solve_dual
 from support.shard_sets import CONNECT, every_model, every_port, shards_at_a_point
 from widestreet._src.problems.dual import Dual, select
+from widestreet._src.shards import shard_set
 from widestreet._src.shards.news import Released
 from widestreet._src.shards.survey import SurveyOrder
 from widestreet.datasets import friedman, twonorm
@@ -138,3 +139,25 @@ def test_rows_of_the_working_set_are_not_surveyed(port, rng):
     assert again.scanned == 90
     if "forgetful" not in port:
         assert again.lowest.min() < -1e5  # what is told of them is believed
+
+
+def test_the_pace_is_that_of_large_questions(monkeypatch, rng):
+    """A question that takes long for other reasons does not make kernel values look slow."""
+    shards, _, _ = shards_at_a_point(2, "local", rng)
+    now = [0.0]
+    monkeypatch.setattr(shard_set.time, "perf_counter", lambda: now[0])
+
+    def ask(seconds: float, values: int) -> None:
+        def question(shard, news, *, poll):
+            now[0] += seconds
+            poll.kernel_values += values
+
+        shards.ask(question, {0: ()})
+
+    ask(1.0, 1000)
+    ask(5.0, 10)
+    assert shards.seconds_per_value == 1e-3
+    ask(4.0, 2000)
+    assert shards.seconds_per_value == 2e-3
+    ask(1.0, 1500)
+    assert shards.seconds_per_value == pytest.approx(1 / 1500)

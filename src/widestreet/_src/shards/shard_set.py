@@ -29,6 +29,8 @@ from widestreet._src.shards.shard import Candidates, Shard
 from widestreet._src.shards.survey import Survey, SurveyOrder
 
 Answer = TypeVar("Answer")
+_LARGE_QUESTION = 0.5  # of the most kernel values of a question so far
+
 Connect: TypeAlias = Callable[[Sequence[Shard]], Port]
 
 
@@ -60,7 +62,8 @@ class ShardSet:
         self._ends = np.cumsum(port.sizes)
         self.begins = self._ends - port.sizes
         self.rows = int(self._ends[-1])
-        self._seconds, self._values = 0.0, 0  # spent on kernel values in answers
+        self._seconds, self._values = 0.0, 0  # of the last large question
+        self._most_values = 0  # of a question
         self._zero = Point.zero(form.layers)
         self.news = News(0, Expansion.zero(form.groups), self._zero)
         self._tell(self.news)
@@ -95,7 +98,10 @@ class ShardSet:
 
     @property
     def seconds_per_value(self) -> float:
-        """Seconds per kernel value of the shards so far; an estimate before the first."""
+        """Seconds per kernel value of the last large question; an estimate before the first.
+
+        In small questions the time is that of messages, of reading and of looking at rows.
+        """
         if self._values == 0:
             return self.known.gram.seconds_per_value
         return self._seconds / self._values
@@ -125,9 +131,9 @@ class ShardSet:
             return self.port.ask(question, each, self.poll)
         finally:
             values = self.poll.kernel_values - before
-            if values:
-                self._seconds += time.perf_counter() - begun
-                self._values += values
+            if values > _LARGE_QUESTION * self._most_values:
+                self._seconds, self._values = time.perf_counter() - begun, values
+                self._most_values = max(self._most_values, values)
 
     def _owners(self, ids: Ints) -> Iterator[tuple[int, Ints, Ints]]:
         """Yield shards that hold some of the rows, with positions in `ids` and in the shard."""
