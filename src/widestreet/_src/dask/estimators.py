@@ -220,12 +220,12 @@ class ClusterRegressor(OnCluster):
         return self._scored(X, y, sample_weight, DETERMINATION)
 
 
-def _documented(what: str, name: str) -> str:
-    """Return the docstring of an estimator."""
-    return f"{what} on a Dask cluster.{_PARAMETERS.format(name=name)}"
+def _documented(what: str, name: str, data: str = "friedman", given: str = "X, y") -> str:
+    """Return the docstring of an estimator; its example trains on a generator of datasets."""
+    return f"{what} on a Dask cluster.{_TEXT.format(name=name, data=data, given=given)}"
 
 
-_PARAMETERS = """
+_TEXT = """
 
     A fit on collections leaves their partitions on the workers. The scores of their rows are
     computed there; the working set is solved in this process. Inputs of at most 20,000 rows are
@@ -243,27 +243,35 @@ _PARAMETERS = """
     ----------
     support_ and others
         Those of :class:`widestreet.{name}`, as arrays of this process.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from widestreet.dask import {name}
+    >>> from widestreet.datasets import {data}
+    >>> client = Client(processes=False, n_workers=1, dashboard_address=":0")
+    >>> X, y = (da.from_array(array) for array in {data}(500, random_state=0))
+    >>> {name}().fit({given}).certificate_.status
+    'optimal'
+    >>> client.close()
     """
 
 
 class SVC(ClusterClassifier, svc.SVC):
-    __doc__ = _documented("C-support vector classification", "SVC")
+    __doc__ = _documented("C-support vector classification", "SVC", "twonorm")
     _local = svc.SVC
     __init__ = _with_client(svc.SVC)
 
 
 class NuSVC(ClusterClassifier, nu_svc.NuSVC):
-    __doc__ = "Nu-support vector classification on a Dask cluster." + _PARAMETERS.format(
-        name="NuSVC"
-    )
+    __doc__ = _documented("Nu-support vector classification", "NuSVC", "twonorm")
     _local = nu_svc.NuSVC
     __init__ = _with_client(nu_svc.NuSVC)
 
 
 class SVR(ClusterRegressor, svr.SVR):
-    __doc__ = "Epsilon-support vector regression on a Dask cluster." + _PARAMETERS.format(
-        name="SVR"
-    )
+    __doc__ = _documented("Epsilon-support vector regression", "SVR")
     _local = svr.SVR
     __init__ = _with_client(svr.SVR)
 
@@ -275,7 +283,7 @@ class NuSVR(ClusterRegressor, nu_svr.NuSVR):
 
 
 class OneClassSVM(OnCluster, one_class.OneClassSVM):
-    __doc__ = _documented("One-class SVM", "OneClassSVM")
+    __doc__ = _documented("One-class SVM", "OneClassSVM", "twonorm", "X")
     _targets = "none"
     _local = one_class.OneClassSVM
     __init__ = _with_client(one_class.OneClassSVM)
