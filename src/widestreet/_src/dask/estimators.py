@@ -253,17 +253,13 @@ class SVC(ClusterClassifier, svc.SVC):
 
 
 class NuSVC(ClusterClassifier, nu_svc.NuSVC):
-    __doc__ = "Nu-support vector classification on a Dask cluster." + _PARAMETERS.format(
-        name="NuSVC"
-    )
+    __doc__ = _documented("Nu-support vector classification", "NuSVC")
     _local = nu_svc.NuSVC
     __init__ = _with_client(nu_svc.NuSVC)
 
 
 class SVR(ClusterRegressor, svr.SVR):
-    __doc__ = "Epsilon-support vector regression on a Dask cluster." + _PARAMETERS.format(
-        name="SVR"
-    )
+    __doc__ = _documented("Epsilon-support vector regression", "SVR")
     _local = svr.SVR
     __init__ = _with_client(svr.SVR)
 
