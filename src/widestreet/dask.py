@@ -1,6 +1,20 @@
 """Estimators that train on a Dask cluster, exactly, with a certificate over all rows.
 
 Needs dask and distributed: pip install "widestreet[dask]".
+
+Examples
+--------
+>>> import dask.array as da
+>>> from distributed import Client
+>>> from widestreet.dask import SVC
+>>> from widestreet.datasets import checkerboard
+>>> X, y = checkerboard(1000, random_state=0)
+>>> with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"):
+...     model = SVC(C=10.0, gamma=20.0).fit(da.from_array(X), da.from_array(y))
+>>> model.certificate_.status
+'optimal'
+>>> model.to_local().predict(X[:3]).shape
+(3,)
 """
 
 try:

@@ -17,6 +17,7 @@ import pytest
 from widestreet._src.shards.shard import Shard
 
 _FORGET = 5.0  # seconds within which the scheduler forgets what was released
+PATIENCE = 120.0  # seconds after which a test fails whose workers do not come back
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
@@ -171,9 +172,11 @@ def sabotaged(monkeypatch: pytest.MonkeyPatch, plan: Sabotage) -> Iterator[None]
 def one_failure_allowed(client: Any) -> Iterator[None]:
     """Let a task fail when it has ended two workers, instead of four: each takes seconds."""
     before = client.run_on_scheduler(_allow, 1)
-    with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
-        yield
-    client.run_on_scheduler(_allow, before)
+    try:
+        with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
+            yield
+    finally:
+        client.run_on_scheduler(_allow, before)
 
 
 def _allow(failures: int, dask_scheduler: Any) -> int:

@@ -13,6 +13,7 @@ import pytest
 from scipy import sparse
 
 import widestreet as ws
+from support.cluster import PATIENCE
 from widestreet import dask as wd
 from widestreet._src.dask import fit
 from widestreet.datasets import friedman, twonorm
@@ -63,7 +64,8 @@ class Case:
         """The estimator of the cluster, and that of this process."""
         given = {"tol": 1e-5, "gap_tol": None, "random_state": 0} | self.parameters
         here = getattr(ws, self.estimator)(**given)
-        return getattr(wd, self.estimator)(**given, client=client), here
+        far = getattr(wd, self.estimator)(**given, max_time=PATIENCE, client=client)
+        return far, here
 
     def fitted(self, client: Any) -> tuple[Any, Any]:
         """Both models, fitted."""

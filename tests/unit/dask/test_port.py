@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
 from support.cluster import (
+    PATIENCE,
     Sabotage,
     dask_port,
     keys_of,
@@ -20,6 +21,7 @@ from support.cluster import (
 )
 from support.fitting import build_dual
 from widestreet._src.dask import station_set as module
+from widestreet._src.engines.budget import Budget
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.kernels.poll import Poll
@@ -84,7 +86,7 @@ def fail(shard, news, *, poll):
 
 
 def ask(shards, question, *arguments, each=range(3), look=None):
-    poll = Poll(look) if look else Poll()
+    poll = Poll(look or Budget(PATIENCE).look_at_end)
     return shards.port.ask(question, dict.fromkeys(each, arguments), poll), poll
 
 

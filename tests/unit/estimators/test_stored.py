@@ -283,6 +283,24 @@ def test_missing_labels_and_targets_are_named_with_their_file(files, small_block
         ws.SVC().fit(rows, target)
 
 
+def test_targets_that_are_no_numbers_or_missing_are_named(files, small_blocks):
+    X, y = data("svc")
+    with pytest.raises(ValueError, match="y contains text such as 'a'"):
+        ws.SVR().fit(*files(X, np.where(y == y[0], "a", "b")))
+    rows, _ = files(X, y)
+    for model in (ws.SVC(), ws.SVR()):
+        with pytest.raises(ValueError, match="requires y to be passed"):
+            model.fit(rows, None)
+
+
+@pytest.mark.parametrize("fits", [False, True])
+def test_files_without_rows_are_refused(fits, files, monkeypatch):
+    monkeypatch.setattr(module, "fits_in_memory", lambda *given: fits)
+    X, y = data("svc")
+    with pytest.raises(ValueError, match="X has no rows: <0 rows"):
+        ws.SVC().fit(*files(X[:0], y[:0]))
+
+
 def test_labels_that_are_no_classes(files, small_blocks):
     X, y = data("svr")
     with pytest.raises(ValueError, match=r"y: .*continuous"):

@@ -75,3 +75,8 @@ def test_a_disk_that_fills_up_names_scratch(file, monkeypatch):
 def test_the_directory_must_exist(tmp_path):
     with pytest.raises(FileNotFoundError, match="scratch must be an existing directory"):
         Scratch(tmp_path / "none", 10, ARRAYS)
+
+
+def test_scratch_that_is_no_path_is_named():
+    with pytest.raises(TypeError, match="scratch must be the path of a directory or None, got 3"):
+        Scratch(3, 1, {"X": (np.dtype(np.float64), 1)})

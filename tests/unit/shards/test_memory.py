@@ -70,3 +70,11 @@ def test_rows_of_a_ledger_share_its_arrays_and_its_news():
     memory.score[4] = 7.0
     assert ledger.score[24] == 7.0
     assert memory.ledger.past == ledger.past
+
+
+def test_old_versions_are_dropped_if_some_news_were_missed():
+    ledger = Ledger(0, 5)
+    for version in (1, 2, 4, 11, 30):
+        ledger.hear(news(version, version))
+    assert ledger.change_since(30, news(30, 30).expansion) is not None
+    assert len(ledger.past) == 1

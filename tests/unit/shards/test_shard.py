@@ -278,6 +278,30 @@ def test_scores_from_changes_are_scores_from_scratch(seed, kernel, counts):
     assert_scores(lab.shard.memory.score, every, lab.coef)
 
 
+@pytest.mark.parametrize("scans", [0, 1, 2])
+def test_scores_and_versions_agree_after_a_stop(scans, monkeypatch):
+    """Work that is stopped between two scans leaves no score with the version of another."""
+    lab = Lab("c_svc", "rbf", seed=4)
+    for a in (0, 40, 80):
+        lab.change(1.0, 30)
+        lab.bring(np.arange(a, a + 40))
+    lab.change(1.0, 3)
+    scan, done = Gram.scan, []
+
+    def stopped(self, *given, **options):
+        if len(done) == scans:
+            raise KeyboardInterrupt
+        done.append(given)
+        return scan(self, *given, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Gram, "scan", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            lab.bring(np.arange(lab.rows))
+    lab.bring(np.arange(lab.rows))
+    assert_scores(lab.shard.memory.score, lab.score, lab.coef)
+
+
 def test_only_what_changed_is_scanned():
     lab = Lab("c_svc", "rbf", seed=4)
     poll, every = lab.poll, np.arange(lab.rows)

@@ -130,6 +130,15 @@ def test_a_budget_that_is_spent_leaves_a_model(formulation, stopped, rng):
     assert supports.lines.shape[0] == 2
 
 
+def test_rows_that_differ_when_they_are_made_again_are_an_error(rng):
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    job = task(RBF(0.3), CSVC(1.0), X, y, class_weight=np.ones(2), cuts=[30])
+    recipe = replace(job.recipe, weight=60.0, sizes=(30, 31))
+    assert recipe.shard(job.blocks.blocks[0]).rows == 30
+    with pytest.raises(RuntimeError, match=r"X changed while .* had 31 rows has 30 now"):
+        recipe.shard(job.blocks.blocks[1])
+
+
 class DeafPort:
     """Answers some questions, and none after them."""
 

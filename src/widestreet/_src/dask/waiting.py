@@ -132,13 +132,17 @@ def _await(
             wait(futures, timeout=_LISTEN)
             return
         except TimeoutError:
-            if any(future.status in ("error", "cancelled") for future in futures):
+            if _failed(futures):
                 return
         workers = watch.look()
         if workers and renew is not None:
             for i, future in renew(_undone(futures), workers).items():
                 futures[i].release()
                 futures[i] = future
+
+
+def _failed(futures: Sequence[Future]) -> bool:
+    return any(future.status in ("error", "cancelled") for future in futures)
 
 
 def _undone(futures: Sequence[Future]) -> list[int]:
@@ -159,7 +163,7 @@ def _gathered(
     try:
         while wait_for_job([job], _LISTEN).not_done:
             look()
-            if _undone(futures):
+            if _undone(futures) and not _failed(futures):
                 return None
         return job.result()
     finally:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import columns, validation
 from widestreet._src.estimators.blocks import BlockFit, Classes, no_rows
 from widestreet._src.estimators.census_checks import describe, kernel_for
 from widestreet._src.estimators.model import as_names
@@ -52,6 +52,7 @@ def in_memory(
     given = X, y, sample_weight
     if not isinstance(X, StoredRows) or not isinstance(settings, Settings):
         return given, None
+    _require_rows(X)
     parts = list(Stream(*given).batches())
     rows, target, weight = (
         None if parts[0][j] is None else np.concatenate([part[j] for part in parts])
@@ -89,6 +90,10 @@ def fit_stored(
         raise TypeError("X: kernel='precomputed' needs the kernel matrix in memory")
     if model.warm_start:
         raise ValueError("warm_start must be False for rows that are not in memory")
+    if given[1] is None and (labels or layers == 2):
+        name = type(model).__name__
+        raise ValueError(f"y: this {name} estimator requires y to be passed, but y is None")
+    _require_rows(given[0])
     stream, budget = Stream(*given), Budget(settings.max_time)
     plan = Plan.of(settings.max_memory, *stream.shape, stream.dtype.itemsize, layers)
     with closing(_spool(model, stream, plan, settings, budget, labels)) as spool:
@@ -118,15 +123,21 @@ def fit_stored(
         fit.train(model, task)
 
 
+def _require_rows(X: Any) -> None:
+    if X.shape[0] == 0:
+        raise ValueError(f"X has no rows: {X!r}")
+
+
 def _spool(
     model: OptimalFit, stream: Stream, plan: Plan, settings: Settings, budget: Budget, labels: bool
 ) -> Spool:
     """Read all rows; refuse invalid values and name their place."""
 
     def batches() -> Iterator[Batch]:
-        for batch in stream.batches(plan.batch_rows):
+        for X, y, weight in stream.batches(plan.batch_rows):
             budget.look_at_end()
-            yield batch
+            text = not labels and y is not None and np.asarray(y).dtype.kind not in "fiub"
+            yield X, columns.numbers("y", y) if text else y, weight
 
     def refuse(census: Census) -> None:
         assert census.fault is not None

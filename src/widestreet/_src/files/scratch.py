@@ -34,6 +34,8 @@ class Scratch:
     def __init__(
         self, directory: Any, rows: int, arrays: Mapping[str, tuple[np.dtype[Any], int]]
     ) -> None:
+        if not isinstance(directory, str | os.PathLike | None):
+            raise TypeError(f"scratch must be the path of a directory or None, got {directory!r}")
         self.directory = tempfile.gettempdir() if directory is None else os.fspath(directory)
         self._arrays: dict[str, tuple[int, np.dtype[Any], int]] = {}
         end = 0

@@ -68,7 +68,8 @@ class Ledger:
         self.version[self._members] = _core.IN_WORKING_SET
         expansion = news.expansion
         self._past[expansion.version] = expansion.ids, expansion.coef
-        self._past.pop(expansion.version - _KEPT_VERSIONS, None)
+        for old in [v for v in self._past if v <= expansion.version - _KEPT_VERSIONS]:
+            del self._past[old]
         return True
 
     @property

@@ -172,11 +172,11 @@ class Shard:
                 out = memory.score[ids]
                 columns, change = self.columns.places(known[0]), known[1]
                 self.gram.scan(ids, columns, change, dtype=dtype, out=out, poll=poll)
-                memory.score[ids] = out
-        if anew.any():
-            rows = stale[anew]
+                memory.score[ids], memory.version[ids] = out, expansion.version
+        rows = stale[anew]
+        if len(rows):
             memory.score[rows] = self._scores(expansion, rows, news.double, poll)
-        memory.version[stale] = expansion.version
+            memory.version[rows] = expansion.version
 
     def totals(
         self, news: News, ids: Ints, beta: Floats, *, poll: Poll | None = None

@@ -131,8 +131,16 @@ class Recipe:
         return Totals.of(target, self.formulation.box(weight, self.weight))
 
     def shard(self, block: Block) -> Shard:
-        """Return the rows of the problem in a block as a shard."""
+        """Return the rows of the problem in a block as a shard.
+
+        Raises RuntimeError if a block that was made again has another number of rows.
+        """
         kept, target, weight = self._rows(block)
+        if self.sizes and len(kept) != self.sizes[block.number]:
+            raise RuntimeError(
+                f"X changed while the model was fitted: a part that had {self.sizes[block.number]} "
+                f"rows has {len(kept)} now; partitions must be the same whenever they are computed"
+            )
         box = self.formulation.box(weight, self.weight)
         dual = self.formulation.dual(target, box, self.totals)
         rows, origin = block.rows, block.origin
