@@ -28,7 +28,7 @@ LD = np.longdouble
 EPS = np.finfo(LD).eps
 RHO = LD(1e-16)  # proximal term relative to max diag Q: keeps factors positive, moves no optimum
 RELATIVE_GAP = LD(1e-16)  # the interior point stops here, or where it no longer improves
-PATIENCE = 5  # steps without halving the least gap
+PATIENCE = 5  # steps in which the gap must halve
 POLISHED_GAP = LD(5e-11)  # exact bounds are worth a gap of this size
 BACK_OFF = LD(0.995)  # of the way to the nearest bound
 MAX_STEPS = 150
@@ -156,14 +156,15 @@ def _interior_point(problem: _Problem) -> _Iterate:
     g = problem.gradient(a, lam)
     level = np.abs(g).mean() + np.abs(problem.p).max() * LD(1e-3) + LD(1e-300)
     it = best = _Iterate(a, r, s, lam, np.maximum(g, 0) + level, np.maximum(-g, 0) + level)
-    least, stalled = problem.gap(a, lam), 0
+    least = mark = problem.gap(a, lam)
+    stalled = 0
     for _ in range(MAX_STEPS):
         with np.errstate(all="ignore"):  # an optimum of exactly 0 is approached until it overflows
             it = _mehrotra_step(problem, it)
             gap = problem.gap(it.a, it.lam)
         if not np.isfinite(gap):
             break
-        stalled = 0 if gap < least / 2 else stalled + 1
+        mark, stalled = (gap, 0) if gap < mark / 2 else (mark, stalled + 1)
         if gap < least:
             best, least = it, gap
         if least <= RELATIVE_GAP * problem.scale(best.a) or stalled == PATIENCE:

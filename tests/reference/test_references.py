@@ -83,6 +83,18 @@ def test_qp_projects_onto_the_simplex(rng):
     assert np.array_equal(found.a > 0, v > t)  # the polished point is on its bounds exactly
 
 
+@pytest.mark.parametrize("seed", [24, 28, 29])
+def test_qp_goes_on_while_the_gap_falls_slowly(seed):
+    """Rank one and a large box: for ten steps and more the gap falls by less than half in each."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    y = np.where(rng.random(58) < 0.5, 1.0, -1.0)
+    v = y * np.round(rng.normal(size=58) * 8) ** 3
+    found = solve_qp(
+        np.outer(v, v) / np.square(v).max(), -np.ones(58), y[None], [0.0], np.full(58, 1e6)
+    )
+    assert found.objective - found.lower_bound <= TOL.qp_gap * abs(found.objective)
+
+
 def test_qp_with_no_choice():
     K = np.eye(4)
     assert np.array_equal(optimum(duals.one_class(K, 1.0)).a, np.ones(4))

@@ -29,6 +29,13 @@ def test_the_worst_violators_replace_the_least_violating_rows(seed, size, newcom
         assert found.drop[~now.free].all()
 
 
+def test_newest_rows_that_changed_nothing_stay(rng):
+    """They violate against rows that are still outside, and must meet them in the set."""
+    newest = np.arange(32) >= 16
+    now = situation(rng, 32, 40, newest=newest, moved=False)
+    assert not SMO(size=32).propose(now, rng).drop[newest].any()
+
+
 def test_no_row_is_skipped_by_a_survey(rng):
     order = SMO().propose(situation(rng, 10, 5), rng).survey
     assert order.whole

@@ -46,8 +46,10 @@ class SMO(Stateless):
         add = situation.violators[np.argsort(-situation.excess, kind="stable")[:newcomers]]
         drop = np.zeros(size, dtype=bool)
         surplus = max(0, size + len(add) - limit)
-        # The least violating rows leave, those that are not free first.
-        drop[np.lexsort((-situation.slack, situation.free))[:surplus]] = True
+        # The least violating rows leave, those that are not free first. Newest rows that changed
+        # nothing leave last: rows that violate in the other direction must meet them.
+        held = situation.newest & (not situation.moved)
+        drop[np.lexsort((-situation.slack, situation.free, held))[:surplus]] = True
         final = situation.goal.aim
         everything = size - surplus + len(add) >= situation.rows
         inner = final if everything else max(final, 0.1 * situation.violation)

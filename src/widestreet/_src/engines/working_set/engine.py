@@ -256,7 +256,9 @@ class WorkingSetEngine:
         state = self.state
         if state.search.enough(situation):
             return Status.APPROXIMATE
-        stuck = state.gave_up or state.progress.stuck(state.objective, state.violation, busy)
+        stuck = state.gave_up or state.progress.stuck(
+            state.objective, state.violation, busy, state.pass_rounds
+        )
         if not stuck and (not state.search.finished(situation) or self._still_violates()):
             return None
         if self.inputs.check is None:

@@ -22,7 +22,7 @@ from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey import Survey
 
-_IDLE_ROUNDS = 5  # rounds without progress after which the point is checked
+_IDLE_PASSES = 5  # passes over the support vectors without progress before the point is checked
 _ROUNDING_OF_OBJECTIVE = 1e-14  # of the objective: smaller gains are rounding
 _NOTABLE_DECREASE = 0.9  # of the violation: a violation below this is progress
 _DRIFT_BEFORE_CHECKS = 0.1  # of the drift bound, before the first survey that is safe
@@ -126,22 +126,34 @@ class Progress:
 
     A round that only visited more rows, or that enlarged the working set, is busy. It does not
     count as a round without improvement.
+
+    If support vectors are outside the working set, a round improves only a part of the point. The
+    violation then rises and falls from round to round. Progress is therefore judged over passes,
+    in which every support vector can enter the working set.
     """
 
     objective: float = -np.inf
     violation: float = np.inf
     idle: int = 0
 
-    def stuck(self, objective: float, violation: float, busy: bool) -> bool:
-        """Return whether neither has improved for some rounds. Sets: everything."""
+    def stuck(self, objective: float, violation: float, busy: bool, pass_rounds: float) -> bool:
+        """Return whether neither has improved for some passes. Sets: everything.
+
+        Parameters
+        ----------
+        objective, violation : float
+        busy : bool
+        pass_rounds : float
+            Number of rounds of a pass.
+        """
         gained = objective - self.objective > _ROUNDING_OF_OBJECTIVE * abs(objective)
         if gained or violation < _NOTABLE_DECREASE * self.violation:
             self.idle = 0
         else:
             self.idle += not busy
-        self.objective = max(self.objective, objective)
+        self.objective = objective if gained else self.objective  # so that small gains add up
         self.violation = min(self.violation, violation)
-        return self.idle >= _IDLE_ROUNDS
+        return self.idle >= _IDLE_PASSES * pass_rounds
 
 
 @dataclass(eq=False)
@@ -227,6 +239,12 @@ class State:
     def objective(self) -> float:
         """Dual objective."""
         return self.linear - 0.5 * self.norm
+
+    @property
+    def pass_rounds(self) -> float:
+        """Number of rounds of a pass, if a round replaces a quarter of the working set."""
+        outside = len(self.expansion.ids) - np.count_nonzero(self.work.coef())
+        return 1.0 + 4.0 * outside / max(1, self.work.size)
 
     def clock(self, part: str, begun: float) -> None:
         """Add the time since `begun` to a part of the round. Sets: timings."""
