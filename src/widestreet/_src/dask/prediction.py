@@ -121,7 +121,7 @@ class Score:
 
 def hits(X: Any, y: Any, weight: Any, model: Any) -> Floats:
     """Return the weight of the rows of a partition whose class is right, and that of all."""
-    y, weight = _vectors(y, weight)
+    y, weight = _vectors(X, y, weight)
     if len(y) == 0:
         return np.zeros(2)
     return np.array([weight @ (model.predict(X) == y), weight.sum()], dtype=np.float64)
@@ -135,7 +135,7 @@ def accuracy(parts: Sequence[Floats]) -> float:
 
 def residuals(X: Any, y: Any, weight: Any, model: Any) -> Floats:
     """Return sums over a partition: weights, squared errors, mean of y, squared deviations."""
-    y, weight = _vectors(y, weight)
+    y, weight = _vectors(X, y, weight)
     total = float(weight.sum())
     if total == 0:
         return np.zeros(4)
@@ -155,8 +155,11 @@ def determination(parts: Sequence[Floats]) -> float:
     return 1.0 - float(error.sum()) / spread
 
 
-def _vectors(y: Any, weight: Any) -> tuple[Any, Floats]:
+def _vectors(X: Any, y: Any, weight: Any) -> tuple[Any, Floats]:
+    """Return targets and weights of the rows of a partition."""
     y = np.asarray(y).ravel()
+    if len(y) != X.shape[0]:
+        raise ValueError(f"a partition of X has {X.shape[0]} rows, and that of y has {len(y)}")
     if weight is None:
         return y, np.ones(len(y))
     return y, np.broadcast_to(np.asarray(weight, dtype=np.float64).ravel(), y.shape)

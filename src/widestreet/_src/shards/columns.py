@@ -202,11 +202,11 @@ class TakenRows:
     @cached_property
     def gram(self) -> Gram:
         """Kernel values between the rows."""
-        return self._gram(self.rows)
+        return self._gram(self.rows, self.threads)
 
-    def _gram(self, rows: Features) -> Gram:
+    def _gram(self, rows: Features, threads: int) -> Gram:
         vectors = self.none.holding(rows.data)
-        gram = Gram(self.kernel, vectors, threads=self.threads, longest=self.longest)
+        gram = Gram(self.kernel, vectors, threads=threads, longest=self.longest)
         return gram.select(None, diagonal=rows.diagonal)
 
     def places(self, ids: Ints) -> Ints:
@@ -228,8 +228,8 @@ class TakenRows:
         return self.rows.of(ids)
 
     def between(self, ids: Ints) -> Gram:
-        """Return the kernel values between some rows, without any other row."""
-        return self._gram(self.rows.of(ids))
+        """Return the kernel values between some rows, without any other row, for one thread."""
+        return self._gram(self.rows.of(ids), threads=1)
 
     def keep(self, *ids: Ints) -> None:
         """Drop rows that are in none of these lists, if there are many. Sets: rows, gram."""

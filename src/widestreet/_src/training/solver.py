@@ -221,7 +221,8 @@ class Engines:
             goal=Goal(self.settings.goal.aim),  # the tolerance of the surveys
             max_memory=self.settings.max_memory // workers,
         )
-        return partial(solve_sample, settings=settings, threads=max(1, self.threads // workers))
+        threads = 1 if self.runner is not None else max(1, self.threads // workers)
+        return partial(solve_sample, settings=settings, threads=threads)
 
 
 def solve_sample(sample: Sample, settings: Settings, threads: int) -> Solution:
