@@ -85,7 +85,7 @@ def test_qp_projects_onto_the_simplex(rng):
 
 @pytest.mark.parametrize("seed", [24, 28, 29])
 def test_qp_goes_on_while_the_gap_falls_slowly(seed):
-    """Rank one and a large box: for ten steps and more the gap falls by less than half in each."""
+    """Rank one and a large box: for several steps the gap falls, but by less than half in each."""
     rng = np.random.Generator(np.random.PCG64(seed))
     y = np.where(rng.random(58) < 0.5, 1.0, -1.0)
     v = y * np.round(rng.normal(size=58) * 8) ** 3

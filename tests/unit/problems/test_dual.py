@@ -185,6 +185,21 @@ def test_objective(model, rng):
 
 
 @every_model
+def test_the_indicator_is_the_gradient_of_the_objective(model, rng):
+    n = 25
+    y, G = labels(rng, model, n), rng.normal(size=(n, 4))
+    K, dual = G @ G.T, build(model, y, np.ones(1))
+    for _ in range(5):
+        beta, change = rng.normal(size=(2, *dual.target.shape))
+        score = K @ beta.sum(axis=0)
+        moved = dual.objective(beta + change, score + K @ change.sum(axis=0))
+        linear = float((dual.indicator(score) * change).sum())
+        size = np.abs(K).sum() * (1 + np.abs(beta).max() + np.abs(change).max()) ** 2
+        expected = dual.objective(beta, score) + linear - float(kkt.quadratic(K, change))
+        assert moved == pytest.approx(expected, abs=TOL.exact * n * size)
+
+
+@every_model
 def test_select(model, rng):
     dual = build(model, labels(rng, model, 12), np.arange(1.0, 13.0))
     rows = np.array([7, 0, 7, 11])

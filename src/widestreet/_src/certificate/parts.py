@@ -282,7 +282,7 @@ class Part:
     @property
     def _indicator(self) -> Floats:
         """F of all variables."""
-        return np.asarray(self.dual.target - self.scores.score)
+        return self.dual.indicator(self.scores.score)
 
     @property
     def _sizes(self) -> Floats:
@@ -302,7 +302,7 @@ class Part:
         d = None
         if dual.diagonal is not None:
             d = np.broadcast_to(dual.diagonal, mine.shape)[mine]
-        f = (dual.target - (self.scores.score - self._own))[mine]
+        f = dual.indicator(self.scores.score - self._own)[mine]
         self._kept[group] = Variables(f, dual.lower[mine], dual.upper[mine], d)
         return self._kept[group]
 

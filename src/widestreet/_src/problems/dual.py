@@ -73,6 +73,10 @@ class Dual:
         """Return the variables as the core takes them, checked."""
         return _core.Variables(self.target, self.lower, self.upper, self.group, groups=self.groups)
 
+    def indicator(self, score: Floats) -> Floats:
+        """Return F = t - u of all variables, from the scores u of the rows."""
+        return self.target - score
+
     def objective(self, beta: Floats, score: Floats) -> float:
         """Return the dual objective at `beta`, whose scores K c are `score`."""
         return float((self.target * beta).sum() - 0.5 * beta.sum(axis=0) @ score)
