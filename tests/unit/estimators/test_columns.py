@@ -374,6 +374,13 @@ def test_no_warning_without_a_reason(rng):
     assert warned_of(csr, y) == []
 
 
+def test_missing_labels_of_pandas_are_named():
+    pd = pytest.importorskip("pandas")
+    y = pd.Series(["a", None, "b", "a"] * 3, dtype="string")
+    with pytest.raises(ValueError, match="y contains missing labels"):
+        ws.SVC().fit(np.eye(12), y)
+
+
 @pytest.mark.parametrize("missing", [None, np.nan])
 @pytest.mark.parametrize("label", ["a", 1])
 def test_missing_labels_are_named(missing, label):

@@ -202,6 +202,14 @@ def test_a_limit_of_time_that_does_not_suffice_to_read(files, small_blocks):
         ws.SVC(max_time=1e-9).fit(rows, target)
 
 
+def test_a_map_is_read_in_parts_if_the_fit_in_memory_would_not_fit(tmp_path):
+    np.save(tmp_path / "X.npy", np.zeros((60_000, 2), dtype=np.float32))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    for memory, stored in ((10_000_000, True), (100_000_000, False)):
+        settings = ws.SVC(max_memory=memory)._settings()
+        assert module.is_stored(ws.SVC(), mapped, settings) is stored
+
+
 @pytest.mark.parametrize("options", [{"kernel": "precomputed"}, {"warm_start": True}])
 def test_maps_that_need_random_access_are_used_where_they_lie(tmp_path, options):
     X, _ = data("svc")

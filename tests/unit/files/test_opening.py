@@ -164,3 +164,28 @@ def test_formats_that_are_unknown_mixed_or_broken(tmp_path):
     write(tmp_path / "good.parquet", columns_of(X))
     with pytest.raises(ValueError, match="different formats"):
         ws.open_rows(str(tmp_path / "good.*"))
+
+
+def test_empty_fields_of_text_are_missing_labels(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,label\n1,red\n2,\n3,blue\n4,NA\n")
+    _, y = ws.open_rows(tmp_path / "rows.csv", "label")
+    assert y.to_numpy().tolist() == ["red", None, "blue", None]
+    with pytest.raises(ValueError, match="missing label"):
+        ws.SVC().fit(*ws.open_rows(tmp_path / "rows.csv", "label"))
+
+
+def test_an_index_that_pandas_wrote_is_no_feature(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "label": [0, 1, 0]}, index=[7, 3, 5])
+    frame.to_parquet(tmp_path / "rows.parquet")
+    X, _ = ws.open_rows(tmp_path / "rows.parquet", "label")
+    assert X.feature_names == ["a"]
+
+
+def test_rows_of_a_file_that_changed_are_not_read(tmp_path):
+    np.save(tmp_path / "rows.npy", np.eye(3))
+    X, _ = ws.open_rows(tmp_path / "rows.npy")
+    assert len(list(X)) == 1
+    np.save(tmp_path / "rows.npy", np.eye(4))
+    with pytest.raises(RuntimeError, match="has changed since it was opened"):
+        list(X)

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats
+from widestreet._src.rows.labels import first_missing
 
 _SCALE_RATIO = 1e3  # a column this many times narrower than another has no influence on the kernel
 _SAMPLE_ROWS = 4096  # rows whose columns are compared for that
@@ -65,7 +66,8 @@ def explained(X: Any, y: Any = None, *, numeric: bool = False) -> Iterator[None]
             raise TypeError(f"{complaint} ({said})") from None
         if complaint is not None:
             raise ValueError(complaint) from None
-        if not numeric and "contains NaN" in said and _has_missing(y):
+        missing = "contains NaN" in said or "value of NA is ambiguous" in said
+        if not numeric and missing and _has_missing(y):
             raise ValueError("y contains missing labels (NaN or None): remove those rows") from None
         if re.search(r"\b(X|y)\b", said):
             raise
@@ -73,9 +75,8 @@ def explained(X: Any, y: Any = None, *, numeric: bool = False) -> Iterator[None]
 
 
 def _has_missing(y: Any) -> bool:
-    """Return whether labels have a value that is None or not equal to itself."""
-    labels = np.asarray(y, dtype=object).ravel().tolist()
-    return any(label is None or label != label for label in labels)
+    """Return whether labels have a value that is NaN, NA or None."""
+    return first_missing(np.asarray(y, dtype=object).ravel()) is not None
 
 
 def _with_parameter(said: str) -> str:

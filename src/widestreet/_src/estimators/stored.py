@@ -22,6 +22,7 @@ from widestreet._src.files.stream import Stream
 from widestreet._src.files.table import StoredRows
 from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.rows.census import Census
+from widestreet._src.training.memory import least_memory_of
 from widestreet._src.training.settings import Resources, Settings
 from widestreet._src.training.sharded import Recipe, Task
 
@@ -39,7 +40,10 @@ def is_stored(model: Any, X: Any, settings: Resources, layers: int = 1) -> bool:
     if isinstance(X, np.memmap):
         anywhere = model.kernel == "precomputed" or model.warm_start
         numbers = X.ndim == 2 and X.dtype.kind in "fiub"
-        return numbers and not anywhere and X.nbytes > settings.max_memory
+        if anywhere or not numbers:
+            return False
+        needed = least_memory_of(X.shape[0], layers, X.shape[1])
+        return max(needed, X.nbytes) > settings.max_memory
     if not isinstance(X, StoredRows):
         return False
     return not fits_in_memory(settings.max_memory, *X.shape, X.dtype.itemsize, layers)

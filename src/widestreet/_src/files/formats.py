@@ -71,6 +71,8 @@ def has_known_suffix(path: Path) -> bool:
     return any(path.name.lower().endswith(suffixes) for suffixes in _FORMATS)
 
 
+_INDEX_OF_PANDAS = "__index_level_"  # begins the name of an index without a name
+
 # -- tables by pyarrow -----------------------------------------------------------------------------
 
 
@@ -137,7 +139,7 @@ class Csv:
             path,
             read_options=csv.ReadOptions(block_size=_CSV_BLOCK_BYTES),
             parse_options=csv.ParseOptions(delimiter="\t" if tabs else ","),
-            convert_options=csv.ConvertOptions(**options),
+            convert_options=csv.ConvertOptions(strings_can_be_null=True, **options),
         )
 
     def kinds(self, path: Path) -> Mapping[Name, str]:
@@ -166,8 +168,9 @@ def _pieces(batch: Any, columns: Columns, size: int) -> Iterator[Batch]:
 
 
 def _kinds(schema: Any) -> Mapping[Name, str]:
-    """Return what the columns of a schema contain."""
-    return {field.name: _kind(field.type) for field in schema}
+    """Return what the columns of a schema contain, without an index that pandas wrote."""
+    names = [field for field in schema if not field.name.startswith(_INDEX_OF_PANDAS)]
+    return {field.name: _kind(field.type) for field in names}
 
 
 def _kind(kind: Any) -> str:

@@ -115,6 +115,7 @@ class StoredRows:
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
+        self.table.check_unchanged()
         return (X for X, _, _ in self.table.batches())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

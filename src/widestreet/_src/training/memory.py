@@ -10,14 +10,19 @@ _LEAST_TILE = 256  # rows of the smallest working set worth having
 _PANEL_BYTES = 1 << 26  # scratch of a scan
 
 
-def _fixed_memory(dual: Dual, columns: int) -> int:
+def _fixed_memory(rows: int, layers: int, columns: int) -> int:
     """Return the bytes of arrays with one entry per row, and of the scratch of a scan."""
-    return dual.rows * 200 * dual.layers + min(_PANEL_BYTES, 8 * dual.rows * columns) + (1 << 20)
+    return rows * 200 * layers + min(_PANEL_BYTES, 8 * rows * columns) + (1 << 20)
 
 
 def least_memory(dual: Dual, columns: int) -> int:
     """Return the smallest number of bytes with which a problem can be solved."""
-    return _fixed_memory(dual, columns) + 16 * min(_LEAST_TILE, dual.rows) ** 2
+    return least_memory_of(dual.rows, dual.layers, columns)
+
+
+def least_memory_of(rows: int, layers: int, columns: int) -> int:
+    """Return the smallest number of bytes for so many rows, layers of variables and columns."""
+    return _fixed_memory(rows, layers, columns) + 16 * min(_LEAST_TILE, rows) ** 2
 
 
 def working_set_capacity(max_memory: int, dual: Dual, columns: int) -> int:
@@ -33,4 +38,4 @@ def working_set_capacity(max_memory: int, dual: Dual, columns: int) -> int:
             f"columns need at least {least:,} bytes; raise max_memory (or cache_size), or leave "
             "both at None"
         )
-    return int(np.sqrt((max_memory - _fixed_memory(dual, columns)) / 16))
+    return int(np.sqrt((max_memory - _fixed_memory(dual.rows, dual.layers, columns)) / 16))

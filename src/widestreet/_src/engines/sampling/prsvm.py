@@ -98,8 +98,9 @@ class WeightedSampling(Strategy):
 class PRSVM(WeightedSampling):
     """Strategy of parallel randomized training by weighted sampling (PRSVM).
 
-    The method is designed for rows on many machines that exchange only solutions. Here the sites
-    are threads of one process. On one machine it is not faster than the other strategies.
+    The method is designed for rows on many machines that exchange only solutions. The sites
+    are threads of this process or, on a Dask cluster, tasks of the workers. On one machine it is
+    not faster than the other strategies.
 
     Parameters
     ----------
