@@ -63,7 +63,7 @@ class ShardSet:
         self.begins = self._ends - port.sizes
         self.rows = int(self._ends[-1])
         self._seconds, self._values = 0.0, 0  # of the last large question
-        self._most_values = 0  # of a question
+        self._most_values, self._shortest = 0, np.inf  # of a question
         self._zero = Point.zero(form.layers)
         self.news = News(0, Expansion.zero(form.groups), self._zero)
         self._tell(self.news)
@@ -100,11 +100,11 @@ class ShardSet:
     def seconds_per_value(self) -> float:
         """Seconds per kernel value of the last large question; an estimate before the first.
 
-        In small questions the time is that of messages, of reading and of looking at rows.
+        The time of the shortest question is subtracted: it is that of the messages.
         """
         if self._values == 0:
             return self.known.gram.seconds_per_value
-        return self._seconds / self._values
+        return max(self._seconds - self._shortest, 0.1 * self._seconds) / self._values
 
     @contextmanager
     def polling(self, poll: Poll) -> Iterator[None]:
@@ -125,14 +125,15 @@ class ShardSet:
     def ask(
         self, question: Callable[..., Answer], each: Mapping[int, tuple[Any, ...]]
     ) -> dict[int, Answer]:
-        """Return the answers of some shards. Sets: seconds, values."""
+        """Return the answers of some shards. Sets: what `seconds_per_value` is computed from."""
         begun, before = time.perf_counter(), self.poll.kernel_values
         try:
             return self.port.ask(question, each, self.poll)
         finally:
-            values = self.poll.kernel_values - before
+            values, seconds = self.poll.kernel_values - before, time.perf_counter() - begun
+            self._shortest = min(self._shortest, seconds)
             if values > _LARGE_QUESTION * self._most_values:
-                self._seconds, self._values = time.perf_counter() - begun, values
+                self._seconds, self._values = seconds, values
                 self._most_values = max(self._most_values, values)
 
     def _owners(self, ids: Ints) -> Iterator[tuple[int, Ints, Ints]]:
