@@ -1,4 +1,4 @@
-"""What users pass to a fit on a cluster, as partitions.
+"""Partitions of the collections that users pass to a fit on a cluster.
 
 Dask arrays, data frames and series, and lists of Delayed objects or futures, become lists of
 Delayed objects: one for each partition. Errors that can be found without computing anything are

@@ -23,22 +23,23 @@ def _describe(k: int) -> tuple[str, str]:
     return f"partition {k}", "use smaller partitions, for example with repartition or rechunk"
 
 
-def _with_client(local: type) -> Callable[..., None]:
+def _with_client(local: Any) -> Callable[..., None]:
     """Return the constructor of a local estimator with the parameter `client`."""
 
-    def __init__(self: Any, *, client: Any = None, **parameters: Any) -> None:  # noqa: N807
-        local.__init__(self, **parameters)  # type: ignore[misc]
+    def construct(self: Any, *, client: Any = None, **parameters: Any) -> None:
+        local.__init__(self, **parameters)
         self.client = client
 
-    known = signature(local.__init__)  # type: ignore[misc]
+    made: Any = construct
+    made.__name__, made.__qualname__ = "__init__", f"{local.__name__}.__init__"
+    known = signature(local.__init__)
     client = Parameter("client", Parameter.KEYWORD_ONLY, default=None)
-    every = [*known.parameters.values(), client]
-    __init__.__signature__ = known.replace(parameters=every)  # type: ignore[attr-defined]
-    return __init__
+    made.__signature__ = known.replace(parameters=[*known.parameters.values(), client])
+    return construct
 
 
 class OnCluster(OptimalFit):
-    """What estimators of a cluster have beside those of one process.
+    """Base class of the estimators of a cluster.
 
     A fit on arrays is that of the local estimator, and so is a prediction.
     """

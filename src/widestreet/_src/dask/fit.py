@@ -166,8 +166,8 @@ def _largest_square(block: Block) -> float:
 def _among_members(supports: Supports, *, task: Task, total: float) -> Supports:
     """Divide coefficients among equal rows.
 
-    If nobody can be asked any more, the row that stands for others keeps their coefficients, which
-    is the same model.
+    If the stations do not answer, the first of equal rows keeps the coefficients of all, which is
+    the same model.
     """
     recipe = task.recipe
     try:

@@ -27,7 +27,7 @@ _LARGE_PARTITION = 2.0  # times the rows of a thread: such a partition keeps oth
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """What all rows have in common.
+    """Form of the rows and the classes, the same for all stations.
 
     Attributes
     ----------

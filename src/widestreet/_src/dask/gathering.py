@@ -43,7 +43,7 @@ class Gathered:
         return [census.rows for census in self.censuses]
 
     def release(self) -> None:
-        """Let the scheduler forget the partitions. Sets: futures."""
+        """Release the futures of the partitions. Sets: futures."""
         for future in self.futures:
             future.release()
 

@@ -45,19 +45,19 @@ class StationBlocks:
 
     def connect(self, recipe: Recipe) -> DaskPort:
         """Return a port to the shards of a problem, in place of the one before. Sets: port."""
-        self._forget_news()
+        self._release_news()
         present = recipe.present
         sizes = [recipe.sizes[k] for k in present]
         self._port = DaskPort(self.stations, recipe, present, sizes)
         return self._port
 
-    def _forget_news(self) -> None:
+    def _release_news(self) -> None:
         if self._port is not None:
             self._port.close()
 
     def close(self) -> None:
-        """Let the scheduler forget everything. Sets: stations."""
-        self._forget_news()
+        """Release all futures of the fit. Sets: stations."""
+        self._release_news()
         self.stations.release()
 
 
@@ -111,7 +111,7 @@ class DaskPort:
         return {k: answers[self._present[k]].found for k in each}
 
     def close(self) -> None:
-        """Let the scheduler forget the news. Sets: the task that questions depend on."""
+        """Release the future of the news. Sets: the task that questions depend on."""
         if self._told is not None:
             self._told.release()
             self._told = None

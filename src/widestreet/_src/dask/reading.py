@@ -51,7 +51,7 @@ class Refusal:
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """How partitions are read.
+    """Reader of partitions.
 
     Attributes
     ----------

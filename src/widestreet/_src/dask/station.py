@@ -26,13 +26,13 @@ from widestreet._src.training.sharded import Block, Recipe
 _STATE_BYTES = 96  # per row: targets, weights, numbers, and the memory of a shard
 
 
-class Unwanted(Exception):  # noqa: N818 - nobody waits for the answer any more
+class Unwanted(Exception):  # noqa: N818 - a normal end, not an error
     """Raised in a question that was cancelled."""
 
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What all stations are told: the problem, known by its number, and the news."""
+    """Message to all stations: the problem with its number, and the news."""
 
     problem: str
     recipe: Recipe

@@ -24,7 +24,7 @@ _PIECE = 8_000_000  # bytes of a task; the scheduler is for small ones and warns
 
 @dataclass
 class Traffic:
-    """What a fit has cost so far.
+    """Costs of a fit so far.
 
     Attributes
     ----------
@@ -105,8 +105,8 @@ class StationSet:
         each : mapping
             The arguments for each station that is asked.
         look : callable
-            Called while the answers are waited for; may raise. After an interrupt nobody is asked
-            any more.
+            Called while the answers are waited for; may raise. After an interrupt no station
+            is asked any more.
 
         Sets: traffic, homes.
         """
@@ -168,7 +168,7 @@ class StationSet:
             raise
 
     def stop(self) -> None:
-        """Ask nobody any more. Sets: stopped."""
+        """Refuse all further questions. Sets: stopped."""
         self._stopped = True
 
     def submit(self, what: str, function: Callable[..., Any], written: bytes) -> Future:
@@ -212,6 +212,6 @@ class StationSet:
             self._young.add(k)
 
     def release(self) -> None:
-        """Let the scheduler forget the stations. Sets: stations."""
+        """Release the futures of the stations. Sets: stations."""
         for station in self._stations:
             station.release()

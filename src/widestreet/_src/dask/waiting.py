@@ -24,7 +24,7 @@ _INSPECT = 0.5  # seconds between two looks at the workers
 
 
 class Watch:
-    """Looks at the workers while somebody waits for them, and warns once of each trouble."""
+    """Observer of the workers during a wait; it warns once of each problem."""
 
     def __init__(self, client: Client) -> None:
         self.client = client

@@ -1,4 +1,4 @@
-"""How files of each format are read: the columns they have, the number of rows, and batches.
+"""Readers of each file format: names of columns, number of rows, and batches.
 
 This module alone imports pyarrow, and only when a file needs it.
 """
@@ -24,7 +24,7 @@ Batch: TypeAlias = tuple[Real, Any, Floats | None]  # rows, labels or targets, w
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns are read: features in their order, target and weight.
+    """Names of the columns that are read: features in their order, target and weight.
 
     Columns of .npy files are known by their numbers, those of tables by their names.
     """
@@ -81,9 +81,9 @@ def _pyarrow(module: str) -> Any:
     from importlib import import_module
 
     try:
-        import pyarrow as _  # noqa: F401 - the only place that imports it
+        import pyarrow
 
-        return import_module(module)
+        return pyarrow if module == "pyarrow" else import_module(module)
     except ImportError:
         raise ImportError(
             "reading Parquet, Arrow and CSV files needs pyarrow, which is not installed: "

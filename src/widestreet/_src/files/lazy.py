@@ -34,7 +34,7 @@ class LazyRows:
 
     @property
     def loaded(self) -> bool:
-        """Whether the rows were needed."""
+        """True if the rows have been read."""
         return "_rows" in vars(self)
 
     @property

@@ -1,4 +1,4 @@
-"""How the memory of a fit on stored rows is divided."""
+"""Division of the memory of a fit on stored rows."""
 
 from __future__ import annotations
 

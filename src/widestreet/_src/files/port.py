@@ -38,7 +38,7 @@ class ShardStore(Protocol):
 
     @property
     def sizes(self) -> Sequence[int]:
-        """How many rows each shard has."""
+        """Number of rows of each shard."""
         ...
 
     def shard(self, k: int, load: Callable[[], Real]) -> tuple[Shard, LazyRows]:
@@ -77,7 +77,7 @@ class StoredPort:
         self._reads_rows: set[str] = set()  # questions that did so the last time
 
     def publish(self, news: News) -> None:
-        """Let the next questions be about these news. Sets: everything that is kept."""
+        """Store the news for the next questions. Sets: everything that is kept."""
         if news.epoch != self._ledger.epoch:
             self._ledger, self._heard = Ledger(0, self._ends[-1]), None
             self._ledger.epoch = news.epoch
@@ -107,7 +107,7 @@ class StoredPort:
         return answers
 
     def _restore(self, k: int, shard: Shard) -> None:
-        """Let a shard continue where it was. Sets: its memory."""
+        """Restore the memory of a shard. Sets: its memory."""
         assert self._news is not None
         assert isinstance(shard.columns, HeardRows)
         end = self._ends[k]
@@ -150,7 +150,7 @@ class _Reader:
                 self._begun[k] = self._pool.submit(self._store.load, k)
 
     def take(self, k: int) -> Callable[[], Real]:
-        """Return a function that returns the features of a block, and forgets them."""
+        """Return a function that returns the features of a block once."""
 
         def load() -> Real:
             self.begin(k)

@@ -87,7 +87,7 @@ class Stream:
 
 
 def _release(X: Any) -> None:
-    """Let the process drop the pages of a map, which stay in the file; not those only it has."""
+    """Free the pages of a map that are stored in its file; modified pages are kept."""
     mapped = getattr(X, "_mmap", None)
     if mapped is not None and X.mode != "c" and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)

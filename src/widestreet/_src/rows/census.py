@@ -1,4 +1,4 @@
-"""What has to be known of all rows before a fit, as a summary that can be merged.
+"""Summary of all rows before a fit, merged from the summaries of parts.
 
 Rows that are not in one place, such as partitions of a cluster or batches of a file, are summarised
 one part at a time. The summary of all rows is the merger of those of the parts. Sums are

@@ -272,6 +272,7 @@ class HeardRows:
         threads: int = 1,
     ) -> None:
         self.begin, self.origin, self.diagonal = begin, origin, diagonal
+        self._rows = rows
         self._own = Gram(kernel, rows, threads=threads, longest=longest)
         self._heard: Features | None = None
 
@@ -287,7 +288,7 @@ class HeardRows:
     @cached_property
     def gram(self) -> Gram:
         """Kernel values between the rows (left) and the stored support vectors (right)."""
-        rows: Vectors = self._own.left  # type: ignore[assignment]
+        rows = self._rows
         if self._heard is None:
             ids, data = np.empty(0, dtype=np.int64), rows.data[:0]
         else:
