@@ -48,11 +48,11 @@ void dense_rows(const RowList& left, int threads, const Folding<T>& fold, const 
       const int64_t t1 = std::min(panel.tiles, t0 + kChunk);
       for (int64_t t = t0; t < t1; ++t)
         for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows)
-          dense_tile<kind, T, kRows>(
-              rows.x + r0, rows.start + r0, panel.d, panel.features.data() + t * panel.d * width,
-              &panel.start[t * width], fold.degree, [&](int r, Vec<T> k0, Vec<T> k1) {
-                if (r0 + r < rows.filled) sink.take(r0 + r, t, k0, k1);
-              });
+          dense_tile<kind, T>(rows.features.data() + r0 * panel.d, rows.start + r0, panel.d,
+                              panel.features.data() + t * panel.d * width, &panel.start[t * width],
+                              fold.degree, [&](int r, Vec<T> k0, Vec<T> k1) {
+                                if (r0 + r < rows.filled) sink.take(r0 + r, t, k0, k1);
+                              });
       sink.flush(t0, t1);
     }
   };

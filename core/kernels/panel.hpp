@@ -20,6 +20,12 @@
 #include "kernels/simd.hpp"
 #include "parallel.hpp"
 
+#if defined(__AVX512F__)
+#  define WIDESTREET_INLINE_SUMS inline
+#else
+#  define WIDESTREET_INLINE_SUMS [[gnu::noinline]]
+#endif
+
 namespace widestreet {
 namespace WIDESTREET_ISA {
 constexpr double kLog2e = 1.4426950408889634074;
@@ -107,8 +113,8 @@ struct Panel {
   int64_t d = 0;
   int64_t size = 0;
   int64_t tiles = 0;
-  std::vector<T> features;  // tiles x d x width
-  std::vector<T> start;     // tiles x width
+  AlignedVector<T> features;  // tiles x d x width
+  AlignedVector<T> start;     // tiles x width
 
   void pack(const Folding<T>& fold, const RowList& list, int64_t from, int64_t to, int threads) {
     d = list.rows->d;
@@ -141,41 +147,64 @@ struct Panel {
   std::vector<T> l1_norm;  // tiles x width, for the laplacian only
 };
 
-// Values of R dense left rows against one tile, handed to `emit(r, low half, high half)`.
-template <KernelKind kind, class T, int R, class Emit>
-inline void dense_tile(const T* const* x, const T* x_start, int64_t d, const T* tile,
-                       const T* start, int degree, Emit&& emit) {
+// How z is accumulated over the features.
+enum class Sum { products, distances, squares };
+
+constexpr Sum sum_of(KernelKind kind) {
+  if (kind == KernelKind::laplacian) return Sum::distances;
+  return kind == KernelKind::far_rbf ? Sum::squares : Sum::products;
+}
+
+// Sets: z of kRows dense left rows against one tile. The features of the left rows are interleaved:
+// x[k * kRows + r].
+//
+// Where there are 16 registers only, the loop needs nearly all of them. It is not inlined then:
+// compilers would keep constants of the code around it in registers and spill sums in every step.
+template <Sum sum, class T>
+WIDESTREET_INLINE_SUMS void accumulate(const T* x, const T* x_start, int64_t d, const T* tile,
+                                       const T* start, Vec<T> (&out)[kRows][2]) {
   constexpr int lanes = Simd<T>::lanes;
-  Vec<T> z[R][2];
-  for (int r = 0; r < R; ++r) {
+  Vec<T> z[kRows][2];
+  for (int r = 0; r < kRows; ++r) {
     z[r][0] = load(start) + x_start[r];
     z[r][1] = load(start + lanes) + x_start[r];
   }
-  for (int64_t k = 0; k < d; ++k) {
-    const Vec<T> s0 = load(tile + k * 2 * lanes), s1 = load(tile + k * 2 * lanes + lanes);
-    for (int r = 0; r < R; ++r) {
-      if constexpr (kind == KernelKind::laplacian) {
-        z[r][0] -= magnitude<T>(x[r][k] - s0);
-        z[r][1] -= magnitude<T>(x[r][k] - s1);
-      } else if constexpr (kind == KernelKind::far_rbf) {
-        const Vec<T> d0 = x[r][k] - s0, d1 = x[r][k] - s1;
+  for (int64_t k = 0; k < d; ++k, x += kRows, tile += 2 * lanes) {
+    const Vec<T> s0 = load(tile), s1 = load(tile + lanes);
+    for (int r = 0; r < kRows; ++r) {
+      if constexpr (sum == Sum::distances) {
+        z[r][0] -= magnitude<T>(x[r] - s0);
+        z[r][1] -= magnitude<T>(x[r] - s1);
+      } else if constexpr (sum == Sum::squares) {
+        const Vec<T> d0 = x[r] - s0, d1 = x[r] - s1;
         z[r][0] -= d0 * d0;
         z[r][1] -= d1 * d1;
       } else {
-        z[r][0] += x[r][k] * s0;
-        z[r][1] += x[r][k] * s1;
+        z[r][0] += x[r] * s0;
+        z[r][1] += x[r] * s1;
       }
     }
   }
-  for (int r = 0; r < R; ++r)
+  for (int r = 0; r < kRows; ++r) {
+    out[r][0] = z[r][0];
+    out[r][1] = z[r][1];
+  }
+}
+
+// Values of kRows dense left rows against one tile, handed to `emit(r, low half, high half)`.
+template <KernelKind kind, class T, class Emit>
+inline void dense_tile(const T* x, const T* x_start, int64_t d, const T* tile, const T* start,
+                       int degree, Emit&& emit) {
+  Vec<T> z[kRows][2];
+  accumulate<sum_of(kind)>(x, x_start, d, tile, start, z);
+  for (int r = 0; r < kRows; ++r)
     emit(r, value_of<kind, T>(z[r][0], degree), value_of<kind, T>(z[r][1], degree));
 }
 
 // kBlock left rows (fewer when there are not enough to keep the threads busy), loaded and scaled.
 template <class T>
 struct LeftBlock {
-  std::vector<T> features;
-  const T* x[kBlock];
+  AlignedVector<T> features;  // groups of kRows rows x d x kRows
   T start[kBlock];
   int64_t filled = 0;  // rows that exist
   int64_t padded = 0;  // rounded up to kRows, the last row repeated
@@ -185,20 +214,23 @@ struct LeftBlock {
     filled = to - from;
     padded = (filled + kRows - 1) / kRows * kRows;
     features.resize(padded * d);
+    row_.resize(d);
     for (int64_t r = 0; r < padded; ++r) {
-      T* row = features.data() + r * d;
       if (r < filled) {
-        load_row(*list.rows, list.at(from + r), row);
-        start[r] = start_of(fold, row, d);
+        load_row(*list.rows, list.at(from + r), row_.data());
+        start[r] = start_of(fold, row_.data(), d);
         if (fold.left_scale != T(1))
-          for (int64_t k = 0; k < d; ++k) row[k] *= fold.left_scale;
+          for (int64_t k = 0; k < d; ++k) row_[k] *= fold.left_scale;
       } else {
-        std::copy_n(features.data() + (filled - 1) * d, d, row);
         start[r] = start[filled - 1];
       }
-      x[r] = row;
+      T* place = features.data() + r / kRows * kRows * d + r % kRows;
+      for (int64_t k = 0; k < d; ++k) place[k * kRows] = row_[k];
     }
   }
+
+ private:
+  std::vector<T> row_;
 };
 
 inline int64_t left_block_size(int64_t size, int threads) {

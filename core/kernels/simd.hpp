@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <new>
+#include <vector>
 
 #if defined(__AVX2__)
 #  include <immintrin.h>
@@ -40,6 +42,32 @@ struct Simd<double> {
 
 template <class T>
 using Vec = typename Simd<T>::Vec;
+
+// Arrays that begin at the start of a cache line, so that no load of a vector crosses one.
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t alignment{64};
+
+  AlignedAllocator() = default;
+  template <class U>
+  AlignedAllocator(const AlignedAllocator<U>&) {}
+  T* allocate(std::size_t size) {
+    return static_cast<T*>(::operator new(size * sizeof(T), alignment));
+  }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, alignment); }
+  template <class U>
+  bool operator==(const AlignedAllocator<U>&) const {
+    return true;
+  }
+  template <class U>
+  bool operator!=(const AlignedAllocator<U>&) const {
+    return false;
+  }
+};
+
+template <class T>
+using AlignedVector = std::vector<T, AlignedAllocator<T>>;
 
 template <class T>
 inline Vec<T> load(const T* p) {

@@ -22,7 +22,7 @@ template <class T>
 struct Coefficients {
   int64_t sets = 0;
   int64_t padded = 0;
-  std::vector<T> values;
+  AlignedVector<T> values;
 
   Coefficients(const ScanTask& task, int64_t from, int64_t to) : sets(task.sets) {
     constexpr int width = Panel<T>::width;
@@ -79,7 +79,7 @@ struct ManySums {
   const ScanTask& task;
   const Coefficients<T>& coef;
   int64_t first = 0, count = 0;
-  std::vector<T> waiting;
+  AlignedVector<T> waiting;
   std::vector<WideSum> total;
 
   ManySums(const ScanTask& t, const Coefficients<T>& c)
