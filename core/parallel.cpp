@@ -1,5 +1,7 @@
 #include "parallel.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -14,6 +16,20 @@
 namespace widestreet {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+// Time for which a thread of the pool looks for the next job before it sleeps. Systems put a thread
+// that wakes up beside the one that woke it: jobs of less than a millisecond would be over before
+// it is moved to another processor.
+constexpr std::chrono::microseconds kAwake{200};
+constexpr int kLooks = 64;  // before the thread gives way to others
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
 struct Job {
   const std::function<void(Tasks&)>& body;
   Tasks tasks;
@@ -26,17 +42,23 @@ struct Job {
 
 // Threads that wait for invitations. It is never destroyed: its threads may wait until the process
 // ends.
+//
+// A thread stays awake after a job if it had waited for this job only shortly, as between the short
+// calls of a fit. In an idle process all of them sleep.
 class Pool {
  public:
   void run(Job& job, int helpers) {
     std::unique_lock<std::mutex> lock(mutex_);
     helpers = std::min(helpers, grown_to(helpers));
     invitations_.insert(invitations_.end(), helpers, &job);
+    count();
+    const int called = std::min(helpers, asleep_);
     lock.unlock();
-    for (int h = 0; h < helpers; ++h) wake_.notify_one();
+    for (int h = 0; h < called; ++h) wake_.notify_one();
     work_on(job, lock);
     invitations_.erase(std::remove(invitations_.begin(), invitations_.end(), &job),
                        invitations_.end());
+    count();
     job.left.wait(lock, [&] { return job.active == 0; });
   }
 
@@ -63,10 +85,21 @@ class Pool {
 
   void serve() {
     std::unique_lock<std::mutex> lock(mutex_);
+    bool soon = false;  // whether the last job came soon
     while (true) {
+      const auto begun = Clock::now();
+      if (soon && invitations_.empty()) {
+        lock.unlock();
+        look_until(begun + kAwake);
+        lock.lock();
+      }
+      ++asleep_;
       wake_.wait(lock, [&] { return !invitations_.empty(); });
+      --asleep_;
+      soon = Clock::now() - begun < kAwake;
       Job& job = *invitations_.front();
       invitations_.pop_front();
+      count();
       ++job.active;
       lock.unlock();
       work_on(job, lock);
@@ -74,9 +107,25 @@ class Pool {
     }
   }
 
+  // Returns when there is an invitation, or at the end.
+  void look_until(Clock::time_point end) const {
+    do {
+      for (int look = 0; look < kLooks; ++look) {
+        if (waiting_.load(std::memory_order_relaxed) > 0) return;
+        pause();
+      }
+      std::this_thread::yield();
+    } while (Clock::now() < end);
+  }
+
+  // Sets: waiting.
+  void count() { waiting_.store(int(invitations_.size()), std::memory_order_relaxed); }
+
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job*> invitations_;
+  std::atomic<int> waiting_{0};  // invitations, readable without the mutex
+  int asleep_ = 0;               // threads that wait to be woken
   int threads_ = 0;
 };
 
