@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import warnings
 from types import SimpleNamespace
 
@@ -119,3 +120,17 @@ def test_the_error_about_lost_workers_names_the_limit():
     assert str(waiting.ended("partition 3", "use less", 4, {})) == (
         "partition 3 ended 4 workers: use less"
     )
+
+
+def test_the_error_names_all_tasks_that_are_blamed(monkeypatch):
+    monkeypatch.setattr(waiting, "workers_of", lambda client: {})
+    states = ["error", "finished", "error", "pending", "error", "error"]
+    futures = [SimpleNamespace(status=state) for state in states]
+    error = waiting.KilledWorker("key", None, 3)
+    for some, match in (
+        (futures[:2], "^partition 0 ended 4 workers: use less$"),
+        (futures[:4], "^partition 0 or partition 2 ended 4 workers: use less$"),
+        (futures, "^partition 0 or partition 2 or partition 4 or 1 more ended 4 workers"),
+    ):
+        found = waiting._killed(None, some, error, lambda i: (f"partition {i}", "use less"))
+        assert re.search(match, str(found))
