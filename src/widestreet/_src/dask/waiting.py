@@ -160,15 +160,13 @@ def _gathered(
         results: list[Any] = await client.gather(list(futures), asynchronous=True)
         return results
 
+    # It is never cancelled: a client gathers for several threads at a time, and all would be.
     job = asyncio.run_coroutine_threadsafe(gather(), client.loop.asyncio_loop)
-    try:
-        while wait_for_job([job], _LISTEN).not_done:
-            look()
-            if _undone(futures) and not _failed(futures):
-                return None
-        return job.result()
-    finally:
-        job.cancel()
+    while wait_for_job([job], _LISTEN).not_done:
+        look()
+        if _undone(futures) and not _failed(futures):
+            return None
+    return job.result()
 
 
 def _killed(
