@@ -38,6 +38,7 @@ class Table:
     @cached_property
     def ends(self) -> Ints:
         """Number of the row behind the last one of each file."""
+        self.check_unchanged()
         return np.cumsum([self.kind.count(path) for path in self.paths])
 
     @property
@@ -45,12 +46,30 @@ class Table:
         return int(self.ends[-1])
 
     def batches(self, size: int = BATCH_ROWS) -> Iterator[Batch]:
-        """Yield all rows in order, about `size` at a time; name a file that cannot be read."""
-        for path in self.paths:
+        """Yield all rows in order, about `size` at a time.
+
+        Raises
+        ------
+        RuntimeError
+            A file is not as it was when it was opened.
+        ValueError
+            A file cannot be read.
+        """
+        self.check_unchanged()
+        begin = 0
+        for path, end in zip(self.paths, self.ends.tolist(), strict=True):
             try:
-                yield from self.kind.batches(path, self.columns, size)
-            except (ValueError, KeyError) as error:
+                for batch in self.kind.batches(path, self.columns, size):
+                    begin += len(batch[0])
+                    if begin > end:
+                        raise _changed(path)
+                    yield batch
+            except (ValueError, KeyError, IndexError, OSError) as error:
+                self.check_unchanged()  # a change causes all kinds of errors
                 raise ValueError(f"{path} cannot be read: {error}") from error
+            if begin < end:
+                raise _changed(path)
+        self.check_unchanged()
 
     def place(self, row: int) -> str:
         """Return a row as text: its file, and its number there."""
@@ -62,16 +81,20 @@ class Table:
         """Raise RuntimeError if a file is not as it was when it was opened."""
         for path, before in zip(self.paths, self.stamps, strict=True):
             if not path.exists() or stamp(path) != before:
-                raise RuntimeError(
-                    f"{path} has changed since it was opened: call open_rows again, and do not "
-                    "write to files while a model is fitted"
-                )
+                raise _changed(path)
 
     def describe(self) -> str:
         """Return the names of the files."""
         names = ", ".join(path.name for path in self.paths[:_SHOWN_FILES])
         more = len(self.paths) - _SHOWN_FILES
         return names + (f" and {more} more" if more > 0 else "")
+
+
+def _changed(path: Path) -> RuntimeError:
+    return RuntimeError(
+        f"{path} has changed since it was opened: call open_rows again, and do not write to files "
+        "while a model is fitted"
+    )
 
 
 def stamp(path: Path) -> tuple[int, int]:
@@ -115,7 +138,6 @@ class StoredRows:
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        self.table.check_unchanged()
         return (X for X, _, _ in self.table.batches())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
