@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from contextlib import nullcontext
 from pathlib import Path
@@ -283,7 +284,7 @@ def test_invalid_values_are_named_with_their_file(value, what, files, small_bloc
 
 def test_missing_labels_and_targets_are_named_with_their_file(files, small_blocks):
     X, y = data("svr")
-    y = np.where(np.arange(120) == 61, np.nan, y)
+    y = np.where(np.arange(120) == 61, np.nan, np.round(y))
     rows, target = files(X, y)
     with pytest.raises(ValueError, match=r"y contains NaN in row 1 of .*part1.parquet"):
         ws.SVR().fit(rows, target)
@@ -309,10 +310,15 @@ def test_files_without_rows_are_refused(fits, files, monkeypatch):
         ws.SVC().fit(*files(X[:0], y[:0]))
 
 
-def test_labels_that_are_no_classes(files, small_blocks):
+def test_labels_that_are_no_classes(files, small_blocks, monkeypatch):
     X, y = data("svr")
-    with pytest.raises(ValueError, match=r"y: .*continuous"):
-        ws.SVC().fit(*files(X, y))
+    with pytest.raises(ValueError, match=r"y: .*continuous") as here:
+        ws.SVC().fit(X, y)
+    given = files(X, y)
+    with monkeypatch.context() as patch:
+        patch.setattr(module.Census, "of", None)  # before any class is counted
+        with pytest.raises(ValueError, match=re.escape(str(here.value))):
+            ws.SVC().fit(*given)
     with pytest.raises(ValueError, match=r"y: .*same class.*1 class, 7"):
         ws.SVC().fit(*files(X, np.full(120, 7)))
 
@@ -348,7 +354,7 @@ def test_parameters_that_need_all_rows(files, small_blocks):
     other, label = files(X, y)
     with pytest.raises(ValueError, match="X and y must be opened by one call of open_rows"):
         ws.SVC().fit(rows, label)
-    assert machine("svc").fit(other, np.asarray(target)).certificate_.status == "optimal"
+    assert machine("svc").fit(other, np.asarray(label)).certificate_.status == "optimal"
 
 
 def test_estimators_that_need_all_rows_say_so(files):

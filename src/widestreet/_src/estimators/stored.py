@@ -132,6 +132,12 @@ def _require_rows(X: Any) -> None:
         raise ValueError(f"X has no rows: {X!r}")
 
 
+def _refuse_fractions(y: Any) -> None:
+    """Raise ValueError for labels that are not whole: there may be as many classes as rows."""
+    if y.dtype.kind == "f" and np.isfinite(y).all() and np.any(y != np.floor(y)):
+        validation.check_labels(y)
+
+
 def _spool(
     model: OptimalFit, stream: Stream, plan: Plan, settings: Settings, budget: Budget, labels: bool
 ) -> Spool:
@@ -140,6 +146,8 @@ def _spool(
     def batches() -> Iterator[Batch]:
         for X, y, weight in stream.batches(plan.batch_rows):
             budget.look_at_end()
+            if labels:
+                _refuse_fractions(np.asarray(y))
             text = not labels and y is not None and np.asarray(y).dtype.kind not in "fiub"
             yield X, columns.numbers("y", y) if text else y, weight
 
