@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
 import threading
@@ -53,12 +54,14 @@ def test_parameters_are_those_of_the_local_class_and_a_client(name):
 
 
 @every
-def test_copies_share_the_client_and_pickles_have_none(name):
+def test_clones_share_the_client_and_copies_have_none(name):
     client = threading.Lock()  # cannot be copied either
     model = getattr(wd, name)(tol=0.01, client=client)
     assert clone(model).client is client
     assert clone(model).tol == 0.01
-    assert pickle.loads(pickle.dumps(model)).client is None
+    for copied in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
+        assert copied.client is None
+        assert copied.tol == 0.01
     assert model.client is client
 
 

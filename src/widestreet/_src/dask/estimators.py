@@ -51,7 +51,7 @@ class OnCluster(OptimalFit):
     # -- as an object ------------------------------------------------------------------------------
 
     def __getstate__(self) -> Any:
-        """Return what is pickled: a client belongs to its process."""
+        """Return what is pickled or copied: a client belongs to its process and has no copy."""
         return super().__getstate__() | {"client": None}
 
     def __sklearn_clone__(self) -> Self:
