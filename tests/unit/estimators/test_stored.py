@@ -271,18 +271,36 @@ def test_nothing_is_left_in_scratch(files, small_blocks, tmp_path):
 # -- refusals --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("fits", [False, True])
 @pytest.mark.parametrize(("value", "what"), [(np.nan, "NaN"), (np.inf, "infinity")])
-def test_invalid_values_are_named_with_their_file(value, what, files, small_blocks):
+def test_invalid_values_are_named_with_their_file(value, what, fits, files, monkeypatch):
+    monkeypatch.setattr(module, "fits_in_memory", lambda *given: fits)
     X, y = data("svc")
-    X = X.copy()
-    X[70, 1] = value
-    rows, target = files(X, y)
+    bad = X.copy()
+    bad[70, 1] = value
+    model = ws.SVC().fit(*files(X, y))
+    rows, target = files(bad, y)
     message = rf"X contains {what} in column 'x1', row 10 of .*part1.parquet: "
     with pytest.raises(ValueError, match=message):
         ws.SVC().fit(rows, target)
+    for predict in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match=message):
+            predict(rows)
 
 
-def test_missing_labels_and_targets_are_named_with_their_file(files, small_blocks):
+@pytest.mark.parametrize("fits", [False, True])
+def test_a_negative_weight_is_named_with_its_file(fits, files, monkeypatch):
+    monkeypatch.setattr(module, "fits_in_memory", lambda *given: fits)
+    X, y = data("svc")
+    given = files(X, y, np.where(np.arange(120) == 61, -1.0, 1.0))
+    message = r"sample_weight must not be negative, but it is in row 1 of .*part1.parquet"
+    with pytest.raises(ValueError, match=message):
+        ws.SVC().fit(*given)
+
+
+@pytest.mark.parametrize("fits", [False, True])
+def test_missing_labels_and_targets_are_named_with_their_file(fits, files, monkeypatch):
+    monkeypatch.setattr(module, "fits_in_memory", lambda *given: fits)
     X, y = data("svr")
     y = np.where(np.arange(120) == 61, np.nan, np.round(y))
     rows, target = files(X, y)
