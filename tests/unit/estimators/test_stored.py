@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.model_selection import cross_val_score, train_test_split
 
 import widestreet as ws
 from conftest import TOL
@@ -384,9 +385,28 @@ def test_estimators_that_need_all_rows_say_so(files):
         OnlineSVC().partial_fit,
         OnlineSVC().fit,
         lambda *given: ws.regularization_path(*given, C_min=1.0, C_max=2.0),
+        lambda *given: ws.leave_one_out(ws.SVC(), *given),
     ):
         with pytest.raises(TypeError, match=message):
             fit(rows, target)
+
+
+def test_leave_one_out_does_not_name_its_online_estimator(files):
+    with pytest.raises(TypeError, match=r"^X was opened .*, but leave_one_out needs all rows"):
+        ws.leave_one_out(ws.SVC(), *files(*data("svc")))
+
+
+def test_rows_that_are_drawn_one_by_one_are_refused_with_a_remedy(files):
+    rows, target = files(*data("svc"))
+    message = r"X was opened by open_rows: .* X\.to_numpy\(\) .* hold out some of the files"
+    for draw in (
+        lambda: cross_val_score(ws.SVC(), rows, target, error_score="raise"),
+        lambda: train_test_split(rows, target),
+        lambda: rows[:3],
+        lambda: np.asarray(rows),
+    ):
+        with pytest.raises(TypeError, match=message):
+            draw()
 
 
 def test_columns_of_predictions_must_be_those_of_training(files, tmp_path, small_blocks):

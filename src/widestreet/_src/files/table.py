@@ -15,6 +15,11 @@ from widestreet._src.arrays import Ints
 from widestreet._src.files.formats import BATCH_ROWS, Batch, Columns, Format
 
 _SHOWN_FILES = 2  # files that a repr names
+_AS_A_WHOLE = (
+    "X was opened by open_rows: only fit and the predictions of SVC, NuSVC, SVR, NuSVR and "
+    "OneClassSVM read such rows in batches. Pass X.to_numpy() for anything else; to validate a "
+    "model, hold out some of the files and open them on their own"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +146,10 @@ class StoredRows:
         return (X for X, _, _ in self.table.batches())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        raise TypeError(
-            "X was opened by open_rows and is not read as a whole unless you say so: pass "
-            "X.to_numpy(), or use an estimator that takes such rows: SVC, NuSVC, SVR, NuSVR or "
-            "OneClassSVM"
-        )
+        raise TypeError(_AS_A_WHOLE)
+
+    def __getitem__(self, at: Any) -> Any:
+        raise TypeError(_AS_A_WHOLE)
 
     def to_numpy(self) -> Any:
         """Return all rows in memory."""
