@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 pytest.importorskip("dask", reason="dask is not installed")
 pytest.importorskip("distributed", reason="distributed is not installed")
@@ -79,6 +80,11 @@ def test_arrays_are_fitted_and_predicted_here(name):
     assert type(local) is getattr(ws, name)
     assert np.array_equal(local.predict(X), near.predict(X))
     assert "client" not in vars(local)
+
+
+def test_there_is_no_local_model_before_a_fit():
+    with pytest.raises(NotFittedError, match="SVC instance is not fitted"):
+        wd.SVC().to_local()
 
 
 def test_small_collections_are_gathered(client):

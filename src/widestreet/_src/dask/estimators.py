@@ -69,6 +69,7 @@ class OnCluster(OptimalFit):
         estimator
             An estimator of `widestreet`, which needs no cluster and no Dask.
         """
+        self._check_fitted()
         local: Any = object.__new__(self._local)
         local.__dict__ = {name: value for name, value in vars(self).items() if name != "client"}
         return local
