@@ -186,10 +186,10 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture(scope="session")
 def client() -> Iterator[Any]:
-    """The client of a Dask cluster of two processes."""
-    from support.cluster import two_workers
+    """The client of a Dask cluster of processes."""
+    from support.cluster import workers
 
-    with two_workers() as client:
+    with workers() as client:
         yield client
 
 

@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
 from conftest import TOL
-from support.cluster import keys_of
-from support.cluster_fits import CASES, N, there  # noqa: F401 - a fixture
+from support.cluster import WORKERS, keys_of
+from support.cluster_fits import CASES, N, bias_is_unique, there  # noqa: F401 - a fixture
 from widestreet._src.estimators.model import dense_coef
 
 pytestmark = pytest.mark.usefixtures("there")
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("there")
 @pytest.mark.parametrize("case", CASES)
 def test_the_model_is_that_of_one_process(client, case):
     far, near = CASES[case].fitted(client)
-    X, _, _ = CASES[case].data()
+    X, _, weight = CASES[case].data()
     assert far.certificate_.status == near.certificate_.status == "optimal"
     for mine, other in zip(far.certificates_, near.certificates_, strict=True):
         assert mine.n_rows == other.n_rows
@@ -31,6 +31,8 @@ def test_the_model_is_that_of_one_process(client, case):
     value = "predict" if far._targets == "numbers" else "decision_function"
     apart = np.abs(getattr(far, value)(X) - getattr(near, value)(X))
     assert np.max(apart) <= np.sqrt(TOL.violation) * scale
+    assert all(bias_is_unique(near, weight))
+    assert np.max(np.abs(far.intercept_ - near.intercept_)) <= far.tol
     assert vars(far).keys() - {"client"} == vars(near).keys()
     assert keys_of(client) == []
 
@@ -40,7 +42,7 @@ def test_records_say_what_travelled(client):
     sent = [record.notes["wire_bytes"] for record in far.trace_]
     assert sent[0] > 0
     assert sent == sorted(sent)
-    assert far.trace_[-1].notes["workers"] == 2
+    assert far.trace_[-1].notes["workers"] == WORKERS
     assert far.trace_[-1].notes["rebuilt"] == 0
     assert "wire_bytes" in far.trace_.to_frame()
 

@@ -49,12 +49,8 @@ def test_a_worker_is_killed_in_a_question(client, question, objective, tmp_path,
     assert plan.done
     assert model.certificate_.status == "optimal"
     assert abs(model.certificate_.dual_objective - objective) <= TOL.strategies_rel * objective
-
-
-def test_the_rebuilt_station_is_noted(client, tmp_path, monkeypatch):
-    with sabotaged(monkeypatch, Sabotage(tmp_path, "survey")):
-        model = fitted(client)
-    assert model.trace_[-1].notes["rebuilt"] >= 1
+    if question == "survey":
+        assert model.trace_[-1].notes["rebuilt"] >= 1
 
 
 def test_both_workers_are_killed_at_once(client, objective, tmp_path, monkeypatch):
@@ -88,6 +84,6 @@ def test_a_station_that_kills_its_workers_is_an_error(client, tmp_path, monkeypa
     with (
         sabotaged(monkeypatch, Sabotage(tmp_path, "survey", times=99)),
         one_failure_allowed(client),
-        pytest.raises(RuntimeError, match=r"partitions? \d.* rows, .* ended 2 workers"),
+        pytest.raises(RuntimeError, match=r"partitions? \d.* rows, .* ended 2 workers.*: use more"),
     ):
         fitted(client)

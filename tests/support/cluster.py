@@ -1,4 +1,4 @@
-"""A Dask cluster of two processes, which all tests of a session share, and how to harm it."""
+"""A Dask cluster of some processes, which all tests of a session share, and how to harm it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import pytest
 from widestreet._src.shards.shard import Shard
 
 _FORGET = 5.0  # seconds within which the scheduler forgets what was released
+WORKERS = int(os.environ.get("WIDESTREET_TEST_WORKERS", "2"))  # processes of one thread each
 PATIENCE = 120.0  # seconds after which a test fails whose workers do not come back
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
@@ -24,10 +25,10 @@ distributed = pytest.importorskip("distributed", reason="distributed is not inst
 
 
 @contextmanager
-def two_workers() -> Iterator[Any]:
-    """Yield the client of a cluster of two processes with one thread each."""
+def workers() -> Iterator[Any]:
+    """Yield the client of a cluster of processes with one thread each."""
     cluster = distributed.LocalCluster(
-        n_workers=2,
+        n_workers=WORKERS,
         threads_per_worker=1,
         processes=True,
         dashboard_address=":0",  # None is a port that another cluster may have
@@ -185,10 +186,10 @@ def _allow(failures: int, dask_scheduler: Any) -> int:
 
 
 def whole_again(client: Any) -> None:
-    """Wait until both workers are back; a nanny whose worker dies while it starts gives up."""
+    """Wait until all workers are back; a nanny whose worker dies while it starts gives up."""
     try:
-        client.wait_for_workers(2, timeout=8)
+        client.wait_for_workers(WORKERS, timeout=8)
     except TimeoutError:
         client.cluster.scale(0)
-        client.cluster.scale(2)
-        client.wait_for_workers(2, timeout=60)
+        client.cluster.scale(WORKERS)
+        client.wait_for_workers(WORKERS, timeout=60)

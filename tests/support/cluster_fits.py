@@ -13,12 +13,15 @@ import pytest
 from scipy import sparse
 
 import widestreet as ws
+from conftest import TOL
 from support.cluster import PATIENCE
 from widestreet import dask as wd
 from widestreet._src.dask import fit
+from widestreet._src.estimators.model import dense_coef
+from widestreet._src.problems.pairs import PairLayout
 from widestreet.datasets import friedman, twonorm
 
-N, CUTS = 500, [120, 120, 390]  # one partition is empty
+N, CUTS = 500, [120, 120, 250, 390]  # one partition is empty
 
 
 @pytest.fixture
@@ -94,4 +97,31 @@ CASES = {
     "equal rows, squared loss": Case("SVC", {"loss": "squared_hinge"}, repeated=True),
     "equal targets": Case("NuSVR", {"nu": 0.4, "C": 2.0}, weighted=True, repeated=True),
     "one class": Case("OneClassSVM", {"nu": 0.2}, weighted=True),
+    "weighted nu-svr": Case("NuSVR", {"nu": 0.3, "C": 3.0}, weighted=True),
+    "csr one class": Case("OneClassSVM", {"nu": 0.3}, form=sparse.csr_matrix),
 }
+
+
+def bias_is_unique(model: Any, weight: Any) -> list[bool]:
+    """Return of each problem whether every group has a coefficient strictly within its box."""
+    formulation, layout = model._formulation(), PairLayout(len(model.n_support_))
+    coef = dense_coef(model.dual_coef_)
+    box = formulation.box(np.ones(N) if weight is None else weight)[model.support_]
+    if getattr(formulation, "loss", "linear") == "squared":
+        box = np.full_like(box, np.inf)
+    if layout.classes == 1:
+        free = _within(coef[0], box)
+        sides = [coef[0] > 0, coef[0] < 0] if formulation.groups == 2 else [coef[0] != 0]
+        return [all(np.any(free & side) for side in sides)]
+    code = np.repeat(np.arange(layout.classes), model.n_support_)
+    coef = coef * layout.by_line_and_class(model._rho)[:, code]
+    free = _within(coef, box * model.class_weight_[code])
+    both = all if formulation.groups == 2 else any
+    return [
+        both(np.any(free[layout.line(*ends), code == ends[0]]) for ends in ((i, j), (j, i)))
+        for i, j in layout.pairs
+    ]
+
+
+def _within(coef: Any, box: Any) -> Any:
+    return (np.abs(coef) > 0) & (np.abs(coef) < (1 - TOL.feasibility) * box)

@@ -21,7 +21,7 @@ from widestreet._experiments.race import small
 from widestreet._experiments.race.plan import Leg
 from widestreet._experiments.race.schedule import RACE, Schedule
 from widestreet._experiments.race.tables import every_run, listing
-from widestreet._experiments.studies import ensemble, grid, online, scan, strategies
+from widestreet._experiments.studies import cluster, ensemble, grid, online, scan, strategies
 
 EXPERIMENTS: dict[str, Experiment] = {one.name: one for one in (RACE, small.EXPERIMENT)} | PAPERS
 STUDIES = {"scan": scan, "grid": grid, "online": online, "ensemble": ensemble}
@@ -70,6 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     configure_run(commands.add_parser("run", help="chosen solvers on chosen data"))
     commands.add_parser("list", help="list solvers and data")
     strategies.configure(commands.add_parser("strategies", help=strategies.__doc__))
+    cluster.configure(commands.add_parser("cluster", help=cluster.__doc__.partition("\n")[0]))
     for name, module in STUDIES.items():
         command = commands.add_parser(name, help=module.__doc__)
         command.add_argument("--threads", type=int, default=2, metavar="N")
@@ -83,6 +84,8 @@ def main(arguments: list[str] | None = None) -> int:
             run(options)
         case "strategies":
             strategies.main(options)
+        case "cluster":
+            cluster.main(options)
         case "list":
             print(listing())
         case _:

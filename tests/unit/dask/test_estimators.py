@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import pickle
 import threading
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 pytest.importorskip("dask", reason="dask is not installed")
 pytest.importorskip("distributed", reason="distributed is not installed")
@@ -53,12 +55,14 @@ def test_parameters_are_those_of_the_local_class_and_a_client(name):
 
 
 @every
-def test_copies_share_the_client_and_pickles_have_none(name):
+def test_clones_share_the_client_and_copies_have_none(name):
     client = threading.Lock()  # cannot be copied either
     model = getattr(wd, name)(tol=0.01, client=client)
     assert clone(model).client is client
     assert clone(model).tol == 0.01
-    assert pickle.loads(pickle.dumps(model)).client is None
+    for copied in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
+        assert copied.client is None
+        assert copied.tol == 0.01
     assert model.client is client
 
 
@@ -76,6 +80,11 @@ def test_arrays_are_fitted_and_predicted_here(name):
     assert type(local) is getattr(ws, name)
     assert np.array_equal(local.predict(X), near.predict(X))
     assert "client" not in vars(local)
+
+
+def test_there_is_no_local_model_before_a_fit():
+    with pytest.raises(NotFittedError, match="SVC instance is not fitted"):
+        wd.SVC().to_local()
 
 
 def test_small_collections_are_gathered(client):

@@ -103,6 +103,22 @@ def test_no_time_at_all_is_an_error(client, monkeypatch, limit):
     assert keys_of(client) == []
 
 
+@pytest.mark.parametrize("limit", [None, 1000.0])
+def test_rows_that_are_gathered_are_fitted_in_the_time_that_is_left(client, monkeypatch, limit):
+    given = []
+
+    def locally(self, X, y, weight):
+        given.append(self.max_time)
+        raise ArithmeticError("stop")
+
+    monkeypatch.setattr(wd.SVC, "_fit_locally", locally)
+    model = wd.SVC(max_time=limit)
+    with pytest.raises(ArithmeticError, match="stop"):
+        model.fit(partitions(X), partitions(Y))
+    assert model.max_time == limit
+    assert given == [None] if limit is None else 0 < given[0] < limit
+
+
 @far
 def test_what_is_wrong_with_all_rows_is_named(client):
     for parameters, match in (

@@ -106,7 +106,9 @@ def test_the_first_partition_that_is_wrong_is_named(client, rows, y, error, matc
 
 
 def test_weights_are_checked_where_they_are(client):
-    with pytest.raises(ValueError, match="partition 1: sample_weight must not be negative"):
+    with pytest.raises(
+        ValueError, match="partition 1: sample_weight must not be negative, but it is in row"
+    ):
         gathered(client, pieces(X, 10), pieces(Y, 10), pieces(np.where(W > 15, -1.0, 1.0), 10))
 
 

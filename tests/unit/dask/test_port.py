@@ -15,7 +15,6 @@ from support.cluster import (
     Sabotage,
     dask_port,
     keys_of,
-    one_failure_allowed,
     sabotaged,
     whole_again,
 )
@@ -164,13 +163,6 @@ def test_a_lost_worker_costs_nothing_but_memory(shards, tmp_path, monkeypatch):
     assert 1 in ask(shards, remembered)[0].values()
 
 
-def test_all_workers_may_be_lost_at_once(shards, tmp_path, monkeypatch):
-    plan = Sabotage(tmp_path, "count_negative", begins=(0, 20))
-    with sabotaged(monkeypatch, plan):
-        answers, _ = ask(shards, count_negative)
-    assert sum(answers.values()) == np.count_nonzero(DUAL.lower < 0)
-
-
 def test_stations_move_to_a_worker_that_has_none(shards, client):
     stations = shards.port._stations
     [busy, *_] = sorted(client.scheduler_info()["workers"])
@@ -180,13 +172,3 @@ def test_stations_move_to_a_worker_that_has_none(shards, client):
     ask(shards, begin_of)
     assert len(set(ask(shards, process_of)[0].values())) == 2
     assert stations.traffic.rebuilt == 0
-
-
-def test_a_station_that_ends_its_workers_is_an_error(shards, client, tmp_path, monkeypatch):
-    plan = Sabotage(tmp_path, "count_negative", times=10)
-    with (
-        sabotaged(monkeypatch, plan),
-        one_failure_allowed(client),
-        pytest.raises(RuntimeError, match=r"station 0 ended 2 workers.*: use less"),
-    ):
-        ask(shards, count_negative)

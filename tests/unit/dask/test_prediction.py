@@ -53,6 +53,22 @@ def test_frames_give_series_with_their_index():
     assert np.array_equal(found, NAMED.predict(FRAME))
 
 
+@pytest.mark.parametrize(
+    ("model", "far", "match"),
+    [
+        (PLAIN, da.from_array(X[:, :7]), "X has 7 features, but SVC is expecting 20"),
+        (NAMED, dd.from_pandas(FRAME[["c1", "c0"]], npartitions=2), "feature names"),
+        (NAMED, dd.from_pandas(FRAME[FRAME.columns[::-1]], npartitions=2), "feature names"),
+        (PLAIN, dd.from_pandas(FRAME[["c1"]], npartitions=2), "X has 1 features"),
+        (PLAIN, dd.from_pandas(FRAME["c1"], npartitions=2), "X must have two dimensions, got 1"),
+        (PLAIN, da.from_array(Y), "X must have two dimensions, got 1"),
+    ],
+)
+def test_wrong_columns_are_refused_at_once(model, far, match):
+    with pytest.raises(ValueError, match=match):
+        predicted(model, "predict", far)
+
+
 def test_several_values_for_each_row_give_a_frame():
     model = ws.SVC().fit(FRAME, np.arange(90) % 3)
     lazy = predicted(model, "decision_function", dd.from_pandas(FRAME, npartitions=2))

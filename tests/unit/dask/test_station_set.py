@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from types import SimpleNamespace
+
 import pytest
 
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
@@ -62,10 +65,28 @@ def test_paused_workers_get_nothing(monkeypatch):
     assert some._home == ["a", "a"]
 
 
-def test_the_idlest_worker_has_the_fewest_rows_for_its_threads():
-    some = stations(["a", "b", "gone"], [10, 15, 99])
-    assert some._idlest(workers(a=1, b=2)) == "b"
-    assert some._idlest(workers(a=1, b=1)) == "a"
+def test_a_question_whose_worker_is_gone_is_asked_once_more_and_names_no_worker(monkeypatch):
+    """Later losses are counted by the scheduler, which knows the tasks of a lost worker."""
+    submitted, again = [], []
+
+    class Client:
+        def submit(self, *given, key, **where):
+            submitted.append(where.get("workers"))
+            return SimpleNamespace(key=key)
+
+        def processing(self):
+            return {}
+
+    def lose(client, futures, look, describe, renew):
+        again.extend(sorted(renew([0, 1], workers(c=1))) for _ in range(5))
+        return [pickle.dumps(answer("c"))] * 2
+
+    monkeypatch.setattr(module, "collect", lose)
+    some = StationSet(Client(), ["x", "y"], [10, 10], ["a", "c"], lambda k: (f"station {k}", ""))
+    some.ask(None, len, {0: (), 1: ()}, None)
+    assert again == [[0], [], [], [], []]
+    assert submitted == [["a"], ["c"], None]
+    assert some._home == ["c", "c"]
 
 
 def test_released_stations_are_forgotten(client):

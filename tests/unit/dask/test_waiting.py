@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import time
 import warnings
 from types import SimpleNamespace
 
@@ -88,21 +90,58 @@ def test_results_are_collected_and_released(client):
 
 def test_a_result_that_is_lost_before_it_is_gathered_is_asked_for_again(client, monkeypatch):
     futures = [client.submit(abs, -k, key=f"widestreet-lost-{k}") for k in range(2)]
-    gather, lost = client.gather, []
+    gather, lost, renewed = client.gather, [], asyncio.Event()
 
     async def losing(futures, asynchronous):
         if not lost:
             lost.append(futures[1].key)
             futures[1]._state.lose()
-            await asyncio.sleep(1000)
+            await renewed.wait()
         return await gather(futures, asynchronous=asynchronous)
 
     def renew(undone, workers):
+        client.loop.add_callback(renewed.set)
         return {i: client.submit(abs, -i, key=f"widestreet-again-{i}") for i in undone}
 
     monkeypatch.setattr(client, "gather", losing)
     assert waiting.collect(client, futures, lambda: None, str, renew) == [0, 1]
     assert lost == ["widestreet-lost-1"]
+    assert keys_of(client) == []
+
+
+def test_the_end_of_a_wait_does_not_end_what_others_gather(client, monkeypatch):
+    """A client has one request for the results of all threads."""
+    gather, may_end, ended = client.gather, asyncio.Event(), []
+
+    async def slow(futures, asynchronous):
+        try:
+            await may_end.wait()
+        finally:
+            ended.append(may_end.is_set())
+        return await gather(futures, asynchronous=asynchronous)
+
+    looks = iter([None, None])
+
+    def look():
+        if next(looks, "over") == "over":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(client, "gather", slow)
+    with pytest.raises(KeyboardInterrupt):
+        waiting.collect(client, [client.submit(abs, -1, key="widestreet-slow")], look, str)
+    client.loop.add_callback(may_end.set)
+    until = time.monotonic() + 20
+    while not ended and time.monotonic() < until:
+        time.sleep(0.01)
+    assert ended == [True]
+    assert keys_of(client) == []
+
+
+def test_the_own_future_of_the_user_is_kept(client):
+    mine, same = (client.submit(abs, -7, key="widestreet-mine") for _ in range(2))
+    assert waiting.collect(client, [same], lambda: None, str) == [7]
+    assert mine.result() == 7
+    del mine, same
     assert keys_of(client) == []
 
 
@@ -119,3 +158,17 @@ def test_the_error_about_lost_workers_names_the_limit():
     assert str(waiting.ended("partition 3", "use less", 4, {})) == (
         "partition 3 ended 4 workers: use less"
     )
+
+
+def test_the_error_names_all_tasks_that_are_blamed(monkeypatch):
+    monkeypatch.setattr(waiting, "workers_of", lambda client: {})
+    states = ["error", "finished", "error", "pending", "error", "error"]
+    futures = [SimpleNamespace(status=state) for state in states]
+    error = waiting.KilledWorker("key", None, 3)
+    for some, match in (
+        (futures[:2], "^partition 0 ended 4 workers: use less$"),
+        (futures[:4], "^partition 0 or partition 2 ended 4 workers: use less$"),
+        (futures, "^partition 0 or partition 2 or partition 4 or 1 more ended 4 workers"),
+    ):
+        found = waiting._killed(None, some, error, lambda i: (f"partition {i}", "use less"))
+        assert re.search(match, str(found))

@@ -9,11 +9,13 @@ import pytest
 
 import widestreet as ws
 from widestreet._src.estimators.census_checks import (
+    checked,
     class_weights,
     classes_of,
     describe,
     kernel_for,
 )
+from widestreet._src.files.stream import Stream
 from widestreet._src.rows.census import Census, Fault
 from widestreet._src.rows.labels import Labels
 
@@ -67,7 +69,36 @@ def test_one_class_is_not_enough():
         (Fault("y", "NaN", 3), "y contains NaN in row 3: drop those rows"),
         (Fault("sample_weight", "NaN", 3), "sample_weight contains NaN in row 3: drop"),
         (Fault("y", "a missing label", 3), "y contains a missing label .* in row 3: remove"),
+        (
+            Fault("sample_weight", "a negative value", 3),
+            "sample_weight must not be .* in row 3: use",
+        ),
     ],
 )
 def test_faults_are_described(fault, message):
     assert re.match(message, describe(fault, f"row {fault.row}", ["a", "b", "c"]))
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_an_invalid_value_of_a_stream_is_named_with_its_place(tmp_path, labels):
+    rows = np.column_stack([X, np.arange(100) % 2, np.ones(100)])
+    for column, value, match in (
+        (1, np.nan, "X contains NaN in column 1, row 70 of "),
+        (4, -1.0, "sample_weight must not be negative, but it is in row 70 of "),
+        (3, np.nan, f"y contains {'a missing label .*' if labels else 'NaN'} in row 70 of "),
+    ):
+        bad = rows.copy()
+        bad[70, column] = value
+        np.save(tmp_path / "rows.npy", bad)
+        stream = Stream(*ws.open_rows(tmp_path / "rows.npy", target=3, weight=4))
+        with pytest.raises(ValueError, match=match + ".*rows.npy"):
+            list(checked(stream, labels=labels))
+
+
+def test_a_stream_of_valid_values_is_unchanged(tmp_path):
+    np.save(tmp_path / "rows.npy", X)
+    stream = Stream(ws.open_rows(tmp_path / "rows.npy", dtype="float64")[0], np.full(100, "text"))
+    [(rows, y, weight)] = checked(stream)
+    assert np.array_equal(rows, X)
+    assert y.tolist() == ["text"] * 100
+    assert weight is None

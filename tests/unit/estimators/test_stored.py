@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.model_selection import cross_val_score, train_test_split
 
 import widestreet as ws
 from conftest import TOL
@@ -270,20 +272,38 @@ def test_nothing_is_left_in_scratch(files, small_blocks, tmp_path):
 # -- refusals --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("fits", [False, True])
 @pytest.mark.parametrize(("value", "what"), [(np.nan, "NaN"), (np.inf, "infinity")])
-def test_invalid_values_are_named_with_their_file(value, what, files, small_blocks):
+def test_invalid_values_are_named_with_their_file(value, what, fits, files, monkeypatch):
+    monkeypatch.setattr(module, "fits_in_memory", lambda *given: fits)
     X, y = data("svc")
-    X = X.copy()
-    X[70, 1] = value
-    rows, target = files(X, y)
+    bad = X.copy()
+    bad[70, 1] = value
+    model = ws.SVC().fit(*files(X, y))
+    rows, target = files(bad, y)
     message = rf"X contains {what} in column 'x1', row 10 of .*part1.parquet: "
     with pytest.raises(ValueError, match=message):
         ws.SVC().fit(rows, target)
+    for predict in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match=message):
+            predict(rows)
 
 
-def test_missing_labels_and_targets_are_named_with_their_file(files, small_blocks):
+@pytest.mark.parametrize("fits", [False, True])
+def test_a_negative_weight_is_named_with_its_file(fits, files, monkeypatch):
+    monkeypatch.setattr(module, "fits_in_memory", lambda *given: fits)
+    X, y = data("svc")
+    given = files(X, y, np.where(np.arange(120) == 61, -1.0, 1.0))
+    message = r"sample_weight must not be negative, but it is in row 1 of .*part1.parquet"
+    with pytest.raises(ValueError, match=message):
+        ws.SVC().fit(*given)
+
+
+@pytest.mark.parametrize("fits", [False, True])
+def test_missing_labels_and_targets_are_named_with_their_file(fits, files, monkeypatch):
+    monkeypatch.setattr(module, "fits_in_memory", lambda *given: fits)
     X, y = data("svr")
-    y = np.where(np.arange(120) == 61, np.nan, y)
+    y = np.where(np.arange(120) == 61, np.nan, np.round(y))
     rows, target = files(X, y)
     with pytest.raises(ValueError, match=r"y contains NaN in row 1 of .*part1.parquet"):
         ws.SVR().fit(rows, target)
@@ -309,10 +329,15 @@ def test_files_without_rows_are_refused(fits, files, monkeypatch):
         ws.SVC().fit(*files(X[:0], y[:0]))
 
 
-def test_labels_that_are_no_classes(files, small_blocks):
+def test_labels_that_are_no_classes(files, small_blocks, monkeypatch):
     X, y = data("svr")
-    with pytest.raises(ValueError, match=r"y: .*continuous"):
-        ws.SVC().fit(*files(X, y))
+    with pytest.raises(ValueError, match=r"y: .*continuous") as here:
+        ws.SVC().fit(X, y)
+    given = files(X, y)
+    with monkeypatch.context() as patch:
+        patch.setattr(module.Census, "of", None)  # before any class is counted
+        with pytest.raises(ValueError, match=re.escape(str(here.value))):
+            ws.SVC().fit(*given)
     with pytest.raises(ValueError, match=r"y: .*same class.*1 class, 7"):
         ws.SVC().fit(*files(X, np.full(120, 7)))
 
@@ -348,7 +373,7 @@ def test_parameters_that_need_all_rows(files, small_blocks):
     other, label = files(X, y)
     with pytest.raises(ValueError, match="X and y must be opened by one call of open_rows"):
         ws.SVC().fit(rows, label)
-    assert machine("svc").fit(other, np.asarray(target)).certificate_.status == "optimal"
+    assert machine("svc").fit(other, np.asarray(label)).certificate_.status == "optimal"
 
 
 def test_estimators_that_need_all_rows_say_so(files):
@@ -360,9 +385,28 @@ def test_estimators_that_need_all_rows_say_so(files):
         OnlineSVC().partial_fit,
         OnlineSVC().fit,
         lambda *given: ws.regularization_path(*given, C_min=1.0, C_max=2.0),
+        lambda *given: ws.leave_one_out(ws.SVC(), *given),
     ):
         with pytest.raises(TypeError, match=message):
             fit(rows, target)
+
+
+def test_leave_one_out_does_not_name_its_online_estimator(files):
+    with pytest.raises(TypeError, match=r"^X was opened .*, but leave_one_out needs all rows"):
+        ws.leave_one_out(ws.SVC(), *files(*data("svc")))
+
+
+def test_rows_that_are_drawn_one_by_one_are_refused_with_a_remedy(files):
+    rows, target = files(*data("svc"))
+    message = r"X was opened by open_rows: .* X\.to_numpy\(\) .* hold out some of the files"
+    for draw in (
+        lambda: cross_val_score(ws.SVC(), rows, target, error_score="raise"),
+        lambda: train_test_split(rows, target),
+        lambda: rows[:3],
+        lambda: np.asarray(rows),
+    ):
+        with pytest.raises(TypeError, match=message):
+            draw()
 
 
 def test_columns_of_predictions_must_be_those_of_training(files, tmp_path, small_blocks):

@@ -31,3 +31,23 @@ def test_without_pyarrow_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r'pip install "widestreet\[files\]"'):
         formats.format_of(Path("rows.parquet")).kinds(Path("rows.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("line", "match"),
+    [
+        ("1,2,two", "column 'label' contains 'two', but its first rows contain whole numbers: let"),
+        ("1,2,1.5", "column 'label' contains '1.5', but its first rows contain whole numbers"),
+        ("1,two,1", "column 'b' contains 'two', but its first rows contain numbers"),
+        ("1,2", "Expected 3 columns, got 2"),
+    ],
+)
+def test_a_column_of_text_and_numbers_is_named(tmp_path, monkeypatch, line, match):
+    """What a column contains is known after the first block."""
+    monkeypatch.setattr(formats, "_CSV_BLOCK_BYTES", 100)
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["a,b,label", *["1,2,1"] * 200, line]))
+    for features in (("a", "b"), ("b",)):
+        batches = formats.format_of(path).batches(path, formats.Columns(features, "label"))
+        with pytest.raises(ValueError, match=match):
+            list(batches)

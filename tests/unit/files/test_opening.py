@@ -29,6 +29,19 @@ def test_rows_and_targets_of_every_format(tmp_path, suffix, dtype):
     assert "1,500 rows of 3" in repr(stored)
 
 
+def test_columns_of_arrays_may_be_counted_from_the_last_one(tmp_path):
+    path = write(tmp_path / "rows.npy", columns_of(X, Y, np.abs(X[:, 1])))
+    stored, y, weight = ws.open_rows(path, target=-2, weight=-1, dtype="float64")
+    assert np.array_equal(stored.to_numpy(), X)
+    assert np.array_equal(y.to_numpy(), Y)
+    assert np.array_equal(weight.to_numpy(), np.abs(X[:, 1]))
+    with pytest.raises(ValueError, match=r"target: .*rows.npy has no column -6; it has 0, 1, 2"):
+        ws.open_rows(path, target=-6)
+    path = write(tmp_path / "rows.parquet", columns_of(X, Y))
+    with pytest.raises(ValueError, match=r"target: .*rows.parquet has no column -1; it has 'x0'"):
+        ws.open_rows(path, target=-1)
+
+
 def test_files_of_a_pattern_are_read_in_order_of_their_names(tmp_path):
     for k in (2, 0, 1):
         part = slice(500 * k, 500 * (k + 1))
@@ -95,7 +108,7 @@ def test_fractions_may_come_late_in_a_text_file(tmp_path):
 
 def test_the_whole_is_not_read_by_accident(tmp_path):
     stored, _ = ws.open_rows(write(tmp_path / "rows.parquet", columns_of(X)))
-    with pytest.raises(TypeError, match=r"pass X\.to_numpy"):
+    with pytest.raises(TypeError, match=r"Pass X\.to_numpy"):
         np.asarray(stored)
 
 

@@ -53,6 +53,44 @@ def test_a_file_that_changes_is_noticed(stored, change):
         stored.table.check_unchanged()
 
 
+FORMATS = ("parquet", "feather", "csv", "npy")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("rows", [10, 5000, 0])
+def test_a_file_that_is_replaced_between_two_batches_is_named(tmp_path, suffix, rows):
+    """It becomes shorter, longer, or is removed, while an earlier file is read."""
+    for k in range(2):
+        write(tmp_path / f"part{k}.{suffix}", columns_of(X))
+    stored, _ = ws.open_rows(tmp_path)
+    path = tmp_path / f"part1.{suffix}"
+    batches = stored.table.batches(100)
+    assert stored.shape == (2000, 2)
+    next(batches)
+    path.unlink()  # a map of the old file stays valid
+    if rows:
+        write(path, columns_of(np.resize(X, (rows, 2))))
+    with pytest.raises(RuntimeError, match=rf"part1.{suffix} has changed since it was opened"):
+        list(batches)
+
+
+def test_rows_that_are_more_than_were_counted_are_refused(stored, monkeypatch):
+    """Before more rows are used than there is room for."""
+    table, batches = stored.table, type(stored.table.kind).batches
+    assert stored.shape == (1000, 2)
+
+    def doubled(self, path, columns, size):
+        for batch in batches(self, path, columns, size):
+            yield batch
+            yield batch
+
+    monkeypatch.setattr(type(table.kind), "batches", doubled)
+    found = table.batches(600)
+    assert len(next(found)[0]) == 600
+    with pytest.raises(RuntimeError, match=r"part0.parquet has changed since it was opened"):
+        next(found)
+
+
 def test_text_in_a_column_of_numbers_names_the_file(tmp_path):
     lines = ["a,b"] + ["1,2"] * 2_000_000 + ["1,two"]
     (tmp_path / "r.csv").write_text("\n".join(lines))

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from conftest import TOL
 from widestreet._src.estimators import columns, figures
-from widestreet._src.rows.census import Census
+from widestreet._src.rows.census import Census, Fault
 
 ROWS, COLUMNS = 5000, 4
 RNG = np.random.default_rng(0)
@@ -156,3 +156,8 @@ def test_values_too_large_for_sums_are_told_by_the_largest():
 def test_weights_that_overflow_are_infinite():
     parts = [Census.of(X[:2], weight=np.full(2, 1e308)) for _ in range(2)]
     assert Census.merged(parts).weights.total == np.inf
+
+
+def test_the_first_negative_weight_is_a_fault():
+    weight = np.where(np.arange(len(X)) >= 5, -1.0, 1.0)
+    assert Census.of(X, LABEL, weight).fault == Fault("sample_weight", "a negative value", 5)

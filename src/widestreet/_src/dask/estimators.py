@@ -51,7 +51,7 @@ class OnCluster(OptimalFit):
     # -- as an object ------------------------------------------------------------------------------
 
     def __getstate__(self) -> Any:
-        """Return what is pickled: a client belongs to its process."""
+        """Return what is pickled or copied: a client belongs to its process and has no copy."""
         return super().__getstate__() | {"client": None}
 
     def __sklearn_clone__(self) -> Self:
@@ -69,6 +69,7 @@ class OnCluster(OptimalFit):
         estimator
             An estimator of `widestreet`, which needs no cluster and no Dask.
         """
+        self._check_fitted()
         local: Any = object.__new__(self._local)
         local.__dict__ = {name: value for name, value in vars(self).items() if name != "client"}
         return local

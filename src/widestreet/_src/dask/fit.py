@@ -60,7 +60,7 @@ def fit_collections(model: Any, client: Client, X: Any, y: Any, sample_weight: A
     if sum(gathered.sizes) <= _FEW_ROWS:
         with _in_time(settings):
             given = gathered.local(budget.look_at_end)
-        _fit_here(model, partitions.names, *given)
+        _fit_here(model, partitions.names, budget, *given)
         return
     try:
         _fit_there(model, gathered, (X, y, sample_weight), partitions.names, settings, budget)
@@ -80,13 +80,23 @@ def _in_time(settings: Settings) -> Iterator[None]:
         ) from None
 
 
-def _fit_here(model: Any, names: list[Any] | None, X: Any, y: Any, weight: Any) -> None:
-    """Train the model as the local estimator does. Sets: the fitted attributes."""
+def _fit_here(
+    model: Any, names: list[Any] | None, budget: Budget, X: Any, y: Any, weight: Any
+) -> None:
+    """Train the model as the local estimator does, in the time that is left.
+
+    Sets: the fitted attributes.
+    """
     if names is not None and not sparse.issparse(X):
         import pandas as pd
 
         X = pd.DataFrame(X, columns=names)
-    model._fit_locally(X, y, weight)
+    max_time = model.max_time
+    model.max_time = budget.part().max_time
+    try:
+        model._fit_locally(X, y, weight)
+    finally:
+        model.max_time = max_time
 
 
 @with_callbacks

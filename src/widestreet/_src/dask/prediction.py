@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import dask.array as da
@@ -34,9 +35,11 @@ def predicted(model: Any, method: str, X: Any) -> Any:
         An array for an array, a series with the same index for a data frame (a data frame if the
         method returns several values for each row), a list for a list.
     """
+    if (is_frame(X) or isinstance(X, da.Array)) and X.ndim != 2:
+        raise ValueError(f"X must have two dimensions, got {X.ndim}")
     name = f"widestreet-model-{uuid.uuid4().hex}"
     node = delayed(model, name=name, traverse=False)
-    empty = getattr(model, method)(_one_row(model))[:0]
+    empty = getattr(model, method)(_one_row(model, X))[:0]
     if is_frame(X):
         return _frame_of(X, node, method, empty)
     call = delayed(_of_rows, pure=False)
@@ -44,8 +47,6 @@ def predicted(model: Any, method: str, X: Any) -> Any:
         return [call(part, node, method, empty) for part in X]
     if not isinstance(X, da.Array):
         return call(X, node, method, empty)
-    if X.ndim != 2:
-        raise ValueError(f"X must have two dimensions, got {X.ndim}")
     blocks = X.rechunk({1: -1}).to_delayed().ravel()
     parts = [
         da.from_delayed(
@@ -56,10 +57,17 @@ def predicted(model: Any, method: str, X: Any) -> Any:
     return da.concatenate(parts, allow_unknown_chunksizes=True)
 
 
-def _one_row(model: Any) -> Any:
-    """Return a row that shows the type and the shape of a prediction."""
-    row = np.zeros((1, model.n_features_in_))
-    names = getattr(model, "feature_names_in_", None)
+def _one_row(model: Any, X: Any) -> Any:
+    """Return a row that shows the type and the shape of a prediction.
+
+    It has the columns of the collection where they are known: the model refuses wrong ones at once.
+    """
+    names, columns = getattr(model, "feature_names_in_", None), model.n_features_in_
+    if is_frame(X):
+        names, columns = None if names is None else list(X.columns), len(X.columns)
+    elif isinstance(X, da.Array) and not isnan(X.shape[1]) and X.shape[1] != columns:
+        names, columns = None, X.shape[1]
+    row = np.zeros((1, columns))
     if names is None:
         return row
     import pandas as pd

@@ -16,7 +16,7 @@ from typing import Any
 
 import cloudpickle
 import numpy as np
-from distributed import get_worker
+from distributed import Reschedule, get_worker
 
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.shards.news import News
@@ -26,17 +26,27 @@ from widestreet._src.training.sharded import Block, Recipe
 _STATE_BYTES = 96  # per row: targets, weights, numbers, and the memory of a shard
 
 
-class Unwanted(Exception):  # noqa: N818 - a normal end, not an error
-    """Raised in a question that was cancelled."""
-
-
 @dataclass(frozen=True, eq=False)
 class Told:
-    """Message to all stations: the problem with its number, and the news."""
+    """Message to all stations.
+
+    Attributes
+    ----------
+    problem : str
+        Name of the problem.
+    recipe : Recipe
+    news : News
+    size : int
+        Bytes that the message had when it travelled.
+    """
 
     problem: str
     recipe: Recipe
     news: News
+    size: int = 0
+
+    def __sizeof__(self) -> int:
+        return self.size
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,31 +133,30 @@ def packed(told: Told) -> bytes:
 
 def told_by(*pieces: bytes) -> Told:
     """Return what was packed and cut into pieces."""
-    told, same = pickle.loads(b"".join(pieces))
+    written = b"".join(pieces)
+    told, same = pickle.loads(written)
     news: News = told.news
     point, expansion, rows = news.point, news.expansion, news.rows
     if same:
         news = replace(news, expansion=replace(expansion, ids=point.ids, coef=point.coef))
     if rows is not None:
         news = replace(news, rows=replace(rows, ids=point.ids, origin=point.ids))
-    heard: Told = replace(told, news=news)
+    heard: Told = replace(told, news=news, size=len(written))
     return heard
 
 
 def ask(station: Station, told: Told | None, payload: bytes) -> bytes:
     """Return the written answer of a station to a written question."""
     question, arguments = pickle.loads(payload)
-    try:
-        return pickle.dumps(station.answer(told, question, arguments), 5)
-    except Unwanted:
-        return b""
+    return pickle.dumps(station.answer(told, question, arguments), 5)
 
 
 def _unless_cancelled() -> Callable[[], None]:
     """Return a function that raises as soon as the scheduler has cancelled the present task.
 
     A thread cannot be stopped from outside, and without this a cancelled question would keep its
-    thread until it ends.
+    thread until it ends. The scheduler forgets a cancelled task that raises `Reschedule`, and runs
+    it again if it is wanted after all.
     """
     worker = get_worker()
     key, tasks = worker.get_current_task(), worker.state.tasks
@@ -155,6 +164,6 @@ def _unless_cancelled() -> Callable[[], None]:
     def look() -> None:
         task = tasks.get(key)
         if task is None or task.state == "cancelled":
-            raise Unwanted
+            raise Reschedule
 
     return look

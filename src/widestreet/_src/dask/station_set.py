@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import cloudpickle
-import dask
 from distributed import Client, Future
 
 from widestreet._src.dask import homes
 from widestreet._src.dask.connection import Worker, workers_of
 from widestreet._src.dask.station import Answer, ask
-from widestreet._src.dask.waiting import collect, ended
+from widestreet._src.dask.waiting import collect
 
 _PIECE = 8_000_000  # bytes of a task; the scheduler is for small ones and warns from 10 MB on
 
@@ -114,39 +113,34 @@ class StationSet:
         payloads = {k: cloudpickle.dumps((question, arguments), 5) for k, arguments in each.items()}
         asked = list(each)
 
-        def submit(k: int) -> Future:
+        def submit(k: int, **where: Any) -> Future:
             return self.client.submit(
-                ask,
-                self._stations[k],
-                told,
-                payloads[k],
-                key=self.key(name),
-                workers=[self._home[k]],
-                allow_other_workers=True,
+                ask, self._stations[k], told, payloads[k], key=self.key(name), **where
             )
 
         futures: list[Future] = []
-        renewed = [0] * len(asked)
-        allowed = int(dask.config.get("distributed.scheduler.allowed-failures", 3))
+        renewed: set[int] = set()
 
         def renew(pending: Sequence[int], workers: Mapping[str, Worker]) -> dict[int, Future]:
             """Ask again for what no worker will ever do.
 
             If there was no worker when a task became ready, the scheduler keeps it for the worker
-            that it names, even if other workers join later.
+            that it names, even if other workers join later. The new task names none: the scheduler
+            never keeps it back, and counts the workers that it ends.
             """
-            lost = [i for i in pending if self._home[asked[i]] not in workers]
             running = {key for keys in self.client.processing().values() for key in keys}
-            lost = [i for i in lost if futures[i].key not in running]
-            for i in lost:
-                self._home[asked[i]] = self._idlest(workers)
-                renewed[i] += 1
-                if renewed[i] > allowed:  # the scheduler begins to count with every new task
-                    raise ended(*self._describe(asked[i]), renewed[i], workers)
+            lost = [
+                i
+                for i in pending
+                if self._home[asked[i]] not in workers
+                and i not in renewed
+                and futures[i].key not in running
+            ]
+            renewed.update(lost)
             return {i: submit(asked[i]) for i in lost}
 
         with self.attended():
-            futures += [submit(k) for k in asked]
+            futures += [submit(k, workers=[self._home[k]], allow_other_workers=True) for k in asked]
             found = collect(self.client, futures, look, lambda i: self._describe(asked[i]), renew)
         answers = {k: pickle.loads(answer) for k, answer in zip(asked, found, strict=True)}
         self.traffic.wire_bytes += sum(map(len, payloads.values())) + sum(map(len, found))
@@ -188,14 +182,6 @@ class StationSet:
                 self.traffic.rebuilt += 1
             self._young.discard(k)
             self._home[k] = answer.worker
-
-    def _idlest(self, workers: Mapping[str, Worker]) -> str:
-        """Return the worker with the fewest rows for its threads."""
-        rows = dict.fromkeys(workers, 0)
-        for size, home in zip(self.sizes, self._home, strict=True):
-            if home in rows:
-                rows[home] += size
-        return min(workers, key=lambda address: rows[address] / workers[address].threads)
 
     def settle(self) -> None:
         """Move a station if that makes the busiest worker less busy. Sets: homes."""

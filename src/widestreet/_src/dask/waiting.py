@@ -21,6 +21,7 @@ _LISTEN = 0.1  # seconds between two looks at the clock
 _WITHOUT_WORKERS = 10.0  # seconds without workers after which the user is told
 _PAUSED = 60.0  # seconds that a worker may be paused before the user is told
 _INSPECT = 0.5  # seconds between two looks at the workers
+_LISTED = 3  # tasks that an error names
 
 
 class Watch:
@@ -159,15 +160,13 @@ def _gathered(
         results: list[Any] = await client.gather(list(futures), asynchronous=True)
         return results
 
+    # It is never cancelled: a client gathers for several threads at a time, and all would be.
     job = asyncio.run_coroutine_threadsafe(gather(), client.loop.asyncio_loop)
-    try:
-        while wait_for_job([job], _LISTEN).not_done:
-            look()
-            if _undone(futures) and not _failed(futures):
-                return None
-        return job.result()
-    finally:
-        job.cancel()
+    while wait_for_job([job], _LISTEN).not_done:
+        look()
+        if _undone(futures) and not _failed(futures):
+            return None
+    return job.result()
 
 
 def _killed(
@@ -176,9 +175,15 @@ def _killed(
     error: KilledWorker,
     describe: Callable[[int], tuple[str, str]],
 ) -> RuntimeError:
-    """Return the error about a task that ended several workers."""
-    failed = next(i for i, future in enumerate(futures) if future.status == "error")
-    return ended(*describe(failed), error.allowed_failures + 1, workers_of(client))
+    """Return the error about a task that ended several workers.
+
+    The scheduler blames all tasks that were on these workers, and does not know which one it was.
+    """
+    blamed = [describe(i) for i, future in enumerate(futures) if future.status == "error"]
+    _, cure = blamed[0]
+    more = len(blamed) - _LISTED
+    what = " or ".join(name for name, _ in blamed[:_LISTED]) + (f" or {more} more" * (more > 0))
+    return ended(what, cure, error.allowed_failures + 1, workers_of(client))
 
 
 def ended(what: str, cure: str, count: int, workers: Mapping[str, Worker]) -> RuntimeError:

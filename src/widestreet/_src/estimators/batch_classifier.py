@@ -87,7 +87,7 @@ class BatchClassifier(BatchFit, Classifier):
         if training.fit_stored is not None and is_stored(self, X, training.resources):
             training.fit_stored(given)
             return self
-        given, columns = in_memory(*given, training.resources)
+        given, columns = in_memory(*given, training.resources, labels=True)
         X, y, sample_weight = given
         (X, y), seen = self._validated(X, y, names=columns)
         validation.check_labels(y)

@@ -5,6 +5,7 @@ The same errors, warnings and values as from rows in memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from sklearn.utils.class_weight import compute_class_weight
 from widestreet._src.arrays import Floats
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.columns import cure_of, warn_of_scales
+from widestreet._src.files.formats import Batch
+from widestreet._src.files.stream import Stream
 from widestreet._src.kernels.kernels import Kernel
-from widestreet._src.rows.census import Census, Fault
+from widestreet._src.rows.census import Census, Fault, first_fault
 from widestreet._src.rows.labels import Labels
 from widestreet._src.stacklevel import level_of_caller
 
@@ -32,10 +35,31 @@ def describe(fault: Fault, place: str, names: Any = None) -> str:
     """
     if fault.what == "a missing label":
         return f"y contains a missing label (NaN or None) in {place}: remove such rows"
+    if fault.what == "a negative value":
+        return validation.negative_weight(place)
     where = place
     if fault.column is not None:
         where = f"column {fault.column if names is None else names[fault.column]!r}, {place}"
     return f"{fault.name} contains {fault.what} in {where}: {cure_of(fault.name, fault.what)}"
+
+
+def checked(stream: Stream, *, labels: bool = False) -> Iterator[Batch]:
+    """Yield the batches of a stream; raise ValueError that names the place of an invalid value.
+
+    Targets and weights that are no numbers are left to the checks of rows in memory.
+    """
+    begin = 0
+    for X, y, weight in stream.batches():
+        numbers = [None if _other(values) else values for values in (y, weight)]
+        fault = first_fault(X, y if labels else numbers[0], numbers[1], labels=labels)
+        if fault is not None:
+            raise ValueError(describe(fault, stream.place(begin + fault.row), stream.names))
+        yield X, y, weight
+        begin += len(X)
+
+
+def _other(values: Any) -> bool:
+    return values is None or values.dtype.kind not in "fiub"
 
 
 def kernel_for(model: Any, census: Census, names: Any) -> Kernel:

@@ -16,6 +16,7 @@ from widestreet._src.estimators.online.svc import OnlineSVC
 from widestreet._src.estimators.online.svr import OnlineSVR
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
+from widestreet._src.files.table import StoredRows
 
 _ONLINE: dict[type, Any] = {
     SVC: OnlineSVC,
@@ -55,6 +56,11 @@ def leave_one_out(estimator: Any, X: Any, y: Any = None, sample_weight: Any = No
     0.91
     """
     machine = _online_machine(estimator)
+    if isinstance(X, StoredRows):
+        raise TypeError(
+            "X was opened by open_rows, but leave_one_out needs all rows in memory: pass "
+            "X.to_numpy() and y.to_numpy()"
+        )
     given = () if isinstance(machine, OnlineOneClassSVM) else (y,)
     values: Floats = machine.fit(X, *given, sample_weight=sample_weight).leave_one_out()
     return values

@@ -18,7 +18,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.solution import Trace
 from widestreet._src.estimators import validation
+from widestreet._src.estimators.census_checks import checked
 from widestreet._src.estimators.columns import explained
+from widestreet._src.files.stream import Stream
 from widestreet._src.files.table import StoredRows
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
@@ -197,7 +199,7 @@ def in_batches(predict: Predict) -> Predict:
         if not isinstance(X, StoredRows):
             return predict(self, X)
         model = self._without_names(X.feature_names)
-        return np.concatenate([predict(model, batch) for batch in X])
+        return np.concatenate([predict(model, batch) for batch, _, _ in checked(Stream(X))])
 
     return cast(Predict, call)
 

@@ -184,7 +184,7 @@ default="rbf"
         if is_stored(self, X, settings):
             fit_stored(self, (X, None, sample_weight), settings, formulation)
             return self
-        given, names = in_memory(X, y, sample_weight, settings)
+        given, names = in_memory(X, None, sample_weight, settings)
         X, seen = self._validated(given[0], names=names)
         self._fit_one_problem(given, X, seen, np.zeros(X.shape[0]), settings, formulation)
         return self

@@ -11,7 +11,7 @@ import numpy as np
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.estimators import columns, validation
 from widestreet._src.estimators.blocks import BlockFit, Classes, no_rows
-from widestreet._src.estimators.census_checks import describe, kernel_for
+from widestreet._src.estimators.census_checks import checked, describe, kernel_for
 from widestreet._src.estimators.model import as_names
 from widestreet._src.files.blocks import SpoolBlocks
 from widestreet._src.files.formats import Batch
@@ -50,14 +50,17 @@ def is_stored(model: Any, X: Any, settings: Resources, layers: int = 1) -> bool:
 
 
 def in_memory(
-    X: Any, y: Any, sample_weight: Any, settings: Resources
+    X: Any, y: Any, sample_weight: Any, settings: Resources, *, labels: bool = False
 ) -> tuple[tuple[Any, Any, Any], list[str] | None]:
-    """Return rows, targets and weights in memory, and the names of columns of files."""
+    """Return rows, targets and weights in memory, and the names of columns of files.
+
+    Invalid values in files are refused. `labels` tells whether y are labels of classes.
+    """
     given = X, y, sample_weight
     if not isinstance(X, StoredRows) or not isinstance(settings, Settings):
         return given, None
     _require_rows(X)
-    parts = list(Stream(*given).batches())
+    parts = list(checked(Stream(*given), labels=labels))
     rows, target, weight = (
         None if parts[0][j] is None else np.concatenate([part[j] for part in parts])
         for j in range(3)
@@ -132,6 +135,12 @@ def _require_rows(X: Any) -> None:
         raise ValueError(f"X has no rows: {X!r}")
 
 
+def _refuse_fractions(y: Any) -> None:
+    """Raise ValueError for labels that are not whole: there may be as many classes as rows."""
+    if y.dtype.kind == "f" and np.isfinite(y).all() and np.any(y != np.floor(y)):
+        validation.check_labels(y)
+
+
 def _spool(
     model: OptimalFit, stream: Stream, plan: Plan, settings: Settings, budget: Budget, labels: bool
 ) -> Spool:
@@ -140,6 +149,8 @@ def _spool(
     def batches() -> Iterator[Batch]:
         for X, y, weight in stream.batches(plan.batch_rows):
             budget.look_at_end()
+            if labels:
+                _refuse_fractions(np.asarray(y))
             text = not labels and y is not None and np.asarray(y).dtype.kind not in "fiub"
             yield X, columns.numbers("y", y) if text else y, weight
 

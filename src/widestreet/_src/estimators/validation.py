@@ -156,11 +156,18 @@ def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> 
     with np.errstate(over="ignore"):
         figures = Weights.of(weight)
     check_weights(figures, may_vanish=may_vanish)
+    if figures.least < 0:
+        raise ValueError(negative_weight(f"row {np.argmax(weight < 0)}"))
     return weight
 
 
+def negative_weight(place: str) -> str:
+    """Return the message about a negative weight."""
+    return f"sample_weight must not be negative, but it is in {place}: use 0 to leave a row out"
+
+
 def check_weights(weights: Weights, *, may_vanish: bool = False) -> None:
-    """Raise ValueError if the weights of all rows are not usable."""
+    """Raise ValueError if the weights of all rows, none of which is negative, are not usable."""
     total = weights.total
     if total > _LARGEST_VALUE:
         raise ValueError(
@@ -172,8 +179,6 @@ def check_weights(weights: Weights, *, may_vanish: bool = False) -> None:
             "sample_weight: Invalid input - all samples have zero or negative weights, so there "
             "are no rows to train on"
         )
-    if weights.least < 0:
-        raise ValueError("sample_weight must not be negative: use 0 to leave a row out")
     if weights.least_positive < np.finfo(np.float64).tiny:
         raise ValueError(
             "sample_weight has values below 1e-307, which lose precision: use 0 or larger values"

@@ -5,6 +5,7 @@ This module alone imports pyarrow, and only when a file needs it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,10 @@ from widestreet._src.arrays import Floats, Real
 BATCH_ROWS = 1 << 16
 _TRANSPOSED_ROWS = 1 << 12  # rows of a batch that are transposed at a time, within the cache
 _CSV_BLOCK_BYTES = 1 << 20
+_CSV_TYPES = {"int64": "whole numbers", "double": "numbers", "bool": "booleans"}
+_WRONG_TYPE = re.compile(  # as pyarrow says it; columns are counted from zero, in the file
+    r"column #(?P<column>\d+): .*conversion error to (?P<type>\S+): invalid value (?P<value>'.*')"
+)
 
 Name: TypeAlias = str | int
 Batch: TypeAlias = tuple[Real, Any, Floats | None]  # rows, labels or targets, weights
@@ -156,9 +161,25 @@ class Csv:
         types = dict.fromkeys(columns.features, number)  # a later block may have fractions
         if columns.weight is not None:
             types[columns.weight] = number
-        with self._open(path, include_columns=columns.every, column_types=types) as reader:
-            for batch in reader:
-                yield from _pieces(batch, columns, size)
+        try:
+            with self._open(path, include_columns=columns.every, column_types=types) as reader:
+                for batch in reader:
+                    yield from _pieces(batch, columns, size)
+        except _pyarrow("pyarrow").ArrowInvalid as error:
+            raise self._explained(path, error) from None
+
+    def _explained(self, path: Path, error: Exception) -> ValueError:
+        """Return an error that names the column with a value of another type than before."""
+        said = _WRONG_TYPE.search(str(error))
+        if said is None:
+            return ValueError(str(error))
+        with self._open(path) as reader:
+            name = reader.schema.names[int(said["column"])]
+        before = _CSV_TYPES.get(said["type"], f"values of type {said['type']}")
+        return ValueError(
+            f"column {name!r} contains {said['value']}, but its first rows contain {before}: let a "
+            "column have either text or numbers; if some numbers have fractions, write 1 as 1.0"
+        )
 
 
 def _pieces(batch: Any, columns: Columns, size: int) -> Iterator[Batch]:

@@ -35,7 +35,7 @@ def open_rows(
         Arrow and Feather (.arrow, .feather, .ipc), text (.csv, .tsv, also .gz) or NumPy (.npy).
         Files of a pattern or a directory are read in the order of their names.
     target : str or int, default=None
-        Column of the labels or targets; in .npy files its number.
+        Column of the labels or targets; in .npy files its number, -1 for the last one.
     columns : sequence of str or int, default=None
         Columns of the features. None: all but `target` and `weight`.
     weight : str or int, default=None
@@ -70,6 +70,7 @@ def open_rows(
     kind = format_of(paths[0])
     stamps = tuple(stamp(one) for one in paths)
     known = _kinds(kind, paths[0])
+    target, weight = _from_the_left(known, target), _from_the_left(known, weight)
     wanted = _columns(paths[0], known, target, columns, weight, dtype)
     for other in paths[1:]:
         if format_of(other) is not kind:
@@ -106,6 +107,13 @@ def _kinds(kind: Format, path: Path) -> Mapping[Name, str]:
         return kind.kinds(path)
     except ValueError as error:
         raise ValueError(f"path: {path} cannot be read: {error}") from error
+
+
+def _from_the_left(known: Mapping[Name, str], name: Name | None) -> Name | None:
+    """Return a column that was counted from the last one, in files whose columns are numbers."""
+    if isinstance(name, int) and -len(known) <= name < 0 and 0 in known:
+        return name + len(known)
+    return name
 
 
 def _columns(

@@ -67,13 +67,11 @@ class Stream:
     def batches(self, size: int = BATCH_ROWS) -> Iterator[Batch]:
         """Yield the rows in order, about `size` at a time."""
         if self.table is not None:
-            self.table.check_unchanged()
             begin = 0
             for X, y, weight in self.table.batches(size):
                 at = slice(begin, begin + len(X))
                 yield X, _part(self._y, at, y), _part(self._weight, at, weight)
                 begin += len(X)
-            self.table.check_unchanged()
             return
         for a in range(0, self.shape[0], size):
             at = slice(a, a + size)

@@ -15,6 +15,11 @@ from widestreet._src.arrays import Ints
 from widestreet._src.files.formats import BATCH_ROWS, Batch, Columns, Format
 
 _SHOWN_FILES = 2  # files that a repr names
+_AS_A_WHOLE = (
+    "X was opened by open_rows: only fit and the predictions of SVC, NuSVC, SVR, NuSVR and "
+    "OneClassSVM read such rows in batches. Pass X.to_numpy() for anything else; to validate a "
+    "model, hold out some of the files and open them on their own"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +43,7 @@ class Table:
     @cached_property
     def ends(self) -> Ints:
         """Number of the row behind the last one of each file."""
+        self.check_unchanged()
         return np.cumsum([self.kind.count(path) for path in self.paths])
 
     @property
@@ -45,12 +51,30 @@ class Table:
         return int(self.ends[-1])
 
     def batches(self, size: int = BATCH_ROWS) -> Iterator[Batch]:
-        """Yield all rows in order, about `size` at a time; name a file that cannot be read."""
-        for path in self.paths:
+        """Yield all rows in order, about `size` at a time.
+
+        Raises
+        ------
+        RuntimeError
+            A file is not as it was when it was opened.
+        ValueError
+            A file cannot be read.
+        """
+        self.check_unchanged()
+        begin = 0
+        for path, end in zip(self.paths, self.ends.tolist(), strict=True):
             try:
-                yield from self.kind.batches(path, self.columns, size)
-            except (ValueError, KeyError) as error:
+                for batch in self.kind.batches(path, self.columns, size):
+                    begin += len(batch[0])
+                    if begin > end:
+                        raise _changed(path)
+                    yield batch
+            except (ValueError, KeyError, IndexError, OSError) as error:
+                self.check_unchanged()  # a change causes all kinds of errors
                 raise ValueError(f"{path} cannot be read: {error}") from error
+            if begin < end:
+                raise _changed(path)
+        self.check_unchanged()
 
     def place(self, row: int) -> str:
         """Return a row as text: its file, and its number there."""
@@ -62,16 +86,20 @@ class Table:
         """Raise RuntimeError if a file is not as it was when it was opened."""
         for path, before in zip(self.paths, self.stamps, strict=True):
             if not path.exists() or stamp(path) != before:
-                raise RuntimeError(
-                    f"{path} has changed since it was opened: call open_rows again, and do not "
-                    "write to files while a model is fitted"
-                )
+                raise _changed(path)
 
     def describe(self) -> str:
         """Return the names of the files."""
         names = ", ".join(path.name for path in self.paths[:_SHOWN_FILES])
         more = len(self.paths) - _SHOWN_FILES
         return names + (f" and {more} more" if more > 0 else "")
+
+
+def _changed(path: Path) -> RuntimeError:
+    return RuntimeError(
+        f"{path} has changed since it was opened: call open_rows again, and do not write to files "
+        "while a model is fitted"
+    )
 
 
 def stamp(path: Path) -> tuple[int, int]:
@@ -115,15 +143,13 @@ class StoredRows:
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        self.table.check_unchanged()
         return (X for X, _, _ in self.table.batches())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        raise TypeError(
-            "X was opened by open_rows and is not read as a whole unless you say so: pass "
-            "X.to_numpy(), or use an estimator that takes such rows: SVC, NuSVC, SVR, NuSVR or "
-            "OneClassSVM"
-        )
+        raise TypeError(_AS_A_WHOLE)
+
+    def __getitem__(self, at: Any) -> Any:
+        raise TypeError(_AS_A_WHOLE)
 
     def to_numpy(self) -> Any:
         """Return all rows in memory."""

@@ -33,7 +33,7 @@ class Fault:
     name : str
         Parameter: "X", "y" or "sample_weight".
     what : str
-        "NaN" or "infinity"; "a missing label" of labels.
+        "NaN" or "infinity"; "a missing label" of labels; "a negative value" of weights.
     row : int
         Counted from zero, through all parts that were merged.
     column : int or None
@@ -211,22 +211,17 @@ class Census:
         X = _as_floats(X)
         ones = np.ones(X.shape[0])
         given = ones if weight is None else np.asarray(weight, dtype=np.float64)
-        fault = _fault_of(X) or _fault_of_vector("sample_weight", given)
+        fault = first_fault(X, y, given, labels=labels)
         seen = X if fault is None else X[:0]
         with np.errstate(over="ignore", invalid="ignore"):  # `largest` tells
             plain = Moments.of(seen, ones[: seen.shape[0]])
             weighted = plain if weight is None else Moments.of(seen, given[: seen.shape[0]])
             figures = _figures(seen)
         found, target = None, (np.inf, -np.inf)
-        if y is not None and labels:
-            missing = first_missing(y)
-            if missing is None:
-                found = Labels.of(y, given)
-            else:
-                fault = fault or Fault("y", "a missing label", missing)
-        elif y is not None:
+        if y is not None and labels and fault is None:
+            found = Labels.of(y, given)
+        elif y is not None and not labels:
             value = np.asarray(y, dtype=np.float64)
-            fault = fault or _fault_of_vector("y", value)
             target = float(np.min(value, initial=np.inf)), float(np.max(value, initial=-np.inf))
         return cls(
             rows=X.shape[0],
@@ -345,6 +340,27 @@ def _figures(X: Any) -> dict[str, Any]:
     }
 
 
+def first_fault(X: Any, y: Any = None, weight: Any = None, *, labels: bool = False) -> Fault | None:
+    """Return the first invalid value of X, else of the weights, else of y; None if all are valid.
+
+    Parameters
+    ----------
+    X : ndarray or CSR
+    y, weight : array-like, optional
+    labels : bool, default=False
+        Whether y are labels of classes rather than numbers.
+    """
+    found = _fault_of(X)
+    if found is None and weight is not None:
+        found = _fault_of_weights(np.asarray(weight, dtype=np.float64))
+    if found is None and y is not None and labels:
+        missing = first_missing(y)
+        return None if missing is None else Fault("y", "a missing label", missing)
+    if found is None and y is not None:
+        found = _fault_of_vector("y", np.asarray(y, dtype=np.float64))
+    return found
+
+
 def _fault_of(X: Any) -> Fault | None:
     """Return the first value of X, row by row, that is not finite."""
     if sparse.issparse(X):
@@ -365,6 +381,13 @@ def _fault_of(X: Any) -> Fault | None:
 def _fault_of_vector(name: str, values: Floats) -> Fault | None:
     bad = np.flatnonzero(~np.isfinite(values))
     return Fault(name, _kind(values[bad[0]]), int(bad[0])) if len(bad) else None
+
+
+def _fault_of_weights(values: Floats) -> Fault | None:
+    negative = np.flatnonzero(values < 0)
+    if len(negative) == 0:
+        return _fault_of_vector("sample_weight", values)
+    return Fault("sample_weight", "a negative value", int(negative[0]))
 
 
 def _kind(value: Any) -> str:
