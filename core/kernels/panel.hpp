@@ -29,9 +29,10 @@
 namespace widestreet {
 namespace WIDESTREET_ISA {
 constexpr double kLog2e = 1.4426950408889634074;
-constexpr int kRows = 6;       // left rows per register tile
-constexpr int kBlock = 48;     // left rows per task, a multiple of kRows
-constexpr int64_t kChunk = 4;  // tiles evaluated or summed at a time
+constexpr int kRows = 6;        // left rows per register tile
+constexpr int kBlock = 48;      // left rows per task, a multiple of kRows
+constexpr int64_t kChunk = 4;   // tiles evaluated or summed at a time
+constexpr int64_t kTerms = 32;  // features summed in sequence: such partial sums are then added up
 constexpr int64_t kPanelBytes = int64_t(1) << 26;
 
 // Factors folded into the operands; see the table in kernel.hpp.
@@ -155,21 +156,13 @@ constexpr Sum sum_of(KernelKind kind) {
   return kind == KernelKind::far_rbf ? Sum::squares : Sum::products;
 }
 
-// Sets: z of kRows dense left rows against one tile. The features of the left rows are interleaved:
-// x[k * kRows + r].
-//
-// Where there are 16 registers only, the loop needs nearly all of them. It is not inlined then:
-// compilers would keep constants of the code around it in registers and spill sums in every step.
+// Adds `count` features of kRows left rows and a tile to z. The features of the left rows are
+// interleaved: x[k * kRows + r].
 template <Sum sum, class T>
-WIDESTREET_INLINE_SUMS void accumulate(const T* x, const T* x_start, int64_t d, const T* tile,
-                                       const T* start, Vec<T> (&out)[kRows][2]) {
+[[gnu::always_inline]] inline void add_features(const T* x, const T* tile, int64_t count,
+                                                Vec<T> (&z)[kRows][2]) {
   constexpr int lanes = Simd<T>::lanes;
-  Vec<T> z[kRows][2];
-  for (int r = 0; r < kRows; ++r) {
-    z[r][0] = load(start) + x_start[r];
-    z[r][1] = load(start + lanes) + x_start[r];
-  }
-  for (int64_t k = 0; k < d; ++k, x += kRows, tile += 2 * lanes) {
+  for (int64_t k = 0; k < count; ++k, x += kRows, tile += 2 * lanes) {
     const Vec<T> s0 = load(tile), s1 = load(tile + lanes);
     for (int r = 0; r < kRows; ++r) {
       if constexpr (sum == Sum::distances) {
@@ -185,9 +178,36 @@ WIDESTREET_INLINE_SUMS void accumulate(const T* x, const T* x_start, int64_t d, 
       }
     }
   }
-  for (int r = 0; r < kRows; ++r) {
-    out[r][0] = z[r][0];
-    out[r][1] = z[r][1];
+}
+
+// Sets: z of kRows dense left rows against one tile, by one sum over all features.
+//
+// Where there are 16 registers only, the loop needs nearly all of them. It is not inlined then:
+// compilers would keep constants of the code around it in registers and spill sums in every step.
+template <Sum sum, class T>
+WIDESTREET_INLINE_SUMS void short_sums(const T* x, const T* x_start, int64_t d, const T* tile,
+                                       const T* start, Vec<T> (&out)[kRows][2]) {
+  constexpr int lanes = Simd<T>::lanes;
+  Vec<T> z[kRows][2];
+  for (int r = 0; r < kRows; ++r)
+    for (int h = 0; h < 2; ++h) z[r][h] = load(start + h * lanes) + x_start[r];
+  add_features<sum>(x, tile, d, z);
+  for (int r = 0; r < kRows; ++r)
+    for (int h = 0; h < 2; ++h) out[r][h] = z[r][h];
+}
+
+// The same, where the sums of kTerms features each are added up.
+template <Sum sum, class T>
+[[gnu::noinline]] void long_sums(const T* x, const T* x_start, int64_t d, const T* tile,
+                                 const T* start, Vec<T> (&out)[kRows][2]) {
+  constexpr int lanes = Simd<T>::lanes;
+  for (int r = 0; r < kRows; ++r)
+    for (int h = 0; h < 2; ++h) out[r][h] = load(start + h * lanes) + x_start[r];
+  for (int64_t k = 0; k < d; k += kTerms) {
+    Vec<T> z[kRows][2] = {};
+    add_features<sum>(x + k * kRows, tile + k * 2 * lanes, std::min(kTerms, d - k), z);
+    for (int r = 0; r < kRows; ++r)
+      for (int h = 0; h < 2; ++h) out[r][h] += z[r][h];
   }
 }
 
@@ -196,7 +216,10 @@ template <KernelKind kind, class T, class Emit>
 inline void dense_tile(const T* x, const T* x_start, int64_t d, const T* tile, const T* start,
                        int degree, Emit&& emit) {
   Vec<T> z[kRows][2];
-  accumulate<sum_of(kind)>(x, x_start, d, tile, start, z);
+  if (d <= kTerms)
+    short_sums<sum_of(kind)>(x, x_start, d, tile, start, z);
+  else
+    long_sums<sum_of(kind)>(x, x_start, d, tile, start, z);
   for (int r = 0; r < kRows; ++r)
     emit(r, value_of<kind, T>(z[r][0], degree), value_of<kind, T>(z[r][1], degree));
 }

@@ -80,8 +80,14 @@ def test_what_a_backend_says_of_itself(both):
     order = found.together(None, N)
     assert order is None or sorted(order) == list(range(M))
     assert (found.native is None) == isinstance(found, BlockBackend)
-    for error in (found.float32_error, found.relative_error):
-        assert error is None or 0 < error < 1
+    assert found.relative_error is None or 0 < found.relative_error < 1
+    bound = found.float32_bound(np.arange(3), J, np.ones(len(J)))
+    if bound is not None:
+        weight, part = bound
+        assert weight.shape == (len(J),)
+        assert (weight >= 1).all()
+        assert part.shape == (3,)
+        assert (part > 0).all()
 
 
 @pytest.mark.parametrize("how", ["native", "precomputed", "callable"])

@@ -10,6 +10,7 @@ from conftest import TOL
 from reference import kernels as reference
 from support.native import sample
 from widestreet._src.kernels import native
+from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.rows import as_rows
@@ -38,10 +39,24 @@ def test_float32_must_hold_values_and_factors(kernel, scale, fits):
 
 
 def test_only_distances_of_short_rows_have_a_bound_in_float32():
-    X = sample(20, 5)
-    assert 0 < backend(RBF(0.5), X).float32_error < 1e-3
-    assert backend(RBF(0.5), 1e3 * X).float32_error is None
-    assert backend(Linear(), X).float32_error is None
+    X, every, coef = sample(20, 5), np.arange(20), np.ones(20)
+    bound = backend(RBF(0.5), X).float32_bound(every, every, coef)
+    assert bound is not None
+    assert (bound[1] < 1e-3).all()
+    assert backend(RBF(0.5), 1e3 * X).float32_bound(every, every, coef) is None
+    assert backend(Linear(), X).float32_bound(every, every, coef) is None
+
+
+@pytest.mark.parametrize("features", [3, 40, 300])
+def test_a_long_row_does_not_loosen_the_bounds_of_the_others(features, rng):
+    X, every = rng.normal(size=(200, features)), np.arange(200)
+    coef = rng.normal(size=200)
+    gamma = 0.5 / features
+    _, before = Gram(RBF(gamma), as_rows(X)).rough_scan(every, every, coef)
+    longer = X.copy()
+    longer[0] *= 10.0
+    _, after = Gram(RBF(gamma), as_rows(longer)).rough_scan(every, every, coef)
+    assert (after[1:] <= 2.0 * before[1:]).all()
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e3, 1e6])

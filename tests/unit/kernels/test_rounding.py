@@ -64,7 +64,7 @@ def exact_values(kernel, X, S):
 
 def random_rows(rng, n=40):
     """Rows of any scale and offset, of few or many features."""
-    d = int(rng.choice([1, 3, 30]))
+    d = int(rng.choice([1, 3, 30, 100]))
     scale = 10.0 ** rng.uniform(-3, 3)
     X = scale * rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-1, 1, d)
     return X + rng.choice([0.0, 1.0, 100.0]) * scale

@@ -19,8 +19,6 @@ class Backend(Protocol):
         Rough cost of one kernel value, in units of one fused multiply-add.
     fits_float32 : bool
         True if float32 can hold the kernel values.
-    float32_error : float or None
-        Bound on the error of a scan in float32, relative to sum |coef| K; None if there is none.
     relative_error : float or None
         Bound on the relative error of a float64 value; None if there is none.
     native : tuple or None
@@ -32,9 +30,6 @@ class Backend(Protocol):
 
     @property
     def fits_float32(self) -> bool: ...
-
-    @property
-    def float32_error(self) -> float | None: ...
 
     @property
     def relative_error(self) -> float | None: ...
@@ -66,6 +61,13 @@ class Backend(Protocol):
 
     def score_error(self, terms: Floats, size: Floats, net: Floats) -> Floats:
         """Bound the error of float64 sums from the number, sizes and sum of their coefficients."""
+        ...
+
+    def float32_bound(self, I: Ints | None, J: Ints, coef: Floats) -> tuple[Floats, Floats] | None:
+        """Return weights of the right rows and a factor for each left row, or None.
+
+        The error of a float32 scan is at most the factor times the scan of the weights.
+        """
         ...
 
     def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats | None:

@@ -30,7 +30,6 @@ class BlockBackend(ABC):
 
     cost = 64.0
     fits_float32 = False  # values are float64 and may be of any size
-    float32_error = None
     native = None  # the core cannot compute values by itself
     relative_error = None
 
@@ -56,6 +55,10 @@ class BlockBackend(ABC):
     def facing(self, right: Rows) -> BlockBackend:
         """Return the backend of the same left rows and other right rows."""
         return replace(self, right=right)
+
+    def float32_bound(self, I: Ints | None, J: Ints, coef: Floats) -> tuple[Floats, Floats] | None:
+        """Return None: the values are float64."""
+        return None
 
     def together(self, I: Ints | None, width: int) -> Ints | None:
         """Return None: no order of the rows saves work."""

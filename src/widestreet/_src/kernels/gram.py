@@ -188,13 +188,14 @@ class Gram:
 
         The error is relative to a scan in float64. The result is None if no bound is known.
         """
-        part = self._backend.float32_error
-        if part is None:
+        bound = self._backend.float32_bound(compose(self._at.rows, I), self.right_index(J), coef)
+        if bound is None:
             return None
-        both = np.stack([coef, np.abs(coef)])
-        sums, sizes = self.scan(I, J, both, dtype=np.float32, poll=poll)
+        weight, part = bound
+        sums, sizes = self.scan(I, J, np.stack([coef, weight]), dtype=np.float32, poll=poll)
         tiny = float(np.finfo(np.float32).tiny)  # below, values and products lose digits
-        return sums, 1.01 * part * sizes + tiny * float((np.abs(coef) + 1.0).sum())
+        lost = tiny * float((weight + 1.0).sum())
+        return sums, 1.01 * part * np.maximum(sizes, tiny) + lost
 
     def score_error(self, terms: Floats | int, size: Floats | float, net: Floats | float) -> Floats:
         """Bound the error of float64 sums over kernel values, for all rows at once.

@@ -105,29 +105,43 @@ class NativeBackend:
         scaled = not self.kernel.translation_invariant or _LEAST_GAMMA < gamma < _LARGEST_GAMMA
         return scaled and self.kernel.largest(self._longest) < _FLOAT32_MAX
 
-    @property
-    def float32_error(self) -> float | None:
-        """Bound on the error of a float32 scan, relative to sum |coef| K; None if there is none.
+    def float32_bound(self, I: Ints | None, J: Ints, coef: Floats) -> tuple[Floats, Floats] | None:
+        """Bound the errors of a float32 scan by `part` times the scan of `weight`, row by row.
 
-        Rounded coefficients and sums of eight terms add 18 units to the error of the values.
+        The error of a value is linear in |x|^2 + |s|^2. The weights contain |s|^2, so that the
+        bound is tight for rows x of average length. Rounded coefficients and sums of eight terms
+        add 18 units. The result is None if there is no bound.
+
+        Returns
+        -------
+        weight : ndarray of shape (len(J),)
+        part : ndarray of shape (len(I),)
         """
         if not isinstance(self.kernel, RBF) or self._far or not self.fits_float32:
             return None
-        error = rounding.rbf_error(
+        error = rounding.RBFBound.of(
             self.kernel.gamma,
-            square=self._longest,
-            features=self.left.shape[1],
+            rounding.exponent_units(self.left.shape[1], sparse=self._sparse),
             unit=rounding.UNIT_FLOAT32,
-            power=rounding.EXPONENTIAL_FLOAT32,
+            power=rounding.EXPONENTIAL_FLOAT32 + 18 * rounding.UNIT_FLOAT32,
         )
-        return error + 18 * rounding.UNIT_FLOAT32 if np.isfinite(error) else None
+        mine, other = self.left.squares(I), self.right.squares(J)
+        middle = error.constant + error.slope * float(np.mean(mine)) if len(mine) else 1.0
+        part = np.maximum(error.constant + error.slope * mine, middle)
+        part[mine + np.max(other, initial=0.0) > error.most] = np.inf
+        return np.abs(coef) * (1.0 + error.slope / middle * other), part
+
+    @property
+    def _sparse(self) -> bool:
+        """True if the core visits the nonzeros of a row only."""
+        return self.left.few_nonzeros or self.right.few_nonzeros
 
     @cached_property
     def _value_bound(self) -> rounding.ValueBound:
         return rounding.value_error(
             self.kernel,
             far=self._far,
-            sparse=self.left.few_nonzeros or self.right.few_nonzeros,
+            sparse=self._sparse,
             square=self._longest,
             features=self.left.shape[1],
         )
@@ -163,7 +177,8 @@ class NativeBackend:
             return None
         off_centre = abs(fsum(coef.tolist())) * self._off_centre
         norm, other = np.sqrt(self.left.squares(I)), np.sqrt(self.right.squares(J))
-        errors = rounding.row_errors(self.kernel, norm, other, np.abs(coef), self.left.shape[1])
+        additions = rounding.chain(self.left.shape[1], sparse=self._sparse)
+        errors = rounding.row_errors(self.kernel, norm, other, np.abs(coef), additions)
         return np.asarray(errors + off_centre)
 
     @property

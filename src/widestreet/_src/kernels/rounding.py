@@ -9,13 +9,14 @@ core/kernels/sink.hpp in sequence, in units u of rounding (2^-53 in float64, 2^-
     m       terms of a sum: eight at a time in each lane, then these partial sums in float64
 
 Features relative to a centre are off by one unit, scaled ones by two more; a sum of d products is
-off by (d + 1) u times the sum of their sizes, which is at most X^2.
+off by (d + 1) u times the sum of their sizes, which is at most X^2. Dense rows of more than 32
+features are summed in parts of 32, so that no product takes part in more than `chain` additions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb, e, log, log2, sqrt
+from math import ceil, comb, e, log, log2, sqrt
 
 import numpy as np
 
@@ -29,6 +30,7 @@ EXPONENTIAL_FLOAT32 = 2.3e-7
 _LINEAR_UP_TO = 0.1  # errors of an exponent for which 2^error - 1 <= 1.1 log(2) error
 _LARGEST_Z_OF_POWER = 1.0 / (e * log(2))  # max of z 2^-z
 _LARGEST_ROOT_OF_POWER = sqrt(0.5 / (e * log(2)))  # max of sqrt(z) 2^-z
+_PART = 32  # features that the core adds up in sequence (kTerms)
 _SHORT_SUMS = 24  # units: eight terms of a partial sum, eight lanes, the sums of panels
 _TERMS_PER_UNIT = 16  # terms of a sum that cost one more unit: eight in each of two lanes
 
@@ -40,6 +42,13 @@ class ValueBound:
     relative: float
     absolute: float
     largest: float
+
+
+def chain(features: int, *, sparse: bool) -> int:
+    """Return the largest number of additions that a product of two features takes part in."""
+    if sparse or features <= _PART:
+        return features
+    return _PART + ceil(features / _PART)
 
 
 def value_error(
@@ -59,7 +68,7 @@ def value_error(
         The largest |x|^2.
     features : int
     """
-    d, u = features, UNIT
+    d, u = chain(features, sparse=sparse), UNIT
     match kernel:
         case Linear():
             return ValueBound(0.0, (d + 4) * u * square, square)
@@ -69,13 +78,14 @@ def value_error(
         case Sigmoid(gamma, coef0):
             return ValueBound(0.0, ((d + 6) * (gamma * square + abs(coef0)) + 8) * u, 1.0)
         case RBF(gamma) if not far:
-            relative = rbf_error(gamma, square=square, features=d, unit=u, power=EXPONENTIAL)
-            return ValueBound(min(1.0, relative), 0.0, 1.0)
+            units = exponent_units(features, sparse=sparse)
+            error = RBFBound.of(gamma, units, unit=u, power=EXPONENTIAL)
+            return ValueBound(min(1.0, error.relative(2.0 * square)), 0.0, 1.0)
         case RBF(gamma):  # squares of differences, each off by 4 u X sqrt(gamma log2 e)
             shift = 8.0 * sqrt(gamma * log2(e) * square) * _LARGEST_ROOT_OF_POWER
             return _of_differences(shift, d, sparse)
         case Laplacian(gamma):
-            return _of_differences(8.0 * gamma * log2(e) * sqrt(d * square), d, sparse)
+            return _of_differences(8.0 * gamma * log2(e) * sqrt(features * square), d, sparse)
         case _:
             raise TypeError(f"the rounding of {kernel} is not bounded")
 
@@ -90,16 +100,43 @@ def _of_differences(shift: float, features: int, sparse: bool) -> ValueBound:
     return ValueBound(0.0, min(1.0, 1.1 * log(2) * exponent + EXPONENTIAL), 1.0)
 
 
-def rbf_error(gamma: float, *, square: float, features: int, unit: float, power: float) -> float:
-    """Bound the relative error of exp(-gamma |x - s|^2) computed from norms and a product.
+@dataclass(frozen=True)
+class RBFBound:
+    """Relative error of exp(-gamma |x - s|^2) computed from norms and a product.
 
-    With S = (|x|^2 + |s|^2) gamma log2(e), the exponent is a sum of d products and two squares of
-    at most 2 S in all. Their values are off by 4 u each (rounded features and factors), adding
-    them up costs (d + 4) u: (2 d + 16) u S together. `power` is the error of the exponential.
-    The bound is infinite if the error of the exponent is too large for this count.
+    It is at most `constant` + `slope` (|x|^2 + |s|^2) where |x|^2 + |s|^2 <= `most`.
     """
-    exponent = (2 * features + 16) * unit * 2.0 * square * gamma * log2(e)
-    return 1.1 * log(2) * exponent + power if exponent <= _LINEAR_UP_TO else float("inf")
+
+    constant: float
+    slope: float
+    most: float
+
+    @classmethod
+    def of(cls, gamma: float, units: int, *, unit: float, power: float) -> RBFBound:
+        """Return the bound for an exponent that is off by `units` (see `exponent_units`).
+
+        `power` is the relative error of the exponential.
+        """
+        exponent = units * unit * gamma * log2(e)
+        return cls(power, 1.1 * log(2) * exponent, _LINEAR_UP_TO / exponent)
+
+    def relative(self, squares: float) -> float:
+        """Return the bound for |x|^2 + |s|^2; infinite if there is none."""
+        return self.constant + self.slope * squares if squares <= self.most else float("inf")
+
+
+def exponent_units(features: int, *, sparse: bool) -> int:
+    """Bound the error of the exponent of an RBF kernel, in units of S.
+
+    S = (|x|^2 + |s|^2) gamma log2(e), and u is the unit of rounding. The exponent is a sum of d
+    products of at most S in all and of two squares, which are S. Their values are off by 4 u each
+    (rounded features and factors): 8 u S. In one sequence every partial sum is at most 2 S, so that
+    adding up costs (2 d + 8) u S. In parts, the products cost 32 u S and the sums of the parts
+    2 u S each.
+    """
+    if sparse or features <= _PART:
+        return 2 * features + 16
+    return _PART + 2 * ceil(features / _PART) + 16
 
 
 def sum_error(terms: Floats | int) -> Floats:
@@ -108,7 +145,7 @@ def sum_error(terms: Floats | int) -> Floats:
 
 
 def row_errors(
-    kernel: NativeKernel, norm: Floats, other: Floats, size: Floats, features: int
+    kernel: NativeKernel, norm: Floats, other: Floats, size: Floats, additions: int
 ) -> Floats:
     """Bound the error of sums over float64 values of a kernel of inner products, row by row.
 
@@ -119,9 +156,10 @@ def row_errors(
         Norms of the rows and of the vectors.
     size : ndarray
         Sizes of the coefficients of the vectors.
-    features : int
+    additions : int
+        Result of `chain`.
     """
-    d, sums = features, float(sum_error(len(size)))
+    d, sums = additions, float(sum_error(len(size)))
     match kernel:
         case Poly(gamma, coef0, degree):
             largest = _power_sums(gamma, abs(coef0), degree, norm, other, size)
