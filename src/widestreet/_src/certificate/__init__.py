@@ -2,27 +2,34 @@
 
 from widestreet._src.certificate.advice import advice, worst
 from widestreet._src.certificate.certificate import Certificate
+from widestreet._src.certificate.earlier import Arrays, Change, Examined, Record, distance
 from widestreet._src.certificate.examination import Examination
 from widestreet._src.certificate.many import examine_all
 from widestreet._src.certificate.margins import examine_margins
 from widestreet._src.certificate.merging import LocalParts, examine, examine_parts
 from widestreet._src.certificate.parts import Part, Parts
-from widestreet._src.certificate.screening import Limits, scores
+from widestreet._src.certificate.screening import Limits, scores, screens
 from widestreet._src.certificate.spot_check import disagrees
 
 __all__ = [
+    "Arrays",
     "Certificate",
+    "Change",
     "Examination",
+    "Examined",
     "Limits",
     "LocalParts",
     "Part",
     "Parts",
+    "Record",
     "advice",
     "disagrees",
+    "distance",
     "examine",
     "examine_all",
     "examine_margins",
     "examine_parts",
     "scores",
+    "screens",
     "worst",
 ]

@@ -310,9 +310,11 @@ class WorkingSetEngine:
         inputs, state = self.inputs, self.state
         work, shards, expansion = state.work, inputs.shards, state.expansion
         precision.take_over(inputs, state, shards.scores(work.ids[work.present]))
-        adopt(shards)
+        error, drift = adopt(shards), expansion.drift.copy()
+        if error > 0:
+            drift[-2] = max(drift[-2], error)
         state.norm = 2.0 * (state.linear - check.dual)
-        state.expansion = replace(expansion, bias=state.bias())
+        state.expansion = replace(expansion, bias=state.bias(), drift=drift)
         self._tell()
         self._survey_safely()
         state.violation = check.violation
