@@ -38,7 +38,7 @@ KERNELS = [Linear(), RBF(0.5), Laplacian(0.5), Poly(0.5, 1.0, 3)]
 def small(monkeypatch):
     """Problems of any size are large enough to be screened."""
     monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
-    monkeypatch.setattr(screening, "_FLOAT64_FRACTION", 2.0)
+    monkeypatch.setattr(screening, "FLOAT64_FRACTION", 2.0)
 
 
 def examined(version: int, beta: np.ndarray) -> Examined:
@@ -149,7 +149,7 @@ def test_figures_are_those_from_scratch_however_far_the_point_moves(model, seed,
     one, other = points
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screening, "_SCREENING_VALUES", 0)
-        patch.setattr(screening, "_FLOAT64_FRACTION", 2.0)
+        patch.setattr(screening, "FLOAT64_FRACTION", 2.0)
         later, scratch = Examiner(gram, dual), Examiner(gram, dual, forget=True)
         for portion in (0.0, 10.0**step, 2 * 10.0**step, 0.5):
             beta = (1 - portion) * one + portion * other

@@ -150,7 +150,7 @@ def test_figures_of_any_point_are_the_same(model, seed, part):
         beta = dual.nearest(beta)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screening, "_SCREENING_VALUES", 0)
-        patch.setattr(screening, "_FLOAT64_FRACTION", 2.0)
+        patch.setattr(screening, "FLOAT64_FRACTION", 2.0)
         assert_same(*both(gram, dual, beta)[:2])
 
 

@@ -113,7 +113,7 @@ def two_points(dual, rng):
 def test_a_later_examination_has_the_figures_of_one_from_scratch(model, port, parts, monkeypatch):
     """Whether shards remember the first one or not."""
     monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
-    monkeypatch.setattr(screening, "_FLOAT64_FRACTION", 2.0)
+    monkeypatch.setattr(screening, "FLOAT64_FRACTION", 2.0)
     whole, dual, _ = shards_at_a_point(1, "local", np.random.default_rng(3), model)
     shards, _, _ = shards_at_a_point(parts, port, np.random.default_rng(3), model)
     first, second = two_points(dual, np.random.default_rng(4))

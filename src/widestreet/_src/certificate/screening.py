@@ -33,7 +33,7 @@ from widestreet._src.problems.dual import Dual
 
 _SCREENING_VALUES = 10_000_000  # kernel values from which on screening in float32 saves time
 _SAMPLE_ROWS = 500  # rows from which the fraction that needs float64 is estimated
-_FLOAT64_FRACTION = 0.35  # of the sample: above it, float64 for all rows is faster
+FLOAT64_FRACTION = 0.35  # of the sample: above it, float64 for all rows is faster
 _LARGEST_ROUNDING = 8.0  # of scores from scratch: above it, scores are not updated any more
 
 
@@ -249,7 +249,7 @@ class Scores:
         sample = np.random.default_rng(0).permutation(more)[:_SAMPLE_ROWS]
         if (
             not self._estimate(sample)
-            or self.doubtful(dual, sample, limits).mean() >= _FLOAT64_FRACTION
+            or self.doubtful(dual, sample, limits).mean() >= FLOAT64_FRACTION
         ):
             return rest
         self._estimate(more[self.state[more] != ROUGH])

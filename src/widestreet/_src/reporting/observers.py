@@ -84,7 +84,7 @@ class Observers:
             mine = record if record.problem == number else replace(record, problem=number)
             with self._lock:
                 self._observer(mine)
-            if self._reporter(record):
+            if record.phase == "round" and self._reporter(record):
                 raise OutOfBudget(Status.APPROXIMATE)
 
         with self._reporter.problem(self._names[number]):

@@ -9,17 +9,22 @@ from typing import TypeVar
 import numpy as np
 
 from widestreet import _core
+from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import (
     Change,
     Examination,
     Examined,
+    GapEstimate,
     Limits,
     Part,
     distance,
+    estimate,
     examine_parts,
+    gap_terms,
     screens,
 )
 from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.dual import select
 from widestreet._src.shards.news import News
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard import Shard
@@ -138,6 +143,14 @@ def adopt_scores(shard: Shard, news: News, *, poll: Poll | None = None) -> float
         return float(np.max(error if shard.norm is None else error / shard.norm[rough]))
 
 
+def sampled_terms(
+    shard: Shard, news: News, ids: Ints, bias: Floats, *, poll: Poll | None = None
+) -> Floats:
+    """Return the contributions of some rows to the duality gap, from scores in float64."""
+    score = shard.scores(news, ids, True, poll=poll)
+    return gap_terms(select(shard.dual, ids), shard.memory.beta[:, ids], score, bias)
+
+
 # -- questions to all shards ---------------------------------------------------------------------
 
 
@@ -165,16 +178,21 @@ class _Parts:
         return self.shards.ask_all(screen, self._screens)
 
 
+def publish(shards: ShardSet, point: Point) -> None:
+    """Publish a point, unless it is the last that was published. Sets: shards."""
+    if not point.same_as(shards.news.point):
+        expansion = shards.news.expansion
+        expansion = expansion.published(point.ids, point.coef, expansion.bias, np.inf)
+        shards.publish(expansion, point)
+
+
 def examine_shards(shards: ShardSet, point: Point, tol: float) -> Examination:
     """Examine a point over all rows, after publishing it if it is not the last.
 
     Scores of the last examination are used where they prove enough. If their rounding decides
     whether the violation is within `tol`, all scores are computed from scratch. Sets: shards.
     """
-    if not point.same_as(shards.news.point):
-        expansion = shards.news.expansion
-        expansion = expansion.published(point.ids, point.coef, expansion.bias, np.inf)
-        shards.publish(expansion, point)
+    publish(shards, point)
     before = shards.examined
     found = _examination(shards, _drift(shards), tol)
     if before is not None and found.violation <= tol < found.violation + found.rounding:
@@ -205,6 +223,36 @@ def _drift(shards: ShardSet) -> dict[int, float]:
     if len(missing):
         shards.fetch(missing)
     return {before.version: distance(shards.known.between(ids), change, shards.poll)}
+
+
+def estimate_gap(
+    shards: ShardSet, bias: Floats, dual: float, rows: int, pass_seconds: float
+) -> GapEstimate | None:
+    """Estimate the gap of the published point from a sample of the rows.
+
+    Parameters
+    ----------
+    shards : ShardSet
+    bias : ndarray of shape (groups,)
+    dual : float
+        Dual objective.
+    rows : int
+        Number of rows to draw of the support vectors, and of the others.
+    pass_seconds : float
+        Seconds of an examination of all rows.
+    """
+    rng, support = np.random.default_rng(0), shards.news.point.ids
+    others = shards.rows - len(support)
+    place = np.sort(rng.choice(others, min(rows, others), replace=False))
+    # the k-th row that is no support vector has as many of them below it as satisfy s - index <= k
+    idle = place + np.searchsorted(support - np.arange(len(support)), place, side="right")
+    used = rng.choice(support, min(rows, len(support)), replace=False)
+    strata = [(len(support), used), (others, idle)]
+    terms = []
+    for size, ids in strata:
+        answers = shards.each(sampled_terms, np.sort(ids), bias)[0] if len(ids) else [np.empty(0)]
+        terms.append((size, np.concatenate(answers)))
+    return estimate(terms, dual, pass_seconds)
 
 
 def adopt(shards: ShardSet) -> float:

@@ -189,7 +189,7 @@ class ShardSet:
 
     # -- rows that come and go ---------------------------------------------------------------------
 
-    def _each(
+    def each(
         self, question: Callable[..., Answer], ids: Ints, *more: Any
     ) -> tuple[list[Answer], Ints]:
         """Ask shards about rows; return the answers, and the positions of `ids` in them.
@@ -203,13 +203,13 @@ class ShardSet:
 
     def fetch(self, ids: Ints) -> tuple[Gram, Dual]:
         """Return kernel values between rows, and their variables. Sets: known."""
-        answers, back = self._each(Shard.fetch, ids)
+        answers, back = self.each(Shard.fetch, ids)
         self.known.learn([features for _, features in answers])
         return self.known.between(ids), select(join([part for part, _ in answers]), back)
 
     def take(self, ids: Ints) -> Candidates:
         """Return rows for the working set, with their present scores. Sets: known."""
-        answers, back = self._each(Shard.take, ids)
+        answers, back = self.each(Shard.take, ids)
         self.known.learn([features for _, _, features in answers])
         beta = self.news.point.at(ids)
         if len(answers) == 1:
@@ -221,7 +221,7 @@ class ShardSet:
 
     def scores(self, ids: Ints, *, double: bool = True) -> Floats:
         """Return scores of rows at the published point, in float64 or in float32."""
-        answers, back = self._each(Shard.scores, ids, double)
+        answers, back = self.each(Shard.scores, ids, double)
         return np.concatenate(answers)[back]
 
     # -- surveys -----------------------------------------------------------------------------------

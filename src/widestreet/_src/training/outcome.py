@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from widestreet._src.arrays import Floats
-from widestreet._src.certificate import Certificate
+from widestreet._src.certificate import Certificate, GapEstimate
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.solution import Solution, Trace, TraceRecord
 from widestreet._src.problems.goal import Goal
@@ -66,10 +66,12 @@ def continued(solution: Solution, more: Solution) -> Solution:
     )
 
 
-def uncertified(solution: Solution, goal: Goal) -> Trained:
+def uncertified(solution: Solution, goal: Goal, estimate: GapEstimate | None = None) -> Trained:
     """Return a solution that was not examined, for lack of time; it is never optimal."""
     status = Status.TIME_LIMIT if solution.status == Status.OPTIMAL else solution.status
-    certificate = Certificate.unexamined(status, solution.dual_objective, goal.tol, goal.gap_tol)
+    certificate = Certificate.unexamined(
+        status, solution.dual_objective, goal.tol, goal.gap_tol, estimate
+    )
     return Trained(solution, solution.bias, certificate)
 
 

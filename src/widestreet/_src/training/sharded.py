@@ -277,8 +277,8 @@ def _train(
         port = task.blocks.connect(recipe)
         form = select(recipe.formulation.dual(np.ones(1), np.ones(1), recipe.totals), np.arange(0))
         shards = ShardSet(port, known, form, Poll(budget.look_at_clock))
-        examiner = Examiner(lambda: shards, settings.goal, budget)
         with observers.problem(number) as observe:
+            examiner = Examiner(lambda: shards, settings.goal, budget, observe=observe)
             engines = Engines(
                 shards=shards,
                 settings=settings,

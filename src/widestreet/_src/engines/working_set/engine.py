@@ -41,7 +41,6 @@ _LENGTH_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _ROUNDING_OF_GAIN = 1e-10  # of the objective and the terms of a gain: a smaller loss is rounding
 _RANDOM_FIRST_ROWS = 256  # drawn in addition to the first rows of the inputs
 _FAILED_LOOKS = 3  # exact examinations without progress before the engine gives up
-_PASSES_OF_CERTIFICATE = 3.0  # in units of a float32 scan: float32 first, float64 after it
 
 
 class WorkingSetEngine:
@@ -72,6 +71,8 @@ class WorkingSetEngine:
             status = Status.INTERRUPTED
         if state.before is not None:  # stopped within step 2: use its last point
             self._publish()
+        if state.trace:  # the check that ended the fit, or a part of a round
+            state.trace.add(state.timings)
         return Solution(
             point=state.point,
             rows=self.inputs.shards.rows,
@@ -179,9 +180,13 @@ class WorkingSetEngine:
         inputs, state = self.inputs, self.state
         if inputs.check is None:
             return
+        shards, survey, forecast = inputs.shards, state.survey, state.forecast
         support = max(len(state.expansion.ids), int(np.count_nonzero(state.work.coef())))
-        seconds = _PASSES_OF_CERTIFICATE * inputs.shards.seconds_per_value
-        inputs.budget.keep_back(seconds * inputs.shards.rows * support)
+        violate = survey.found / survey.visited if survey.visited else 1.0
+        doubtful = min(1.0, support / shards.rows + violate)
+        inputs.budget.keep_back(
+            forecast.seconds(shards, support, doubtful), forecast.sample_seconds(shards, support)
+        )
 
     def _publish(self) -> None:
         """Publish the point of the working set, unless rounding lowered the objective.
@@ -292,6 +297,8 @@ class WorkingSetEngine:
         begun, state = time.perf_counter(), self.state
         check = examine(state.point)
         state.clock("check", begun)
+        seconds = time.perf_counter() - begun
+        state.forecast.learn(seconds, self.inputs.shards.rows, len(state.point))
         if check.next_violation is None:
             return Status.OPTIMAL
         state.goal = state.goal.tightened(check.next_violation)

@@ -11,6 +11,7 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.forecast import Forecast
 from widestreet._src.engines.selection.contract import Search, Situation, Strategy
 from widestreet._src.engines.solution import Observer, Trace
 from widestreet._src.engines.working_set.newton_schedule import Pacing
@@ -209,6 +210,7 @@ class State:
     moved: bool = False
     newcomers: int = 0
     gave_up: bool = False
+    forecast: Forecast = field(default_factory=Forecast)
     schedule: Pacing = field(default_factory=Pacing)
     progress: Progress = field(default_factory=Progress)
     refreshed: Attempts = field(default_factory=Attempts)
