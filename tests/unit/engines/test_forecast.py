@@ -9,6 +9,7 @@ from conftest import TOL
 from support.shard_sets import shards_at_a_point
 from widestreet._src.engines import forecast as module
 from widestreet._src.engines.forecast import SAMPLED_ROWS, Forecast
+from widestreet._src.shards.point import Point
 
 
 @pytest.fixture
@@ -53,5 +54,31 @@ def test_an_examination_without_support_vectors(shards):
 
 
 def test_a_sample_does_not_depend_on_the_number_of_rows(shards):
-    whole = Forecast.sample_seconds(shards, 100)
-    assert whole == pytest.approx(SAMPLED_ROWS * Forecast.sample_seconds(shards, 100, rows=1))
+    forecast = Forecast()
+    one = forecast.sample_seconds(shards, 100, rows=1)
+    assert forecast.sample_seconds(shards, 100) == pytest.approx(SAMPLED_ROWS * one)
+
+
+def test_a_probe_measures_float64_once(shards, monkeypatch):
+    monkeypatch.setattr(module, "_PROBED_VALUES", 500)
+    forecast = Forecast()
+    forecast.probe(shards)
+    assert forecast.exact == 0.0  # there are no support vectors
+    ids = np.arange(10)
+    expansion = shards.news.expansion.published(ids, np.ones(10), np.zeros(1), np.inf)
+    shards.publish(expansion, Point(ids, np.ones((1, 10))))
+    before = shards.poll.kernel_values
+    forecast.probe(shards)
+    assert shards.poll.kernel_values - before == 500
+    assert forecast.exact > 0
+    forecast.probe(shards)
+    assert shards.poll.kernel_values - before == 500
+
+
+def test_few_rows_and_rows_elsewhere_are_not_probed(monkeypatch):
+    forecast = Forecast()
+    for port, values in (("local", 10**9), ("far", 500), ("stored", 500)):
+        monkeypatch.setattr(module, "_PROBED_VALUES", values)
+        shards, _, _ = shards_at_a_point(2, port, np.random.default_rng(0))
+        forecast.probe(shards)
+        assert forecast.exact == 0.0

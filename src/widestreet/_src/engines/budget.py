@@ -14,6 +14,8 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 
 
+_BETWEEN_LOOKS = 0.2  # seconds that may pass before the end of the time for rounds is noticed
+_MOST_BETWEEN_LOOKS = 0.05  # of all time
 _LEAST_SECONDS = 1e-9  # a limit of zero would be none at all to a reader
 
 
@@ -97,6 +99,7 @@ class Budget:
             What is reserved if the time has never sufficed for a certificate, up to half of all.
         """
         if self.max_time is not None:
+            seconds += min(_BETWEEN_LOOKS, _MOST_BETWEEN_LOOKS * self.max_time)
             self.affordable |= self.elapsed + seconds <= self.max_time
             self.reserve = seconds if self.affordable else min(least, 0.5 * self.max_time)
 

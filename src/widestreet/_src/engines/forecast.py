@@ -8,14 +8,18 @@ vector replace this count.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+
+import numpy as np
 
 from widestreet._src.certificate import FLOAT64_FRACTION
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.shards.shard_set import ShardSet
 
 SAMPLED_ROWS = 512  # of the support vectors, and of the others, for an estimate of the gap
-_FLOAT64_VALUE = 3.0  # seconds of a float64 kernel value, in units of one of float32
+_FLOAT64_VALUE = 2.5  # seconds of a float64 kernel value in units of one of float32, until measured
+_PROBED_VALUES = 20_000_000  # kernel values from which the seconds of one of float64 are measured
 _SECONDS_PER_ROW = 1e-6  # for sums over rows and their variables, beside kernel values
 _SAFETY = 1.2  # factor of all forecasts
 
@@ -29,14 +33,29 @@ class Forecast:
     measured : float
         Largest number of seconds per row and support vector of an examination so far; zero before
         the first.
+    exact : float
+        Seconds of a float64 kernel value; zero if they were not measured.
     """
 
     measured: float = 0.0
+    exact: float = 0.0
 
     def learn(self, seconds: float, rows: int, support: int) -> None:
         """Learn from an examination. Sets: measured."""
         scanning = max(0.0, seconds - rows * _SECONDS_PER_ROW)
         self.measured = max(self.measured, scanning / max(1, rows * support))
+
+    def probe(self, shards: ShardSet) -> None:
+        """Measure the seconds of a float64 kernel value by scores of some rows. Sets: exact.
+
+        Rows on disk or on a cluster are not probed: a few of them take as long as many.
+        """
+        support = len(shards.news.expansion.ids)
+        rows = min(shards.rows, _PROBED_VALUES // max(1, support))
+        if self.exact == 0 and shards.news.rows is None and shards.rows > rows > 0 < support:
+            begun = time.perf_counter()
+            shards.scores(np.linspace(0, shards.rows - 1, rows).astype(np.int64))
+            self.exact = (time.perf_counter() - begun) / (rows * support)
 
     def seconds(self, shards: ShardSet, support: int, doubtful: float = 1.0) -> float:
         """Return the seconds of an examination of all rows.
@@ -51,16 +70,17 @@ class Forecast:
         """
         pace = self.measured
         if pace == 0:
-            passes = 1.0 + _FLOAT64_VALUE * doubtful
-            if shards.news.double:  # then a measured value is one of float64
-                passes = 1.0
-            elif doubtful > FLOAT64_FRACTION or not isinstance(shards.kernel, RBF):
-                passes = _FLOAT64_VALUE
-            pace = passes * shards.seconds_per_value
+            pace, rough = self._pace(shards), shards.seconds_per_value
+            if doubtful <= FLOAT64_FRACTION and isinstance(shards.kernel, RBF):
+                pace = min(rough, pace) + doubtful * pace
         return _SAFETY * shards.rows * (_SECONDS_PER_ROW + pace * support)
 
-    @staticmethod
-    def sample_seconds(shards: ShardSet, support: int, rows: int = SAMPLED_ROWS) -> float:
+    def _pace(self, shards: ShardSet) -> float:
+        """Return the seconds of a float64 kernel value."""
+        if self.exact > 0 or shards.news.double:  # then surveys compute float64, too
+            return self.exact or shards.seconds_per_value
+        return _FLOAT64_VALUE * shards.seconds_per_value
+
+    def sample_seconds(self, shards: ShardSet, support: int, rows: int = SAMPLED_ROWS) -> float:
         """Return the seconds of an estimate of the gap from samples of so many rows."""
-        values = 2.0 * rows * support
-        return _SAFETY * _FLOAT64_VALUE * shards.seconds_per_value * values
+        return _SAFETY * self._pace(shards) * 2.0 * rows * support

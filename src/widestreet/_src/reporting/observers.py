@@ -73,6 +73,18 @@ class Observers:
         with self.problem(record.problem) as observe:
             observe(record)
 
+    def again(self, number: int) -> Observer:
+        """Return a function to call with each record of a problem that is solved once more.
+
+        Callbacks do not see these records: their task of the problem has ended.
+        """
+
+        def look(record: TraceRecord) -> None:
+            with self._lock:
+                self._observer(replace(record, problem=number))
+
+        return look
+
     @contextmanager
     def problem(self, number: int = 0) -> Iterator[Observer]:
         """Solve one problem within the block; yield a function to call with each record.

@@ -54,7 +54,7 @@ class Examiner:
         observe: Observer | None = None,
     ) -> None:
         self.shards, self.goal, self.poll = shards, goal, Poll(budget.look_at_end)
-        self._budget, self._observe, self._pace = budget, observe, 0.0
+        self._budget, self._observe, self._forecast = budget, observe, Forecast()
         self._core = None
         if gram is not None and dual is not None and dual.diagonal is None:
             self._core = (gram, dual) if dual.rows <= _ROWS_OF_THE_CORE else None
@@ -64,11 +64,11 @@ class Examiner:
     def examine(self, point: Point) -> Examination:
         """Examine a point over all rows. Sets: last, best."""
         if self._last is None or not point.same_as(self._last[0]):
-            begun, forecast = time.perf_counter(), Forecast(self._pace)
+            begun = time.perf_counter()
             self._last = point, self._examined(point)
             if self._core is None:
-                forecast.learn(time.perf_counter() - begun, self.shards().rows, len(point))
-                self._pace = forecast.measured
+                seconds = time.perf_counter() - begun
+                self._forecast.learn(seconds, self.shards().rows, len(point))
         found = self._last[1]
         if self._best is None or found.dual > self._best[1].dual:
             self._best = point, found
@@ -135,15 +135,15 @@ class Examiner:
         """
         if self._core is None:
             left = self._budget.remaining()
-            if left is not None and left < _LEAST_TIME * self._forecast(solution):
+            if left is not None and left < _LEAST_TIME * self._seconds(solution):
                 raise OutOfBudget(Status.TIME_LIMIT)
         if solution.trace and self._observe is not None:
             last = replace(solution.trace[-1], phase="certificate", seconds=self._budget.elapsed)
             self._observe(last)
 
-    def _forecast(self, solution: Solution) -> float:
+    def _seconds(self, solution: Solution) -> float:
         """Return the estimated seconds of an examination."""
-        return Forecast(self._pace).seconds(self.shards(), len(solution.point))
+        return self._forecast.seconds(self.shards(), len(solution.point))
 
     def _without_time(self, solution: Solution) -> Trained:
         """Return the best point that was examined; else the solution with an estimate of its gap.
@@ -161,19 +161,11 @@ class Examiner:
     def _estimate(self, solution: Solution) -> GapEstimate | None:
         """Estimate the gap of a solution from a sample of the rows, in the time that is left."""
         shards, support = self.shards(), len(solution.point)
-        if not shards.kernel.positive:
-            return None
-        each = Forecast.sample_seconds(shards, support, rows=1)
+        each = self._forecast.sample_seconds(shards, support, rows=1)
         rows = int((self._budget.remaining() or 0.0) / max(each, _LEAST_SECONDS))
         rows = min(max(rows, SAMPLED_ROWS), _MOST_SAMPLED_ROWS)
         with shards.polling(Poll(self._budget.look_for_stop)):
-            publish(shards, solution.point)
-            try:
-                return estimate_gap(
-                    shards, solution.bias, solution.dual_objective, rows, self._forecast(solution)
-                )
-            except KeyboardInterrupt:
-                return None
+            return sampled_gap(shards, solution, rows, self._seconds(solution))
 
     @property
     def _seconds_per_value(self) -> float:
@@ -193,3 +185,26 @@ class Examiner:
             return solution, found
         better = replace(solution, point=point, bias=best.bias, dual_objective=best.dual)
         return better, best
+
+
+def sampled_gap(
+    shards: ShardSet, solution: Solution, rows: int, pass_seconds: float
+) -> GapEstimate | None:
+    """Estimate the gap of a solution; None if nothing bounds the optimum, or if it is stopped.
+
+    Parameters
+    ----------
+    shards : ShardSet
+    solution : Solution
+    rows : int
+        Number of rows to draw of the support vectors, and of the others.
+    pass_seconds : float
+        Seconds of an examination of all rows.
+    """
+    if not shards.kernel.positive:
+        return None
+    try:
+        publish(shards, solution.point)
+        return estimate_gap(shards, solution.bias, solution.dual_objective, rows, pass_seconds)
+    except KeyboardInterrupt:
+        return None

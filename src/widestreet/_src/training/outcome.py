@@ -24,6 +24,13 @@ class Trained:
     bias: Floats
     certificate: Certificate
 
+    def at_least_as_good_as(self, other: Trained) -> bool:
+        """Return whether this replaces an earlier result: it is certified, and not worse."""
+        mine, theirs = self.certificate, other.certificate
+        if mine.n_rows == 0 or theirs.n_rows == 0:
+            return theirs.n_rows == 0
+        return mine.status.success or mine.dual_objective >= theirs.dual_objective
+
 
 def stopped_by(stop: OutOfBudget | KeyboardInterrupt) -> Status:
     """Return the status of a solution that this exception cut short."""

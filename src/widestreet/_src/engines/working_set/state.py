@@ -252,6 +252,16 @@ class State:
         """Add the time since `begun` to a part of the round. Sets: timings."""
         self.timings[part] = self.timings.get(part, 0.0) + time.perf_counter() - begun
 
+    def checked(self, inputs: Inputs) -> Check:
+        """Return the result of the check of the present point. Sets: timings, forecast."""
+        assert inputs.check is not None
+        begun = time.perf_counter()
+        check = inputs.check(self.point)
+        self.clock("check", begun)
+        seconds = time.perf_counter() - begun
+        self.forecast.learn(seconds, inputs.shards.rows, len(self.point))
+        return check
+
     def situation(self, inputs: Inputs) -> Situation:
         """Return the situation that the strategy decides on."""
         work, survey = self.work, self.survey
