@@ -41,7 +41,8 @@ def test_the_terms_of_all_rows_add_up_to_the_gap(model, seed):
 def test_the_terms_of_a_squared_hinge_add_up_to_the_gap(rng):
     X = rng.normal(size=(60, 2))
     y = np.where(X[:, 0] + rng.normal(size=60) > 0, 1.0, -1.0)
-    dual = CSVC(2.0, loss="squared_hinge").dual(y, np.ones(60))
+    dual = CSVC(2.0, loss="squared").dual(y, np.full(60, 2.0))
+    assert dual.diagonal is not None
     gram = Gram(RBF(0.5), as_rows(X)).select(None, diagonal=dual.diagonal)
     beta = dual.nearest(np.where(y > 0, 1.0, -1.0)[None] * rng.random(60))
     found = examine(gram, dual, beta)

@@ -42,6 +42,8 @@ def test_an_examination_replaces_the_count(shards):
     assert forecast.seconds(shards, 100) == pytest.approx(module._SAFETY * 2.0, rel=TOL.twin)
     more = 4.0 - 90 * module._SECONDS_PER_ROW  # the sums over rows do not double
     assert forecast.seconds(shards, 200) == pytest.approx(module._SAFETY * more, rel=TOL.twin)
+    few = forecast.seconds(shards, 200, changed=10)  # coefficients, since that examination
+    assert few < forecast.seconds(shards, 100) == forecast.seconds(shards, 100, changed=500)
     forecast.learn(0.1, 90, 100)  # one that used scores of the first
     assert forecast.seconds(shards, 100) == pytest.approx(module._SAFETY * 2.0, rel=TOL.twin)
 

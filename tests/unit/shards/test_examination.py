@@ -17,8 +17,9 @@ from widestreet._src.certificate import examine, screening
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.rows import as_rows
-from widestreet._src.shards.examination import adopt, examine_shards
+from widestreet._src.shards.examination import adopt, estimate_gap, examine_shards
 from widestreet._src.shards.point import Point
+from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey import SurveyOrder
 from widestreet.datasets import twonorm
 
@@ -189,3 +190,43 @@ def test_surveys_in_float64_skip_rows_whose_float32_scores_prove_enough(port, rn
         violates = ((beta < dual.upper) & high) | ((beta > dual.lower) & low)
         assert np.array_equal(np.sort(survey.ids), np.flatnonzero(violates.any(axis=0)))
         assert violates.any()
+
+
+@every_model
+@every_port
+def test_a_sample_of_all_rows_estimates_the_gap_exactly(port, model):
+    shards, _, _ = shards_at_a_point(3, port, np.random.default_rng(3), model)
+    found = examine_shards(shards, shards.news.point, 1e-3)
+    estimate = estimate_gap(shards, found.bias, found.dual, 90, 7.0)
+    assert estimate.n_rows == 90
+    assert estimate.pass_seconds == 7.0
+    # the sums of this point are not those of the groups
+    missing = float(found.bias @ (shards.form.total - sums(shards.news.point, model)))
+    gap = found.primal - found.dual - missing
+    scale = max(abs(found.dual), abs(found.dual + gap))
+    assert estimate.relative_gap == pytest.approx(gap / scale, rel=TOL.twin, abs=TOL.twin)
+
+
+def sums(point, model):
+    """Sums of the coefficients of each group."""
+    _, dual, beta = shards_at_a_point(1, "local", np.random.default_rng(3), model)
+    return np.array([beta[dual.group == g].sum() for g in range(dual.groups)])
+
+
+@pytest.mark.parametrize("rows", [1, 7, 60])
+def test_a_sample_has_both_kinds_of_rows(rows, monkeypatch):
+    shards, _, _ = shards_at_a_point(3, "local", np.random.default_rng(3))
+    support, asked = shards.news.point.ids, []
+    each = ShardSet.each
+    monkeypatch.setattr(
+        ShardSet, "each", lambda self, q, ids, *more: asked.append(ids) or each(self, q, ids, *more)
+    )
+    found = estimate_gap(shards, np.zeros(1), 1.0, rows, 0.0)
+    used, idle = asked
+    assert len(np.unique(used)) == len(used) == min(rows, len(support))
+    assert len(np.unique(idle)) == len(idle) == min(rows, 90 - len(support))
+    assert np.isin(used, support).all()
+    assert not np.isin(idle, support).any()
+    assert (idle >= 0).all()
+    assert (idle < 90).all()
+    assert found.n_rows == len(used) + len(idle)

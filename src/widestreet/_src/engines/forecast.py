@@ -22,6 +22,7 @@ _FLOAT64_VALUE = 2.5  # seconds of a float64 kernel value in units of one of flo
 _PROBED_VALUES = 20_000_000  # kernel values from which the seconds of one of float64 are measured
 _SECONDS_PER_ROW = 1e-6  # for sums over rows and their variables, beside kernel values
 _SAFETY = 1.2  # factor of all forecasts
+_SAFETY_IF_UNMEASURED = 1.5  # further factor, if not even a float64 value was measured
 
 
 @dataclass(eq=False)
@@ -57,7 +58,9 @@ class Forecast:
             shards.scores(np.linspace(0, shards.rows - 1, rows).astype(np.int64))
             self.exact = (time.perf_counter() - begun) / (rows * support)
 
-    def seconds(self, shards: ShardSet, support: int, doubtful: float = 1.0) -> float:
+    def seconds(
+        self, shards: ShardSet, support: int, doubtful: float = 1.0, changed: int | None = None
+    ) -> float:
         """Return the seconds of an examination of all rows.
 
         Parameters
@@ -67,13 +70,19 @@ class Forecast:
             Number of support vectors.
         doubtful : float
             Fraction of the rows that are scored in float64.
+        changed : int, optional
+            Number of coefficients that changed since the last examination, if there was one. It
+            updates scores by them where they are fewer.
         """
-        pace = self.measured
+        pace, safety = self.measured, _SAFETY
+        if pace > 0 and changed is not None:
+            support = min(support, changed)
         if pace == 0:
+            safety *= 1.0 if self.exact else _SAFETY_IF_UNMEASURED
             pace, rough = self._pace(shards), shards.seconds_per_value
             if doubtful <= FLOAT64_FRACTION and isinstance(shards.kernel, RBF):
                 pace = min(rough, pace) + doubtful * pace
-        return _SAFETY * shards.rows * (_SECONDS_PER_ROW + pace * support)
+        return safety * shards.rows * (_SECONDS_PER_ROW + pace * support)
 
     def _pace(self, shards: ShardSet) -> float:
         """Return the seconds of a float64 kernel value."""

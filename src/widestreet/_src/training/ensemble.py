@@ -80,7 +80,7 @@ def train_ensembles(
         sign = np.where(code[both] == i, layout.sign_of_first, -layout.sign_of_first)
         budget = every.part(share, max_steps=resources.max_steps)
         rows, pair = gram.select(merged.kept[both]), Pair(sign, merged.box[both])
-        one = train_pair(rows, pair, plan, budget, observe, resources.rng)
+        one = train_pair(rows, pair, plan, budget, observe, resources.rng, every.look_at_end)
         every.stopped |= one.trained.solution.status == Status.INTERRUPTED
         solution = labelled(one.trained.solution, p)
         return replace(one, trained=replace(one.trained, solution=solution))
@@ -96,7 +96,8 @@ def train_ensembles(
             share = 1 / (len(late) - k)
             if (every.remaining() or 0.0) * share > _WORTH_A_RESTART * spent[p]:
                 again = trained(p, share, observers.again(p))
-                found[p] = again if again.steps >= found[p].steps else found[p]
+                if again.replaces(found[p]):
+                    found[p] = again
     return found
 
 
@@ -105,9 +106,18 @@ def _ended_by_time(result: Result) -> bool:
 
 
 def train_pair(
-    gram: Gram, pair: Pair, plan: Plan, budget: Budget, observe: Observer, rng: np.random.Generator
+    gram: Gram,
+    pair: Pair,
+    plan: Plan,
+    budget: Budget,
+    observe: Observer,
+    rng: np.random.Generator,
+    look: Function[[], None] | None = None,
 ) -> Result:
-    """Train the ensemble of a pair of classes, and certify it with the exact kernel."""
+    """Train the ensemble of a pair of classes, and certify it with the exact kernel.
+
+    `look` ends the examination; by default the budget of the pair does.
+    """
     poll = Poll(budget.look_at_clock)
     _keep_back(budget, gram, len(pair.sign))
     left, missing = 1.0, 0.0
@@ -129,7 +139,8 @@ def train_pair(
         weight, square = _chosen(path, plan, size)
         part = square - float(product.rest @ weight**2) if isinstance(product, LowRank) else square
         weight, missing = _pruned(weight, part, float(length.max()), plan.prune)
-    trained = _certified(gram, pair, plan, budget, path, weight, square)
+    look = budget.look_at_end if look is None else look
+    trained = _certified(gram, pair, plan, look, path, weight, square)
     values = poll.kernel_values + trained.solution.kernel_values
     trained = replace(trained, solution=replace(trained.solution, kernel_values=values))
     stages = pair.sign * _stages(path, plan) if plan.keep else np.zeros((0, len(weight)))
@@ -299,14 +310,14 @@ def _certified(
     gram: Gram,
     pair: Pair,
     plan: Plan,
-    budget: Budget,
+    look: Function[[], None],
     path: Trajectory,
     weight: Floats,
     square: float,
 ) -> Trained:
     """Return the coefficients with their certificate, an empty one if there is no time."""
     status = path.status
-    poll = Poll(budget.look_at_end)
+    poll = Poll(look)
     cost = gram.seconds_per_value * float(np.count_nonzero(weight)) * len(weight)
     certificate: Certificate | None = None
     if not (status == Status.INTERRUPTED and cost > ANSWER_WITHIN):

@@ -214,9 +214,13 @@ class WorkingSetEngine:
         if inputs.budget.max_time is not None:
             forecast.probe(shards)
         violate = survey.found / survey.visited if survey.visited else 1.0
-        doubtful = min(1.0, support / shards.rows + violate)
+        doubtful, changed, last = min(1.0, support / shards.rows + violate), None, shards.examined
+        if last is not None:
+            moved, _ = last.change_to(state.expansion.ids, state.expansion.coef)
+            changed = len(moved) + state.work.size
         inputs.budget.keep_back(
-            forecast.seconds(shards, support, doubtful), forecast.sample_seconds(shards, support)
+            forecast.seconds(shards, support, doubtful, changed),
+            forecast.sample_seconds(shards, support),
         )
 
     def _publish(self) -> None:
