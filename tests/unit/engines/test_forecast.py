@@ -61,7 +61,7 @@ def test_a_sample_does_not_depend_on_the_number_of_rows(shards):
     assert forecast.sample_seconds(shards, 100) == pytest.approx(SAMPLED_ROWS * one)
 
 
-def test_a_probe_measures_float64_once(shards, monkeypatch):
+def test_a_probe_measures_float64_once_for_so_many_support_vectors(shards, monkeypatch):
     monkeypatch.setattr(module, "_PROBED_VALUES", 500)
     forecast = Forecast()
     forecast.probe(shards)
@@ -75,6 +75,15 @@ def test_a_probe_measures_float64_once(shards, monkeypatch):
     assert forecast.exact > 0
     forecast.probe(shards)
     assert shards.poll.kernel_values - before == 500
+    ids = np.arange(20)
+    expansion = shards.news.expansion.published(ids, np.ones(20), np.zeros(1), np.inf)
+    shards.publish(expansion, Point(ids, np.ones((1, 20))))
+    forecast.probe(shards)
+    assert shards.poll.kernel_values - before == 1000
+    forecast.learn(1.0, 90, 10)
+    forecast.probed = 0
+    forecast.probe(shards)
+    assert shards.poll.kernel_values - before == 1000
 
 
 def test_few_rows_and_rows_elsewhere_are_not_probed(monkeypatch):

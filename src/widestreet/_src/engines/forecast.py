@@ -36,10 +36,13 @@ class Forecast:
         the first.
     exact : float
         Seconds of a float64 kernel value; zero if they were not measured.
+    probed : int
+        Number of support vectors when they were measured.
     """
 
     measured: float = 0.0
     exact: float = 0.0
+    probed: int = 0
 
     def learn(self, seconds: float, rows: int, support: int) -> None:
         """Learn from an examination. Sets: measured."""
@@ -47,16 +50,19 @@ class Forecast:
         self.measured = max(self.measured, scanning / max(1, rows * support))
 
     def probe(self, shards: ShardSet) -> None:
-        """Measure the seconds of a float64 kernel value by scores of some rows. Sets: exact.
+        """Measure a float64 kernel value by scores of some rows. Sets: exact, probed.
 
-        Rows on disk or on a cluster are not probed: a few of them take as long as many.
+        They are measured again with twice as many support vectors, until an examination measures
+        its own. Rows on disk or on a cluster are not probed: a few of them take as long as many.
         """
         support = len(shards.news.expansion.ids)
         rows = min(shards.rows, _PROBED_VALUES // max(1, support))
-        if self.exact == 0 and shards.news.rows is None and shards.rows > rows > 0 < support:
+        due = support >= 2 * self.probed and self.measured == 0
+        if due and shards.news.rows is None and shards.rows > rows > 0 < support:
             begun = time.perf_counter()
             shards.scores(np.linspace(0, shards.rows - 1, rows).astype(np.int64))
             self.exact = (time.perf_counter() - begun) / (rows * support)
+            self.probed = support
 
     def seconds(
         self, shards: ShardSet, support: int, doubtful: float = 1.0, changed: int | None = None

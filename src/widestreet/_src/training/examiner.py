@@ -206,5 +206,5 @@ def sampled_gap(
     try:
         publish(shards, solution.point)
         return estimate_gap(shards, solution.bias, solution.dual_objective, rows, pass_seconds)
-    except KeyboardInterrupt:
+    except (OutOfBudget, KeyboardInterrupt):
         return None
