@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from widestreet._src.certificate import Certificate, advice, worst
+from widestreet._src.certificate import Certificate, GapEstimate, advice, worst
 from widestreet._src.status import Status
 
 pytestmark = pytest.mark.numeric
@@ -92,3 +92,14 @@ def test_a_model_that_was_not_examined_names_what_ended_the_fit(status, words, c
     assert words in found
     assert found.endswith(f"To get a certificate, {cure}.")
     assert (status == "interrupted") == ("time" not in found)
+
+
+def test_an_estimate_is_named_as_such():
+    """With its interval, the size of the sample, and how long an examination takes."""
+    estimate = GapEstimate(0.25, (0.2, 0.3), 1024, 48.6)
+    certificate = Certificate.unexamined(Status.TIME_LIMIT, 3.5, 1e-3, 0.01, estimate)
+    text = advice([certificate])
+    assert "random sample of 1,024 rows estimates a relative gap of 0.25" in text
+    assert "between 0.2 and 0.3 with 95 % confidence" in text
+    assert "raise max_time: an examination of all rows takes about 49 s." in text
+    assert "nothing is known" not in text

@@ -9,7 +9,7 @@ import pytest
 
 import widestreet as ws
 from support.noisy_classes import noisy
-from widestreet._src.certificate import Certificate, Examination
+from widestreet._src.certificate import Certificate, Examination, GapEstimate
 from widestreet._src.problems.goal import Goal
 from widestreet._src.status import Status
 
@@ -102,3 +102,15 @@ def test_printing_a_certificate():
     assert text.startswith("optimal: 100 rows examined, KKT violation")
     assert len(text) < 200
     assert "\n" not in text
+
+
+def test_an_estimate_is_no_bound():
+    estimate = GapEstimate(0.25, (0.2, 0.3), 1024, 48.6)
+    one = Certificate.unexamined(Status.TIME_LIMIT, 3.5, 1e-3, estimate=estimate)
+    assert one.relative_gap == one.gap == float("inf")
+    assert (one.n_rows, one.estimated_gap, one.estimated_gap_interval) == (0, 0.25, (0.2, 0.3))
+    assert str(one).startswith("time_limit: no row examined")
+    assert "estimated from 1,024 rows: 0.25 (95 % interval 0.2 to 0.3)" in str(one)
+    none = Certificate.unexamined(Status.TIME_LIMIT, 3.5, 1e-3)
+    assert none.estimated_gap is none.estimated_gap_interval is None
+    assert "estimate" not in str(none)

@@ -94,7 +94,7 @@ def test_sparing_float64_changes_no_figure(model, seed, parts, diagonal):
     whole = examine(gram, dual, beta)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screening, "_SCREENING_VALUES", 0)
-        patch.setattr(screening, "_FLOAT64_FRACTION", 2.0)
+        patch.setattr(screening, "FLOAT64_FRACTION", 2.0)
         found = merged(gram, dual, beta, owner)
     slack = TOL.figures * EPS * size(dual, beta, scores(gram, beta))
     for name in ("primal", "dual", "violation", "infeasibility"):

@@ -13,7 +13,14 @@ from conftest import TOL
 from reference.duals import MODELS
 from support.fitting import build_dual, in_reference_terms
 from support.problems import random_feasible
-from widestreet._src.certificate import LocalParts, Part, examine, examine_parts, screening
+from widestreet._src.certificate import (
+    Examined,
+    LocalParts,
+    Part,
+    examine,
+    examine_parts,
+    screening,
+)
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly, Sigmoid
 from widestreet._src.problems.formulations import c_svc, eps_svr
@@ -143,7 +150,7 @@ def test_figures_of_any_point_are_the_same(model, seed, part):
         beta = dual.nearest(beta)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screening, "_SCREENING_VALUES", 0)
-        patch.setattr(screening, "_FLOAT64_FRACTION", 2.0)
+        patch.setattr(screening, "FLOAT64_FRACTION", 2.0)
         assert_same(*both(gram, dual, beta)[:2])
 
 
@@ -211,7 +218,8 @@ def test_scores_continue_where_others_ended(small):
     first = one.extremes()
     limits = screening.Limits(first.high, first.low)
     one.screen(limits)
-    other.scores.restore(one.scores.counts, one.scores.arrays)
+    point = Examined(1, one.scores.columns, one.scores.coef)
+    other.scores.resume(one.scores.record(point), None)
     assert other.repeat([limits]) == one.scores.counts[-1]
     np.testing.assert_array_equal(other.scores.score, one.scores.score)
     assert other.extremes().norm == one.extremes().norm

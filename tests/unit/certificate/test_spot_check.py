@@ -47,7 +47,7 @@ def test_a_wrong_core_cannot_certify_itself(double, classes, monkeypatch):
 
     monkeypatch.setattr(NativeBackend, "add_scan", wrong)
     monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
-    monkeypatch.setattr(screening, "_FLOAT64_FRACTION", 1.0)
+    monkeypatch.setattr(screening, "FLOAT64_FRACTION", 1.0)
     X, y = checkerboard(4000, random_state=0)
     if classes > 2:
         y = np.where(X[:, 0] > 3.0, 2.0, y)

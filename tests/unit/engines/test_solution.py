@@ -34,7 +34,8 @@ def test_a_trace_is_not_printed_at_length():
 def test_to_frame():
     trace = Trace([record(round=1, timings={"solve": 2.0}), record(round=2)])
     frame = trace.to_frame()
-    names = [f.name for f in dataclasses.fields(TraceRecord) if f.name not in ("timings", "notes")]
+    hidden = ("timings", "notes", "phase")
+    names = [f.name for f in dataclasses.fields(TraceRecord) if f.name not in hidden]
     assert list(frame.columns[: len(names)]) == names
     assert set(frame.columns[len(names) :]) == {"seconds_solve", "seconds_survey"}
     assert frame["round"].tolist() == [1, 2]
@@ -81,3 +82,10 @@ def test_an_empty_trace_has_the_columns_of_a_record():
     assert list(Trace().to_frame().columns) == list(
         Trace([record(timings={}, notes={})]).to_frame().columns
     )
+
+
+def test_seconds_are_added_to_the_last_record():
+    trace = Trace([record(round=1), record(round=2, timings={"solve": 2.0})])
+    trace.add({"solve": 1.0, "certificate": 3.0})
+    assert trace[0] == record(round=1)
+    assert trace[1].timings == {"solve": 3.0, "certificate": 3.0}

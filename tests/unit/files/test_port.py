@@ -92,6 +92,24 @@ def test_an_examination_goes_on_where_it_was(stored, monkeypatch):
     assert shards.poll.kernel_values - before <= 4 * ROWS * support
 
 
+def test_scores_of_an_examination_wait_on_the_disk_for_the_next(stored, monkeypatch):
+    monkeypatch.setattr(screening, "_SCREENING_VALUES", 100)
+    _, shards = stored
+    point = shards.news.point
+    examine_shards(shards, point, 1e-3)
+    before = shards.poll.kernel_values
+    beta = point.beta.copy()
+    beta[0, 0] *= 0.999
+    for k in range(10):  # more versions than surveys remember
+        expansion = shards.news.expansion
+        coef = beta[0] * (1 - 1e-9 * k)
+        shards.publish(
+            expansion.published(point.ids, coef, np.zeros(1), np.inf), Point(point.ids, coef[None])
+        )
+    examine_shards(shards, Point(point.ids, beta), 1e-3)
+    assert shards.poll.kernel_values - before < 0.2 * ROWS * len(point)
+
+
 def test_rows_behind_an_error_are_not_waited_for(stored):
     _, shards = stored
     shards.survey(WHOLE, np.random.default_rng(0))

@@ -64,3 +64,21 @@ def test_problems_solved_beforehand_are_told_of_to_callbacks_only_if_there_are_a
         observers.tell(record(round=4))
     assert reporter.told == (["begin a", 4, "end a"] if active else [])
     assert len(caplog.records) == 1
+
+
+def test_callbacks_are_not_told_of_the_last_examination(caplog):
+    caplog.set_level(logging.DEBUG, logger="widestreet")
+    reporter = Reporter(most=1)
+    with Observers(0, 1e-3, reporter) as observers, observers.problem() as observe:
+        observe(record(round=5, phase="certificate"))
+    assert reporter.told == ["begin ", "end "]
+    assert [one.record.phase for one in caplog.records] == ["certificate"]
+
+
+def test_problems_that_are_solved_once_more_are_shown_only(caplog):
+    caplog.set_level(logging.DEBUG, logger="widestreet")
+    reporter = Reporter()
+    with Observers(0, 1e-3, reporter, ["a", "b"]) as observers:
+        observers.again(1)(record(round=5))
+    assert reporter.told == []
+    assert [one.record.problem for one in caplog.records] == [1]

@@ -314,3 +314,16 @@ def test_describe_survives_what_a_first_round_may_hold():
     fields = describe(record(violation=math.inf, gap=math.nan), 1e-3)
     assert fields[0] == "round 9"
     assert "violation inf (tol 0.001)" in fields
+
+
+@pytest.mark.usefixtures("moving")
+def test_the_last_examination_is_announced_at_once():
+    """Also less than a second after the last line."""
+    drawing, out = bar()
+    with drawing:
+        drawing(record(round=1))
+        drawing(record(round=2))
+        drawing(record(round=2, phase="certificate"))
+    first, last = out.getvalue().splitlines()
+    assert first.startswith("round 1")
+    assert last.startswith("certifying  SVs 2,697")

@@ -6,6 +6,10 @@ import numpy as np
 
 from support.fitting import build_dual
 from widestreet import _core
+from widestreet._src.certificate import Examined, Part
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.rows import as_rows
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.memory import _KEPT_VERSIONS, Ledger, Memory
 from widestreet._src.shards.news import News, Released
@@ -78,3 +82,43 @@ def test_old_versions_are_dropped_if_some_news_were_missed():
         ledger.hear(news(version, version))
     assert ledger.change_since(30, news(30, 30).expansion) is not None
     assert len(ledger.past) == 1
+
+
+def test_a_dropped_version_updates_no_score():
+    ledger = Ledger(0, 5)
+    ledger.hear(news(1, 1))
+    ledger.hear(news(2, 2))
+    ledger.drop(1)
+    ledger.drop(1)
+    expansion = news(2, 2).expansion
+    assert ledger.change_since(1, expansion) is None
+    assert ledger.change_since(2, expansion) is not None
+
+
+def test_scores_of_an_examination_outlive_its_point():
+    memory = Memory(DUAL, Ledger(0, DUAL.rows), None)
+    memory.hear(news(1, 1))
+    gram = Gram(RBF(1.0), as_rows(np.linspace(0, 1, 10)[:, None]))
+    memory.part = Part.whole(gram, DUAL, memory.beta)
+    memory.examined = Examined(1, np.array([2, 7]), np.ones(2))
+    memory.part.extremes()
+    score = memory.part.scores.score
+    memory.hear(news(2, 1))  # the same point
+    assert memory.part is not None
+    memory.hear(news(3, 2))
+    assert memory.part is None
+    assert memory.record.point.version == 1
+    assert memory.record.load()[0] is score
+    assert any(np.array_equal(ids, [2, 7]) for ids in memory.past)
+    memory.hear(news(4, 30))
+    assert any(np.array_equal(ids, [2, 7]) for ids in memory.past)
+
+
+def test_an_examination_that_did_not_begin_leaves_nothing():
+    memory = Memory(DUAL, Ledger(0, DUAL.rows), None)
+    memory.hear(news(1, 1))
+    gram = Gram(RBF(1.0), as_rows(np.linspace(0, 1, 10)[:, None]))
+    memory.part = Part.whole(gram, DUAL, memory.beta)
+    memory.examined = Examined(1, NOTHING, np.empty(0))
+    memory.hear(news(2, 2))
+    assert memory.part is memory.record is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -9,10 +12,13 @@ import widestreet as ws
 from conftest import OF_THREE, TOL
 from support.machines import data
 from support.noisy_labels import LITERAL, noisy
+from widestreet._src.engines import budget as budgets
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.multiplicative import engine as multiplicative
 from widestreet._src.engines.multiplicative.engine import MultiplicativeEngine, solve_together
 from widestreet._src.engines.multiplicative.members import best_size
+from widestreet._src.status import Status
+from widestreet._src.training import ensemble
 
 # A fit that ends with its first step that overshoots: until then nothing depends on rounding.
 OPTIONS = {"gamma": 0.5, "epsilon": 0.1, "learning_rate": "literal", "prune": 0.0, "n_jobs": 1}
@@ -142,3 +148,38 @@ def test_an_interrupt_while_rows_are_left_out_keeps_all_members():
     assert len(calls) >= stop > trained
     assert model.n_members_.tolist() == model.n_iter_.tolist()
     assert model.certificate_.status == "interrupted"
+
+
+# -- time that is left over ------------------------------------------------------------------------
+
+
+class Clock:
+    """Seconds that pass only where a test says so."""
+
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr(budgets.time, "perf_counter", lambda: self.now)
+
+
+def test_time_that_easy_pairs_leave_over_goes_to_hard_ones(monkeypatch):
+    clock, train_pair, seen = Clock(monkeypatch), ensemble.train_pair, []
+    begun = partial(Budget, _begun=0.0)
+
+    def timed(gram, pair, plan, budget, *more):
+        """The first pair takes all time it gets, the others a second."""
+        hard = len(seen) in (0, 3)
+        seen.append(budget.max_time)
+        found = train_pair(gram, pair, plan, Budget(), *more)
+        clock.now += budget.max_time if hard else 1.0
+        if hard:
+            solution = replace(found.trained.solution, status=Status.TIME_LIMIT)
+            found = replace(found, trained=replace(found.trained, solution=solution))
+        return found
+
+    monkeypatch.setattr(ensemble, "train_pair", timed)
+    monkeypatch.setattr(ensemble, "Budget", begun)
+    X, y = data("classes")
+    ws.EnsembleSVC(max_time=60.0, n_jobs=1).fit(X, np.arange(len(y)) % 3)
+    assert len(seen) == 4
+    assert seen[0] == pytest.approx(20.0, rel=TOL.twin)
+    assert seen[3] == pytest.approx(60.0 - 20.0 - 2.0, rel=TOL.twin)

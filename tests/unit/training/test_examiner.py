@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
+from conftest import TOL
 from support.noisy_classes import noisy
+from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.shards.point import Point
+from widestreet._src.status import Status
+from widestreet._src.training import examiner
 
 pytestmark = pytest.mark.numeric
 
@@ -75,3 +81,114 @@ def test_no_pair_is_worse_than_zero_coefficients():
         warnings.simplefilter("ignore")
         model = ws.SVC(kernel="poly", gamma=1.0, max_iter=5_000, random_state=0).fit(X, y)
     assert all(c.dual_objective >= 0.0 for c in model.certificates_)
+
+
+# -- limits of time --------------------------------------------------------------------------------
+
+
+def out_of_time(self, point):
+    raise OutOfBudget(Status.TIME_LIMIT)
+
+
+@pytest.mark.usefixtures("by_rounds")
+@pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVC", "OneClassSVM"])
+def test_without_time_for_an_examination_a_sample_estimates_the_gap(name, monkeypatch):
+    """Of so few rows all are in the sample, so that the estimate is the gap."""
+    X, y = noisy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = getattr(ws, name)(max_iter=100, random_state=0).fit(X, y).certificate_
+    monkeypatch.setattr(examiner.Examiner, "_examined", out_of_time)
+    with pytest.warns(ConvergenceWarning, match="an examination of all rows takes about"):
+        found = getattr(ws, name)(max_iter=100, random_state=0).fit(X, y).certificate_
+    assert found.status == wanted.status == "iteration_limit"
+    assert found.relative_gap == np.inf
+    assert found.n_rows == 0
+    assert found.estimate.n_rows == 400
+    low, high = found.estimated_gap_interval
+    assert low == found.estimated_gap == high
+    # the bias is that of the engine, which is not quite the best
+    assert wanted.relative_gap - TOL.strategies_rel <= found.estimated_gap <= 2
+    assert found.estimated_gap == pytest.approx(wanted.relative_gap, rel=0.5)
+
+
+@pytest.mark.usefixtures("by_rounds")
+def test_a_point_examined_before_takes_the_place_of_one_that_cannot_be(monkeypatch):
+    from widestreet._src.engines.working_set.engine import WorkingSetEngine
+
+    solve, examined = WorkingSetEngine.solve, examiner.Examiner._examined
+
+    def moved(self):
+        solution = solve(self)  # which has the optimum examined
+        monkeypatch.setattr(examiner.Examiner, "_examined", out_of_time)
+        return replace(solution, point=Point.of(0.9 * solution.beta), status=Status.TIME_LIMIT)
+
+    X, y = noisy()
+    honest = ws.SVC(random_state=0).fit(X, y)
+    monkeypatch.setattr(WorkingSetEngine, "solve", moved)
+    model = ws.SVC(random_state=0).fit(X, y)
+    assert model.certificate_ == honest.certificate_
+    assert model.certificate_.estimate is None
+    np.testing.assert_array_equal(model.decision_function(X), honest.decision_function(X))
+    assert examined is not examiner.Examiner._examined
+
+
+def test_kernels_without_a_gap_have_no_estimate(monkeypatch):
+    X, y = noisy()
+    monkeypatch.setattr(examiner.Examiner, "_examined", out_of_time)
+    with pytest.warns(ConvergenceWarning, match="nothing is known"):
+        model = ws.SVC(kernel="sigmoid", max_iter=100, random_state=0).fit(X, y)
+    assert model.certificate_.estimated_gap is None
+    assert model.certificate_.estimated_gap_interval is None
+
+
+@pytest.mark.usefixtures("by_rounds")
+def test_the_last_examination_is_announced_and_recorded(caplog):
+    X, y = noisy(3000)
+    caplog.set_level(logging.DEBUG, logger="widestreet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = ws.SVC(C=100.0, max_iter=10_000, random_state=0).fit(X, y)
+    assert model.certificate_.status == "iteration_limit"
+    records = [one.record for one in caplog.records if hasattr(one, "record")]
+    assert [one.phase for one in records] == ["round"] * len(model.trace_) + ["certificate"]
+    assert model.trace_[-1].timings["certificate"] > 0
+    assert "seconds_certificate" in model.trace_.to_frame()
+
+
+@pytest.mark.usefixtures("by_rounds")
+def test_an_examination_whose_result_is_known_is_not_announced(caplog):
+    X, y = noisy()
+    caplog.set_level(logging.DEBUG, logger="widestreet")
+    model = ws.SVC(random_state=0).fit(X, y)
+    assert model.certificate_.status == "optimal"
+    phases = [one.record.phase for one in caplog.records if hasattr(one, "record")]
+    assert set(phases) == {"round"}
+    assert "certificate" not in model.trace_[-1].timings
+    assert model.trace_[-1].timings["check"] > 0
+
+
+@pytest.mark.usefixtures("by_rounds")
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_rounds_continue_if_the_examination_leaves_time(rounds, monkeypatch, caplog):
+    """The limit is noticed once, and then there is time again."""
+    from widestreet._src.engines.working_set import engine
+
+    caplog.set_level(logging.DEBUG, logger="widestreet")
+    survey, calls = engine.WorkingSetEngine._survey, []
+
+    def limited(self, order):
+        calls.append(None)
+        if len(calls) == rounds + 1:
+            self.inputs.budget.affordable = True
+            raise OutOfBudget(Status.TIME_LIMIT)
+        survey(self, order)
+
+    monkeypatch.setattr(engine.WorkingSetEngine, "_survey", limited)
+    X, y = noisy(3000)
+    model = ws.SVC(C=10.0, max_time=600.0, random_state=0).fit(X, y)
+    assert len(calls) > rounds + 1
+    assert model.certificate_.status == "optimal"
+    phases = [one.record.phase for one in caplog.records if hasattr(one, "record")]
+    assert phases.count("certificate") == 1
+    assert phases[-1] == "round"

@@ -11,12 +11,20 @@ from reference.duals import MODELS
 from support.fitting import in_reference_terms
 from support.model_duals import build, labels
 from support.trace_records import record
+from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.solution import Solution, Trace
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
-from widestreet._src.training.outcome import continued, labelled, stopped_by, uncertified, untouched
+from widestreet._src.training.outcome import (
+    Trained,
+    continued,
+    labelled,
+    stopped_by,
+    uncertified,
+    untouched,
+)
 from widestreet._src.training.problem import Problem
 
 
@@ -83,3 +91,17 @@ def test_records_are_labelled_with_their_problem():
     one = solution(2)
     assert labelled(one, 0) is one
     assert {each.problem for each in labelled(one, 4).trace} == {4}
+
+
+def test_a_later_result_replaces_an_earlier_one_if_it_is_certified_and_not_worse():
+    def result(rows: int, dual: float, status: Status = Status.TIME_LIMIT) -> Trained:
+        certificate = Certificate(2.0, dual, 2.0 - dual, 1.0, 0.1, status, rows, 1e-3)
+        return Trained(solution(1), np.zeros(1), certificate)
+
+    early = result(10, 1.0)
+    assert result(10, 1.5).at_least_as_good_as(early)
+    assert not result(10, 0.5).at_least_as_good_as(early)
+    assert result(10, 0.5, Status.OPTIMAL).at_least_as_good_as(early)
+    assert not result(0, 1.5).at_least_as_good_as(early)
+    assert early.at_least_as_good_as(result(0, 1.5))
+    assert result(0, 1.5).at_least_as_good_as(result(0, 1.0))

@@ -21,6 +21,7 @@ from widestreet._src.problems.goal import Goal
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.status import Status
+from widestreet._src.training import sharded
 from widestreet._src.training.sharded import train_blocks
 from widestreet.datasets import friedman, twonorm
 from widestreet.strategies import PRSVM
@@ -216,3 +217,46 @@ def test_samples_are_solved_elsewhere(until_certified, case):
         assert mine.status in ("optimal", "approximate")
         assert mine.gap < np.inf
     assert found.solution.trace[0].notes["site_violators"]
+
+
+def test_time_that_easy_pairs_leave_over_goes_to_hard_ones(rng, monkeypatch):
+    """The first pair ends by its time limit; later it continues from its point to the optimum."""
+    train, starts = sharded._train, []
+
+    def limited(task, settings, budget, observe, rng, number, start=None):
+        starts.append((number, start, budget.max_time))
+        first = len(starts) == 1
+        one = train(task, settings, Budget(max_steps=40 if first else -1), observe, rng, number)
+        if first:
+            certificate = replace(one.trained.certificate, status=Status.TIME_LIMIT)
+            one = replace(one, trained=replace(one.trained, certificate=certificate))
+        return one
+
+    monkeypatch.setattr(sharded, "_train", limited)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 3, 300)
+    job = task(RBF(0.3), CSVC(1.0), X, y, class_weight=np.ones(3), cuts=[100])
+    with observers(3) as watch:
+        _, found = train_blocks(job, settings(goal=Goal(1e-3), max_time=600.0), watch)
+    assert [number for number, _, _ in starts] == [0, 1, 2, 0]
+    assert starts[1][1] is None
+    assert len(starts[3][1]) > 0
+    assert starts[3][2] > 2 * starts[0][2]
+    assert {one.certificate.status for one in found} == {"optimal"}
+    assert [one.solution.trace[-1].problem for one in found] == [0, 1, 2]
+
+
+def test_the_only_problem_is_not_started_again(rng, monkeypatch):
+    calls, train = [], sharded._train
+
+    def counted(*arguments):
+        calls.append(None)
+        one = train(*arguments)
+        certificate = replace(one.trained.certificate, status=Status.TIME_LIMIT)
+        return replace(one, trained=replace(one.trained, certificate=certificate))
+
+    monkeypatch.setattr(sharded, "_train", counted)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    job = task(RBF(0.3), CSVC(1.0), X, y, class_weight=np.ones(2), cuts=[30])
+    with observers() as watch:
+        train_blocks(job, settings(goal=Goal(1e-3), max_time=600.0), watch)
+    assert len(calls) == 1

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isnan
 
 from widestreet._src.certificate.certificate import Certificate
+from widestreet._src.certificate.sampling import GapEstimate
 from widestreet._src.status import Status
 
 _CLOSE_GAP, _USABLE_GAP = 0.01, 0.1  # relative gaps up to which a model is close, and usable
@@ -29,9 +30,14 @@ def advice(certificates: Sequence[Certificate]) -> str | None:
         late = ", and max_time left no time to certify it"
         when = " before the model was certified" if interrupted else late
         cure = "let the fit run to the end" if interrupted else "raise max_time"
+        known = "nothing is known about the quality of the model"
+        if certificate.estimate is not None:
+            known = _estimated(certificate.estimate)
+            seconds = f"{certificate.estimate.pass_seconds:.2g} s"
+            cure += f": an examination of all rows takes about {seconds}"
         return (
-            f"{stopped}{when}: nothing is known about the quality of the model (dual objective "
-            f"{certificate.dual_objective:.6g}). To get a certificate, {cure}."
+            f"{stopped}{when}: {known} (dual objective {certificate.dual_objective:.6g}). To get a "
+            f"certificate, {cure}."
         )
     gap = f"duality gap {certificate.gap:.3g} (relative {certificate.relative_gap:.3g})"
     if isnan(certificate.gap):
@@ -39,6 +45,15 @@ def advice(certificates: Sequence[Certificate]) -> str | None:
     return (
         f"{stopped}: {_reason(certificate)}, {gap}. {_grade(certificate)} To get closer to the "
         f"optimum, {_cure(certificate)}."
+    )
+
+
+def _estimated(estimate: GapEstimate) -> str:
+    """Return what a sample says about the gap."""
+    low, high = estimate.interval
+    return (
+        f"a random sample of {estimate.n_rows:,} rows estimates a relative gap of "
+        f"{estimate.relative_gap:.2g}, between {low:.2g} and {high:.2g} with 95 % confidence"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isinf, isnan
 
+from widestreet._src.certificate.sampling import GapEstimate
 from widestreet._src.status import Status
 
 
@@ -13,7 +14,7 @@ class Certificate:
     """Proved bounds on the distance of a solution from the optimum.
 
     If an interrupt or `max_time` left no time to examine every row, `n_rows` is zero and the bounds
-    are infinite.
+    are infinite. If `max_time` did, `estimated_gap` may say what a random sample of the rows shows.
 
     Attributes
     ----------
@@ -42,6 +43,15 @@ class Certificate:
         Bound on relative_gap for "optimal"; None if there is none.
     n_distinct_rows : int
         Number of distinct rows: rows equal in all features and in the target count once.
+    estimate : GapEstimate or None
+        Estimate of the relative gap from a random sample of the rows, if the rows were not
+        examined; its attributes are `relative_gap`, `interval`, `n_rows` and `pass_seconds`.
+    estimated_gap : float or None
+        Estimated relative gap. Each row contributes a term to the gap that is not negative; the
+        sum is estimated from a sample of the support vectors and a sample of the other rows. It is
+        no proof.
+    estimated_gap_interval : tuple of float, or None
+        Confidence interval of 95 % of the estimated gap, by the normal approximation.
 
     Examples
     --------
@@ -61,10 +71,16 @@ class Certificate:
     rounding: float = 0.0
     gap_tol: float | None = None
     n_distinct_rows: int = 0
+    estimate: GapEstimate | None = None
 
     @classmethod
     def unexamined(
-        cls, status: Status, dual_objective: float, tol: float, gap_tol: float | None = None
+        cls,
+        status: Status,
+        dual_objective: float,
+        tol: float,
+        gap_tol: float | None = None,
+        estimate: GapEstimate | None = None,
     ) -> Certificate:
         """Return the certificate of a point that was not examined, with infinite bounds."""
         inf = float("inf")
@@ -79,6 +95,7 @@ class Certificate:
             tol=tol,
             rounding=inf,
             gap_tol=gap_tol,
+            estimate=estimate,
         )
 
     @classmethod
@@ -97,7 +114,14 @@ class Certificate:
 
     def __str__(self) -> str:
         if self.n_rows == 0:
-            return f"{self.status}: no row examined, dual objective {self.dual_objective:.6g}"
+            text = f"{self.status}: no row examined, dual objective {self.dual_objective:.6g}"
+            if self.estimate is None:
+                return text
+            low, high = self.estimate.interval
+            return (
+                f"{text}, relative duality gap estimated from {self.estimate.n_rows:,} rows: "
+                f"{self.estimate.relative_gap:.2g} (95 % interval {low:.2g} to {high:.2g})"
+            )
         rows = f"{self.n_rows:,} rows examined"
         if 0 < self.n_distinct_rows < self.n_rows:
             rows += f" ({self.n_distinct_rows:,} distinct)"
@@ -111,6 +135,14 @@ class Certificate:
             f"{self.status}: {rows}, {violation} (tol {self.tol:g}), {gap}; "
             f"primal objective {self.primal_objective:.6g}, dual {self.dual_objective:.6g}"
         )
+
+    @property
+    def estimated_gap(self) -> float | None:
+        return None if self.estimate is None else self.estimate.relative_gap
+
+    @property
+    def estimated_gap_interval(self) -> tuple[float, float] | None:
+        return None if self.estimate is None else self.estimate.interval
 
     @property
     def lost_in_rounding(self) -> bool:

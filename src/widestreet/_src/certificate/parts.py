@@ -22,8 +22,9 @@ coefficients, the band may be too narrow; the slope at its ends shows this.
 A question is a function of a part, made of methods of `Part` and `functools.partial`, so that
 questions and answers can be pickled. A part stores its scores between questions. They depend only
 on the limits it was screened with, so a part that was lost and made again repeats these screenings
-and gives the same answers. Sums are returned without rounding (sums.py), so that the figures of an
-examination do not depend on how the rows are divided.
+and gives the same answers, up to the rounding of scores that were updated (earlier.py). Sums are
+returned without rounding (sums.py), so that the figures of an examination do not depend on how the
+rows are divided.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.certificate.loss import Band, Variables, band
 from widestreet._src.certificate.screening import Limits, Scores
 from widestreet._src.certificate.spot_check import disagrees
-from widestreet._src.certificate.sums import Terms, exact_sum, rounded
+from widestreet._src.certificate.sums import Terms, exact_sum
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
@@ -239,6 +240,8 @@ class Part:
         self._begin()
         exact, scores = self.scores.exact, self.scores
         error = self.gram.score_errors(None, scores.columns, scores.coef, poll=scores.poll)
+        if scores.rounding > scores.from_scratch:  # some scores were updated
+            error = np.maximum(error, scores.rounding)
         error = error + 2.0 * UNIT * self._sizes
         found = np.full((2, self.dual.groups), -np.inf)
         sides = (1.0, self._may_grow, high), (-1.0, self._may_shrink, -low)
@@ -255,7 +258,7 @@ class Part:
         """Return whether scores differ from a second computation by more than rounding."""
         scores = self.scores
         return disagrees(
-            self.gram, scores.columns, scores.coef, scores.score, scores.error, scores.poll
+            self.gram, scores.columns, scores.coef, scores.score, scores.bounds(), scores.poll
         )
 
     # -- variables -------------------------------------------------------------------------------
@@ -321,9 +324,6 @@ class Part:
 
     def _rounding(self) -> float:
         """Return a bound on the error of a difference of two F, for all rows."""
-        coef = self.scores.coef
-        net = rounded([coef.tolist()])
-        error = self.gram.score_error(len(coef), float(np.abs(coef).sum()), net)
         sizes = np.max(self._sizes, where=self.scores.exact, initial=0.0)
-        rounding = 2.0 * float(error) + 4.0 * UNIT * float(sizes)
+        rounding = 2.0 * self.scores.rounding + 4.0 * UNIT * float(sizes)
         return rounding if isfinite(rounding) else OVERFLOW

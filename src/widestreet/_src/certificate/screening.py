@@ -2,24 +2,39 @@
 
 A row with a zero coefficient is first scored in float32, with a proven bound on the error. It is
 scored again in float64 unless the bound shows that the row satisfies the optimality conditions and
-has no loss, so that it cannot affect any figure of the certificate.
+has no loss, so that it cannot affect any figure of the certificate. A score of an earlier
+examination may show this as well, if the point has not moved too far since (earlier.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.certificate.earlier import (
+    EXACT,
+    LAST,
+    OLDER,
+    ROUGH,
+    UNKNOWN,
+    Change,
+    Examined,
+    Record,
+    lengths,
+)
+from widestreet._src.certificate.sums import rounded
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
 _SCREENING_VALUES = 10_000_000  # kernel values from which on screening in float32 saves time
 _SAMPLE_ROWS = 500  # rows from which the fraction that needs float64 is estimated
-_FLOAT64_FRACTION = 0.35  # of the sample: above it, float64 for all rows is faster
+FLOAT64_FRACTION = 0.35  # of the sample: above it, float64 for all rows is faster
+_LARGEST_ROUNDING = 8.0  # of scores from scratch: above it, scores are not updated any more
 
 
 def scores(gram: Gram, beta: Floats, poll: Poll | None = None) -> Floats:
@@ -27,6 +42,11 @@ def scores(gram: Gram, beta: Floats, poll: Poll | None = None) -> Floats:
     coef = beta.sum(axis=0)
     support = np.flatnonzero(coef)
     return gram.scan(None, support, coef[support], poll=poll)
+
+
+def screens(rows: int, support: int) -> bool:
+    """Return whether so many rows with a zero coefficient are first scored in float32."""
+    return rows * support > _SCREENING_VALUES
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +61,14 @@ class Limits:
         other variables it does not determine the violation.
     shrink : ndarray of shape (groups,)
         Limit for variables that may shrink; they have no effect above it.
+    drift : mapping
+        Bounds on the distance of the present point from points that were examined before, by
+        their numbers.
     """
 
     grow: Floats
     shrink: Floats
+    drift: Mapping[int, float] = field(default_factory=dict)
 
 
 class Scores:
@@ -64,95 +88,219 @@ class Scores:
     Attributes
     ----------
     score, error : ndarray of shape (n,)
-        Score of each row, and bound on its difference from the score in float64.
-    exact : ndarray of bool, shape (n,)
-        Mask of the scores in float64.
-    estimated : ndarray of bool, shape (n,)
-        Mask of the rows that were scored in float32.
+        Score of each row, and bound on its error in addition to `rounding`.
+    state : ndarray of int8, shape (n,)
+        What is known of the score of each row (earlier.py).
     begun : bool
         True if the scores of the support vectors are known.
     counts : list of int
         Number of rows that each screening scored in float64.
+    drift : float
+        Bound on the distance from the point examined before.
+    rounding : float
+        Bound on the rounding error of a float64 score.
     """
 
     begun: bool
     counts: list[int]
+    drift: float
 
     def __init__(
         self, gram: Gram, rows: int, columns: Ints, coef: Floats, poll: Poll | None
     ) -> None:
         self.gram, self.columns, self.coef, self.poll = gram, columns, coef, poll
         self.score, self.error = np.zeros(rows), np.zeros(rows)
-        self.exact: Bools = np.zeros(rows, dtype=bool)
-        self.estimated: Bools = np.zeros(rows, dtype=bool)
-        self.begun, self.counts = False, []
+        self.state: NDArray[np.int8] = np.full(rows, UNKNOWN, dtype=np.int8)
+        self.begun, self.counts, self.drift = False, [], np.inf
+        self._change: Change | None = None
+        self._before = self._updated = 0.0  # rounding of scores then, and of updated ones
 
     @property
-    def arrays(self) -> tuple[Floats, Floats, Bools, Bools]:
-        """Arrays that change: score, error, exact and estimated."""
-        return self.score, self.error, self.exact, self.estimated
+    def exact(self) -> Bools:
+        """Mask of the float64 scores."""
+        return np.asarray(self.state == EXACT)
 
-    def restore(self, counts: Sequence[int], arrays: tuple[Floats, Floats, Bools, Bools]) -> None:
-        """Continue from stored arrays of the same rows. Sets: everything that changes."""
-        self.begun, self.counts = True, list(counts)
-        self.score, self.error, self.exact, self.estimated = arrays
+    @property
+    def current(self) -> Bools:
+        """Mask of the rows that were scored at the present point."""
+        return np.asarray(self.state >= ROUGH)
+
+    @property
+    def from_scratch(self) -> float:
+        """Bound on the rounding error of a float64 score from all coefficients."""
+        coef = self.coef
+        size, net = float(np.abs(coef).sum()), rounded([coef.tolist()])
+        return float(self.gram.score_error(len(coef), size, net))
+
+    @property
+    def rounding(self) -> float:
+        return max(self.from_scratch, self._updated)
+
+    # -- scores of an earlier examination ----------------------------------------------------------
+
+    def record(self, point: Examined) -> Record:
+        """Return what is kept of the examination of a point."""
+        before = None if self._change is None else self._change.before
+        counts = tuple(self.counts)
+        roundings, arrays = (self._before, self.rounding), (self.score, self.error, self.state)
+        return Record(point, before, counts, self.drift, roundings, lambda: arrays)
+
+    def resume(self, record: Record, change: Change | None) -> None:
+        """Continue an examination of the present point. Sets: everything that changes."""
+        self.begun, self.counts, self.drift = True, list(record.counts), record.drift
+        self.score, self.error, self.state = record.load()
+        self._change, (self._before, self._updated) = change, record.roundings
+
+    def recall(self, record: Record, change: Change) -> None:
+        """Use scores of an examination of another point. Sets: everything that changes.
+
+        `change` is what the coefficients have changed by since.
+        """
+        self.score, self.error, self.state = record.load()
+        past = np.flatnonzero((self.state == OLDER) | (self.state == LAST))
+        moved = record.drift * lengths(self.gram, past)
+        with np.errstate(invalid="ignore"):  # an infinite drift leaves nothing known
+            self.error[past] += moved + record.roundings[0]
+        self.state[past] = OLDER
+        self.state[self.state >= ROUGH] = LAST
+        self.state[~(np.isfinite(self.error) & np.isfinite(self.score))] = UNKNOWN
+        self.score[self.state == UNKNOWN] = self.error[self.state == UNKNOWN] = 0.0
+        self._change, self._before = change, record.roundings[1]
+
+    @property
+    def _updates(self) -> Change | None:
+        """The change, if scores may be updated by it."""
+        change = self._change
+        if change is None or len(change.values) >= len(self.coef):
+            return None
+        most = _LARGEST_ROUNDING * self.from_scratch
+        return change if self._rounding_of_updates <= most else None
+
+    @property
+    def _rounding_of_updates(self) -> float:
+        """Bound on the rounding error of float64 scores that are updated.
+
+        The changes are rounded, too: twice the bound on their sum covers both. The rounding of the
+        updated score itself is less than that of a score from scratch.
+        """
+        assert self._change is not None
+        values = self._change.values
+        size, net = float(np.abs(values).sum()), rounded([values.tolist()])
+        more = float(self.gram.score_error(len(values), size, net))
+        return self._before + 2.0 * more + self.from_scratch
+
+    # -- scores of the present point ---------------------------------------------------------------
 
     def given(self, score: Floats) -> None:
-        """Accept exact scores of all rows. Sets: score and exact."""
+        """Accept exact scores of all rows. Sets: score and state."""
         self.score = score
-        self.exact[:] = self.begun = True
+        self.state[:], self.begun = EXACT, True
 
     def begin(self, support: Ints) -> None:
         """Compute the scores of support vectors, or of all rows if screening saves no time.
 
-        Sets: score and exact.
+        Sets: score and state.
         """
-        rest = len(self.score) - len(support)
-        large = rest * len(self.coef) > _SCREENING_VALUES
-        self.settle(support if large else np.arange(len(self.score)))
+        rows = len(self.score)
+        large = screens(rows - len(support), len(self.coef))
+        self.settle(support if large else np.arange(rows))
         self.begun = True
 
     def settle(self, rows: Ints) -> None:
-        """Compute scores in float64. Sets: score, error and exact of the rows."""
+        """Compute scores in float64. Sets: score, error and state of the rows."""
+        updates = self._updates
+        if updates is not None:
+            known = self._exact_before(rows)
+            mine, rows = rows[known], rows[~known]
+            if len(mine):
+                self.score[mine] = self.gram.scan(
+                    mine, updates.columns, updates.values, out=self.score[mine], poll=self.poll
+                )
+                self.state[mine], self._updated = EXACT, self._rounding_of_updates
         self.score[rows] = self.gram.scan(rows, self.columns, self.coef, poll=self.poll)
-        self.exact[rows], self.error[rows] = True, 0.0
+        self.state[rows], self.error[rows] = EXACT, 0.0
+
+    def _exact_before(self, rows: Ints) -> Bools:
+        """Return the mask of rows with float64 scores of the last examination."""
+        return np.asarray((self.state[rows] == LAST) & (self.error[rows] == 0.0))
 
     def screen(self, dual: Dual, limits: Limits) -> int:
         """Compute scores that may affect the figures in float64; return their number.
 
-        Sets: score, error, exact and counts.
+        Sets: score, error, state, counts and drift.
         """
+        if self._change is not None:
+            self.drift = limits.drift.get(self._change.before.version, np.inf)
         rows = self._pending(dual, limits)
         self.settle(rows)
         self.counts.append(len(rows))
         return len(rows)
 
     def _pending(self, dual: Dual, limits: Limits) -> Ints:
-        """Return the rows to be scored in float64. Sets: score and error of the others."""
-        rest = np.flatnonzero(~self.exact)
-        if not self.estimated[rest].all():
-            sample = np.random.default_rng(0).permutation(rest)[:_SAMPLE_ROWS]
-            if (
-                not self._estimate(sample)
-                or self.doubtful(dual, sample, limits).mean() >= _FLOAT64_FRACTION
-            ):
-                return rest
-            self._estimate(rest)
+        """Return the rows to be scored in float64. Sets: score, error and state of the others."""
+        rest = np.flatnonzero(self.state < EXACT)
+        rest = rest[self.doubtful(dual, rest, limits)]
+        rough = self.state[rest] != ROUGH
+        if self._updates is not None:  # these are updated in float64 at once
+            rough &= ~self._exact_before(rest)
+        if not rough.any():
+            return rest
+        more = rest[rough]
+        sample = np.random.default_rng(0).permutation(more)[:_SAMPLE_ROWS]
+        if (
+            not self._estimate(sample)
+            or self.doubtful(dual, sample, limits).mean() >= FLOAT64_FRACTION
+        ):
+            return rest
+        self._estimate(more[self.state[more] != ROUGH])
         return rest[self.doubtful(dual, rest, limits)]
 
     def _estimate(self, rows: Ints) -> bool:
-        """Compute scores in float32, if a bound on their error is known. Sets: score and error."""
+        """Compute scores in float32, if a bound on their error is known.
+
+        Sets: score, error and state.
+        """
+        updates = self._updates
+        if updates is not None:
+            last = self.state[rows] == LAST
+            if last.any() and not self._estimate_change(rows[last], updates):
+                return False
+            rows = rows[~last]
         rough = self.gram.rough_scan(rows, self.columns, self.coef, poll=self.poll)
         if rough is None:
             return False
         self.score[rows], self.error[rows] = rough
-        self.estimated[rows] = True
+        self.state[rows] = ROUGH
         return True
+
+    def _estimate_change(self, rows: Ints, change: Change) -> bool:
+        """Update float32 scores of the last examination. Sets: score, error and state."""
+        rough = self.gram.rough_scan(rows, change.columns, change.values, poll=self.poll)
+        if rough is None:
+            return False
+        self.score[rows] += rough[0]
+        self.error[rows] += rough[1] + self._rounding_of_updates
+        self.state[rows] = ROUGH
+        return True
+
+    def bounds(self, rows: Ints | None = None) -> Floats:
+        """Return bounds on the errors of scores in addition to `rounding`.
+
+        They include the change since scores of earlier points, and are infinite for rows without a
+        score.
+        """
+        rows = np.arange(len(self.score)) if rows is None else rows
+        state, error = self.state[rows], self.error[rows]
+        error[state == UNKNOWN] = np.inf
+        past = (state == OLDER) | (state == LAST)
+        if past.any():
+            error[past] += self.drift * lengths(self.gram, rows[past]) + self._before
+        return error
 
     def doubtful(self, dual: Dual, rows: Ints, limits: Limits) -> Bools:
         """Return the mask of rows with zero coefficients that may violate or have a loss."""
-        middle = dual.target[:, rows] - self.score[rows]
-        least, most = middle - self.error[rows], middle + self.error[rows]
+        middle, error = dual.target[:, rows] - self.score[rows], self.bounds(rows)
+        least, most = middle - error, middle + error
         group = dual.group[:, rows]
         grow = (dual.upper[:, rows] > 0) & ~(most < limits.grow[group])
         shrink = (dual.lower[:, rows] < 0) & ~(least > limits.shrink[group])

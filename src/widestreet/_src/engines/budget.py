@@ -14,6 +14,8 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
           "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
 
 
+_BETWEEN_LOOKS = 0.2  # seconds that may pass before the end of the time for rounds is noticed
+_MOST_BETWEEN_LOOKS = 0.05  # of all time
 _LEAST_SECONDS = 1e-9  # a limit of zero would be none at all to a reader
 
 
@@ -40,13 +42,14 @@ class Budget:
     max_time: float | None = None
     max_steps: int = -1
     reserve: float = 0.0  # seconds reserved for the certificate
+    affordable: bool = False  # whether the time has ever sufficed for a certificate
     stopped: bool = False  # by another thread: treated like an interrupt
     _begun: float = field(default_factory=time.perf_counter)
     _steps: int = 0
 
-    def __reduce__(self) -> tuple[type[Budget], tuple[float | None, int, float, bool]]:
-        steps = self.max_steps if self.max_steps < 0 else self.steps_left
-        return Budget, (self.remaining(), steps, self.reserve, self.stopped)  # clocks differ
+    def __reduce__(self) -> tuple[type[Budget], tuple[float | None, int, float, bool, bool]]:
+        steps, left = self.max_steps if self.max_steps < 0 else self.steps_left, self.remaining()
+        return Budget, (left, steps, self.reserve, self.affordable, self.stopped)  # clocks differ
 
     @property
     def elapsed(self) -> float:
@@ -85,22 +88,35 @@ class Budget:
             seconds = max(_LEAST_SECONDS, min(left, max(least, left * share)))
         return Budget(seconds, max_steps, stopped=self.stopped)
 
-    def keep_back(self, seconds: float) -> None:
-        """Reserve time for the certificate, from 10 % to 80 % of all. Sets: reserve."""
+    def keep_back(self, seconds: float, least: float = 0.0) -> None:
+        """Reserve time for the certificate. Sets: reserve, affordable.
+
+        Parameters
+        ----------
+        seconds : float
+            What the certificate needs.
+        least : float
+            What is reserved if the time has never sufficed for a certificate, up to half of all.
+        """
         if self.max_time is not None:
-            self.reserve = min(max(seconds, 0.1 * self.max_time), 0.8 * self.max_time)
+            seconds += min(_BETWEEN_LOOKS, _MOST_BETWEEN_LOOKS * self.max_time)
+            self.affordable |= self.elapsed + seconds <= self.max_time
+            self.reserve = seconds if self.affordable else min(least, 0.5 * self.max_time)
+
+    def look_for_stop(self) -> None:
+        """Raise KeyboardInterrupt if stopped, whatever time is left."""
+        if self.stopped:
+            raise KeyboardInterrupt
 
     def look_at_clock(self) -> None:
         """Raise OutOfBudget if the time for rounds is over, KeyboardInterrupt if stopped."""
-        if self.stopped:
-            raise KeyboardInterrupt
+        self.look_for_stop()
         if self.max_time is not None and self.elapsed + self.reserve > self.max_time:
             raise OutOfBudget(Status.TIME_LIMIT)
 
     def look_at_end(self) -> None:
         """Raise OutOfBudget if all time is over, KeyboardInterrupt if stopped."""
-        if self.stopped:
-            raise KeyboardInterrupt
+        self.look_for_stop()
         if self.max_time is not None and self.elapsed > self.max_time:
             raise OutOfBudget(Status.TIME_LIMIT)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -43,13 +43,17 @@ class TraceRecord:
     seconds : float
         Seconds since the start.
     timings : dict
-        Seconds spent in the parts of this round.
+        Seconds spent in the parts of this round. The last record of a fit also has what came after
+        it: the part "certificate" is the last examination of all rows.
     problem : int
         Index of the pair of classes, in the order of `intercept_`.
     violators : int
         Number of rows outside the working set that violate the optimality conditions.
     notes : dict
         Further values recorded by the strategy; its docstring lists them.
+    phase : str
+        "round"; "certificate" for the record that announces the last examination to observers,
+        which has the figures of the last round and is not in the trace.
     """
 
     round: int
@@ -68,6 +72,7 @@ class TraceRecord:
     problem: int = 0
     violators: int = 0
     notes: dict[str, Any] = field(default_factory=dict)
+    phase: str = "round"
 
 
 Observer: TypeAlias = Callable[[TraceRecord], None]
@@ -79,6 +84,14 @@ class Trace(list[TraceRecord]):
     def __repr__(self) -> str:
         count = "1 record" if len(self) == 1 else f"{len(self)} records"
         return f"<Trace of {count}: to_frame() returns a DataFrame>"
+
+    def add(self, timings: dict[str, float]) -> None:
+        """Add seconds to the parts of the last record. Sets: the last record."""
+        last = self[-1]
+        every = last.timings | {
+            part: seconds + last.timings.get(part, 0.0) for part, seconds in timings.items()
+        }
+        self[-1] = replace(last, timings=every)
 
     def to_frame(self) -> Any:
         """Return the records as a pandas DataFrame, one row per round.
@@ -92,9 +105,12 @@ class Trace(list[TraceRecord]):
         for record in self:
             row = asdict(record)
             row |= row.pop("notes")
+            del row["phase"]
             row |= {f"seconds_{part}": value for part, value in row.pop("timings").items()}
             rows.append(row)
-        known = [one.name for one in fields(TraceRecord) if one.name not in ("notes", "timings")]
+        known = [
+            one.name for one in fields(TraceRecord) if one.name not in ("notes", "phase", "timings")
+        ]
         return pd.DataFrame(rows) if rows else pd.DataFrame(columns=known)
 
 

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from widestreet._src.arrays import Real
+from widestreet._src.arrays import Ints, Real
+from widestreet._src.certificate import Arrays, Record
 from widestreet._src.files.lazy import LazyRows
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.shards.columns import Features, HeardRows, heard_with
@@ -25,11 +28,10 @@ from widestreet._src.shards.shard import Shard
 
 Answer = TypeVar("Answer")
 
-EXAMINED = {  # arrays of an examination
+EXAMINED: dict[str, tuple[np.dtype[Any], int]] = {  # arrays of an examination
     "examined score": (np.dtype(np.float64), 1),
     "examined error": (np.dtype(np.float64), 1),
-    "examined exact": (np.dtype(np.bool_), 1),
-    "examined roughly": (np.dtype(np.bool_), 1),
+    "examined state": (np.dtype(np.int8), 1),
 }
 
 
@@ -73,18 +75,16 @@ class StoredPort:
         self._ledger = Ledger(0, self._ends[-1])
         self._news: News | None = None
         self._heard: Features | None = None
-        self._examined: dict[int, list[int]] = {}  # counts of screenings, by shard
+        self._records: dict[int, Record] = {}  # scores of the last examination, by shard
         self._reads_rows: set[str] = set()  # questions that did so the last time
 
     def publish(self, news: News) -> None:
         """Store the news for the next questions. Sets: everything that is kept."""
         if news.epoch != self._ledger.epoch:
             self._ledger, self._heard = Ledger(0, self._ends[-1]), None
-            self._ledger.epoch = news.epoch
-        if self._news is None or news.expansion.version != self._news.expansion.version:
-            self._examined = {}
+            self._ledger.epoch, self._records = news.epoch, {}
         if self._ledger.hear(news):
-            self._heard = heard_with(self._heard, news.rows, self._ledger.past)
+            self._heard = heard_with(self._heard, news.rows, self._past)
         self._news = news
 
     def ask(
@@ -113,20 +113,38 @@ class StoredPort:
         end = self._ends[k]
         shard.columns.resume(self._heard)
         shard.resume(self._ledger.between(end - self.sizes[k], end))
-        if k in self._examined:
-            score, error, exact, roughly = (self._store.read(name, k) for name in EXAMINED)
-            part = part_of(shard, self._news)
-            part.scores.restore(self._examined[k], (score, error, exact, roughly))
+        shard.memory.record = record = self._records.get(k)
+        if record is not None and record.point.version == self._news.expansion.version:
+            part_of(shard, self._news)
 
     def _keep(self, k: int, shard: Shard) -> None:
-        """Keep the scores of an examination, if it went on. Sets: examined."""
-        part = shard.memory.part
-        if part is None or not part.scores.begun:
+        """Keep the scores of an examination, if it went on. Sets: records."""
+        memory, known = shard.memory, self._records.get(k)
+        if memory.part is None or memory.examined is None or not memory.part.scores.begun:
+            if memory.record is None:
+                self._records.pop(k, None)
             return
-        if part.scores.counts != self._examined.get(k):
-            for name, values in zip(EXAMINED, part.scores.arrays, strict=True):
-                self._store.write(name, k, values)
-            self._examined[k] = list(part.scores.counts)
+        record = memory.part.scores.record(memory.examined)
+        if known is not None and (record.point.version, record.counts) == (
+            known.point.version,
+            known.counts,
+        ):
+            return
+        for name, values in zip(EXAMINED, record.load(), strict=True):
+            self._store.write(name, k, values)
+        self._records[k] = replace(record, load=partial(self._load, k))
+
+    def _load(self, k: int) -> Arrays:
+        """Read the scores of an examination."""
+        score, error, state = (self._store.read(name, k) for name in EXAMINED)
+        return score, error, state
+
+    @property
+    def _past(self) -> list[Ints]:
+        """Support vectors of past points that are needed to update scores."""
+        points = [point for one in self._records.values() for point in (one.point, one.before)]
+        every = {point.version: point.ids for point in points if point is not None}
+        return [*self._ledger.past, *every.values()]
 
 
 class _Reader:

@@ -73,6 +73,18 @@ class Observers:
         with self.problem(record.problem) as observe:
             observe(record)
 
+    def again(self, number: int) -> Observer:
+        """Return a function to call with each record of a problem that is solved once more.
+
+        Callbacks do not see these records: their task of the problem has ended.
+        """
+
+        def look(record: TraceRecord) -> None:
+            with self._lock:
+                self._observer(replace(record, problem=number))
+
+        return look
+
     @contextmanager
     def problem(self, number: int = 0) -> Iterator[Observer]:
         """Solve one problem within the block; yield a function to call with each record.
@@ -84,7 +96,7 @@ class Observers:
             mine = record if record.problem == number else replace(record, problem=number)
             with self._lock:
                 self._observer(mine)
-            if self._reporter(record):
+            if record.phase == "round" and self._reporter(record):
                 raise OutOfBudget(Status.APPROXIMATE)
 
         with self._reporter.problem(self._names[number]):

@@ -77,6 +77,13 @@ class Observer(AbstractContextManager["Observer"]):
         record : TraceRecord
             Record of the round.
         """
+        if record.phase == "certificate":
+            logger.debug(
+                "certifying: %d SVs, %.3f s", record.n_sv, record.seconds, extra={"record": record}
+            )
+            if self.bar is not None:
+                self.bar(record)
+            return
         logger.debug(
             "round %d: working set %d, %d SVs (%d free), violation %.3g, gap (estimate) %.3g, "
             "dual %.12g, scanned %d, skipped %d, %.3f s",
@@ -205,7 +212,8 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         self._done = max(self._done, done / self.problems)
         self._unprinted = True
         now = time.perf_counter()
-        if self.every_round or (self._live is None and now - self._printed >= 1.0):
+        last = record.phase == "certificate"
+        if self.every_round or (self._live is None and (last or now - self._printed >= 1.0)):
             self._print()
             self._printed = now
 
@@ -296,6 +304,8 @@ def describe(record: TraceRecord, tol: float) -> list[str]:
         Fields such as ``"SVs 2,697"``.
     """
     goal = f" (tol {tol:g})" if tol > 0 else ""
+    if record.phase == "certificate":
+        return ["certifying", f"SVs {record.n_sv:,}", f"violation {record.violation:.1e}{goal}"]
     return [
         f"round {record.round}",
         f"violation {record.violation:.1e}{goal}",

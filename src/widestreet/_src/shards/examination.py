@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 
 from widestreet import _core
-from widestreet._src.certificate import Examination, Limits, Part, examine_parts
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.certificate import (
+    Change,
+    Examination,
+    Examined,
+    GapEstimate,
+    Limits,
+    Part,
+    distance,
+    estimate,
+    examine_parts,
+    gap_terms,
+    screens,
+)
 from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.dual import select
 from widestreet._src.shards.news import News
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard import Shard
 from widestreet._src.shards.shard_set import ShardSet
 
 Answer = TypeVar("Answer")
+
+_LARGEST_PART = 0.25  # of the kernel values of an examination, for the distance between two points
 
 
 # -- questions to a shard ------------------------------------------------------------------------
@@ -26,11 +43,37 @@ def part_of(shard: Shard, news: News) -> Part:
     shard.hear(news)
     memory = shard.memory
     if memory.part is None:
-        coef = news.point.coef
-        used = coef != 0
-        columns = shard.columns.places(news.point.ids[used])
-        memory.part = Part(shard.gram, shard.dual, memory.beta, columns, coef[used])
+        point = _examined(news)
+        columns = shard.columns.places(point.ids)
+        part = Part(shard.gram, shard.dual, memory.beta, columns, point.coef)
+        record, memory.record = memory.record, None
+        if record is not None and record.point.version == point.version:
+            before = record.before
+            change = None if before is None else _change(shard, before, point)
+            part.scores.resume(record, change)
+        elif record is not None:
+            part.scores.recall(record, _change(shard, record.point, point))
+        memory.part, memory.examined = part, point
     return memory.part
+
+
+def _examined(news: News) -> Examined:
+    """Return the published point, to be examined."""
+    coef = news.point.coef
+    used = coef != 0
+    return Examined(news.expansion.version, news.point.ids[used], coef[used])
+
+
+def _change(shard: Shard, before: Examined, point: Examined) -> Change:
+    """Return the changes of coefficients between two points."""
+    ids, values = before.change_to(point.ids, point.coef)
+    return Change(before, shard.columns.places(ids), values)
+
+
+def forget_scores(shard: Shard, news: News, *, poll: Poll | None = None) -> None:
+    """Drop the scores of all examinations. Sets: memory."""
+    shard.hear(news)
+    shard.memory.part = shard.memory.examined = shard.memory.record = None
 
 
 def _part(shard: Shard, news: News, screens: Sequence[Limits], poll: Poll | None) -> Part:
@@ -70,29 +113,59 @@ def screen(shard: Shard, news: News, screens: Sequence[Limits], *, poll: Poll | 
     return _part(shard, news, screens[:-1], poll).repeat(screens)
 
 
-def adopt_scores(shard: Shard, news: News, *, poll: Poll | None = None) -> None:
+def adopt_scores(shard: Shard, news: News, *, poll: Poll | None = None) -> float:
     """Use the scores of the last examination, if they are stored, in the next surveys.
 
-    Surveys in float32 also use the scores that the examination computed in float32.
+    For surveys in float64, scores that the examination computed in float32 count as scores of the
+    version before. A drift of that version of at least the result, the largest error divided by
+    sqrt(K(x, x)), makes surveys skip only rows that do not violate whatever the error is. Rows of
+    that version that are not skipped are scored from all support vectors.
+
+    Returns
+    -------
+    error : float
+        Zero if no score has an error that matters to surveys.
     """
     shard.hear(news)
-    memory = shard.memory
-    if memory.part is not None:
-        scores = memory.part.scores
-        known = scores.exact if news.double else scores.exact | scores.estimated
-        outside = known & (memory.version != _core.IN_WORKING_SET)
-        memory.score[outside] = scores.score[outside]
-        memory.version[outside] = news.expansion.version
+    memory, version = shard.memory, news.expansion.version
+    if memory.part is None:
+        return 0.0
+    scores = memory.part.scores
+    outside = scores.current & (memory.version != _core.IN_WORKING_SET)
+    memory.score[outside], memory.version[outside] = scores.score[outside], version
+    rough = np.flatnonzero(outside & ~scores.exact)
+    if not news.double or len(rough) == 0:
+        return 0.0
+    memory.version[rough] = version - 1
+    memory.ledger.drop(version - 1)
+    error = scores.error[rough] + scores.rounding
+    with np.errstate(divide="ignore"):
+        return float(np.max(error if shard.norm is None else error / shard.norm[rough]))
+
+
+def sampled_terms(
+    shard: Shard, news: News, ids: Ints, bias: Floats, *, poll: Poll | None = None
+) -> Floats:
+    """Return the contributions of some rows to the duality gap, from scores in float64."""
+    score = shard.scores(news, ids, True, poll=poll)
+    return gap_terms(select(shard.dual, ids), shard.memory.beta[:, ids], score, bias)
 
 
 # -- questions to all shards ---------------------------------------------------------------------
 
 
 class _Parts:
-    """The rows of all shards as parts of an examination of the published point."""
+    """The rows of all shards as parts of an examination of the published point.
 
-    def __init__(self, shards: ShardSet) -> None:
-        self.shards = shards
+    Parameters
+    ----------
+    shards : ShardSet
+    drift : mapping
+        Bounds on the distance from points that were examined before, by their numbers.
+    """
+
+    def __init__(self, shards: ShardSet, drift: Mapping[int, float]) -> None:
+        self.shards, self._drift = shards, drift
         self._screens: tuple[Limits, ...] = ()
 
     def ask(self, question: Callable[[Part], Answer]) -> list[Answer]:
@@ -101,20 +174,93 @@ class _Parts:
 
     def screen(self, limits: Limits) -> list[int]:
         """Screen the rows of all parts; return how many each scored in float64. Sets: screens."""
-        self._screens = (*self._screens, limits)
+        self._screens = (*self._screens, replace(limits, drift=self._drift))
         return self.shards.ask_all(screen, self._screens)
 
 
-def examine_shards(shards: ShardSet, point: Point, tol: float) -> Examination:
-    """Examine a point over all rows, after publishing it if it is not the last. Sets: shards."""
+def publish(shards: ShardSet, point: Point) -> None:
+    """Publish a point, unless it is the last that was published. Sets: shards."""
     if not point.same_as(shards.news.point):
         expansion = shards.news.expansion
         expansion = expansion.published(point.ids, point.coef, expansion.bias, np.inf)
         shards.publish(expansion, point)
-    convex = shards.kernel.positive
-    return examine_parts(_Parts(shards), shards.form.total, convex=convex, tol=tol, compare=True)
 
 
-def adopt(shards: ShardSet) -> None:
-    """Use the scores of the last examination in the next surveys of all shards."""
-    shards.ask_all(adopt_scores)
+def examine_shards(shards: ShardSet, point: Point, tol: float) -> Examination:
+    """Examine a point over all rows, after publishing it if it is not the last.
+
+    Scores of the last examination are used where they prove enough. If their rounding decides
+    whether the violation is within `tol`, all scores are computed from scratch. Sets: shards.
+    """
+    publish(shards, point)
+    before = shards.examined
+    found = _examination(shards, _drift(shards), tol)
+    if before is not None and found.violation <= tol < found.violation + found.rounding:
+        shards.ask_all(forget_scores)
+        found = _examination(shards, {}, tol)
+    shards.examined = _examined(shards.news)
+    return found
+
+
+def _examination(shards: ShardSet, drift: Mapping[int, float], tol: float) -> Examination:
+    """Examine the published point."""
+    parts, convex = _Parts(shards, drift), shards.kernel.positive
+    return examine_parts(parts, shards.form.total, convex=convex, tol=tol, compare=True)
+
+
+def _drift(shards: ShardSet) -> dict[int, float]:
+    """Bound the distance of the published point from the last one that was examined.
+
+    The result is empty if the bound costs more than it saves. Sets: known rows of the shards.
+    """
+    before, now = shards.examined, _examined(shards.news)
+    if before is None or not shards.kernel.positive or not screens(shards.rows, len(now.ids)):
+        return {}
+    ids, change = before.change_to(now.ids, now.coef)
+    if len(ids) ** 2 > _LARGEST_PART * shards.rows * len(now.ids):
+        return {}
+    missing = shards.known.unknown(ids)
+    if len(missing):
+        shards.fetch(missing)
+    return {before.version: distance(shards.known.between(ids), change, shards.poll)}
+
+
+def estimate_gap(
+    shards: ShardSet, bias: Floats, dual: float, rows: int, pass_seconds: float
+) -> GapEstimate | None:
+    """Estimate the gap of the published point from a sample of the rows.
+
+    Parameters
+    ----------
+    shards : ShardSet
+    bias : ndarray of shape (groups,)
+    dual : float
+        Dual objective.
+    rows : int
+        Number of rows to draw of the support vectors, and of the others.
+    pass_seconds : float
+        Seconds of an examination of all rows.
+    """
+    rng, support = np.random.default_rng(0), shards.news.point.ids
+    others = shards.rows - len(support)
+    place = np.sort(rng.choice(others, min(rows, others), replace=False))
+    # the k-th row that is no support vector has as many of them below it as satisfy s - index <= k
+    idle = place + np.searchsorted(support - np.arange(len(support)), place, side="right")
+    used = rng.choice(support, min(rows, len(support)), replace=False)
+    strata = [(len(support), used), (others, idle)]
+    terms = []
+    for size, ids in strata:
+        answers = shards.each(sampled_terms, np.sort(ids), bias)[0] if len(ids) else [np.empty(0)]
+        terms.append((size, np.concatenate(answers)))
+    return estimate(terms, dual, pass_seconds)
+
+
+def adopt(shards: ShardSet) -> float:
+    """Use the scores of the last examination in the next surveys of all shards.
+
+    Returns
+    -------
+    error : float
+        Smallest drift of the version before, as in `adopt_scores`.
+    """
+    return max(shards.ask_all(adopt_scores))

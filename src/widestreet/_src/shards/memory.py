@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from widestreet import _core
 from widestreet._src.arrays import Bools, Floats, Ints, Real
-from widestreet._src.certificate import Part
+from widestreet._src.certificate import Examined, Part, Record
 from widestreet._src.problems.dual import Dual
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News
@@ -72,6 +72,10 @@ class Ledger:
             del self._past[old]
         return True
 
+    def drop(self, version: int) -> None:
+        """Forget a past expansion, so that no score of it is updated. Sets: past."""
+        self._past.pop(version, None)
+
     @property
     def past(self) -> list[Ints]:
         """Support vectors of each stored expansion."""
@@ -105,11 +109,17 @@ class Memory:
         The same arrays in the native core.
     part : Part or None
         The rows as a part of the examination of the present point; None before it begins.
+    examined : Examined or None
+        The point of this examination.
+    record : Record or None
+        Scores of the last examination, until the next one uses them.
     """
 
     def __init__(self, dual: Dual, ledger: Ledger, norm: Real | None) -> None:
         self.ledger = ledger
         self.part: Part | None = None
+        self.examined: Examined | None = None
+        self.record: Record | None = None
         self.beta = np.zeros_like(dual.target)
         self.native = _core.Shard(dual.native(), self.beta, self.score, self.version, norm)
         self._serial = self._version = -1
@@ -128,9 +138,24 @@ class Memory:
         if news.serial != self._serial:
             self._serial = news.serial
             if news.expansion.version != self._version:
-                self.part, self._version = None, news.expansion.version
+                self._keep_scores()
+                self._version = news.expansion.version
             point = news.point.between(self.ledger.begin, self.ledger.end)
             self.beta[:, self._support] = 0.0
             self.beta[:, point.ids] = point.beta
             self._support = point.ids
         return self.ledger.hear(news)
+
+    def _keep_scores(self) -> None:
+        """Keep the scores of an examination that is over. Sets: part, record."""
+        if self.part is not None and self.examined is not None and self.part.scores.begun:
+            self.record = self.part.scores.record(self.examined)
+        self.part = self.examined = None
+
+    @property
+    def past(self) -> list[Ints]:
+        """Support vectors of past points that are needed to update scores."""
+        points = [self.examined]
+        if self.record is not None:
+            points += [self.record.point, self.record.before]
+        return [*self.ledger.past, *(point.ids for point in points if point is not None)]

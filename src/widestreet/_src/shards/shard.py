@@ -84,14 +84,14 @@ class Shard:
     @cached_property
     def memory(self) -> Memory:
         """Coefficients and last scores of the rows."""
-        return Memory(self.dual, Ledger(self.begin, self.begin + self.rows), self._norm)
+        return Memory(self.dual, Ledger(self.begin, self.begin + self.rows), self.norm)
 
     def resume(self, ledger: Ledger) -> None:
         """Continue with stored scores. Sets: memory."""
-        vars(self)["memory"] = Memory(self.dual, ledger, self._norm)
+        vars(self)["memory"] = Memory(self.dual, ledger, self.norm)
 
     @cached_property
-    def _norm(self) -> Real | None:
+    def norm(self) -> Real | None:
         """Square root of K(x, x) of each row; None if all are one, or no row may be skipped."""
         if self.gram.ones_on_diagonal or not self.gram.kernel.positive:
             return None
@@ -99,7 +99,7 @@ class Shard:
             return np.sqrt(self.gram.diag()).astype(np.float32)
 
     def __getstate__(self) -> dict[str, Any]:
-        caches = ("memory", "_norm")
+        caches = ("memory", "norm")
         return {name: value for name, value in vars(self).items() if name not in caches}
 
     def forget(self) -> None:
@@ -113,7 +113,7 @@ class Shard:
             self.forget()
             self.memory.ledger.epoch = news.epoch
         if self.memory.hear(news):
-            self.columns.hear(news.rows, self.memory.ledger.past)
+            self.columns.hear(news.rows, self.memory.past)
 
     # -- rows for the coordinator ----------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.certificate import Examined
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.poll import Poll
@@ -55,6 +56,8 @@ class ShardSet:
         Number of the first row of each shard.
     news : News
         Last news.
+    examined : Examined or None
+        Last point that was examined since the versions started at zero.
     """
 
     def __init__(self, port: Port, known: KnownRows, form: Dual, poll: Poll) -> None:
@@ -65,6 +68,7 @@ class ShardSet:
         self._seconds, self._values = 0.0, 0  # of the last large question
         self._most_values, self._shortest = 0, np.inf  # of a question
         self._zero = Point.zero(form.layers)
+        self.examined: Examined | None = None
         self.news = News(0, Expansion.zero(form.groups), self._zero)
         self._tell(self.news)
 
@@ -162,7 +166,8 @@ class ShardSet:
         self._tell(replace(news, released=released or Released(), epoch=self.news.epoch))
 
     def start(self) -> None:
-        """Publish the zero point as version 0 of the expansion. Sets: news."""
+        """Publish the zero point as version 0 of the expansion. Sets: news, examined."""
+        self.examined = None
         news = News(self.news.serial + 1, Expansion.zero(self.form.groups), self._zero)
         self._tell(replace(news, epoch=self.news.epoch + 1))
 
@@ -184,7 +189,7 @@ class ShardSet:
 
     # -- rows that come and go ---------------------------------------------------------------------
 
-    def _each(
+    def each(
         self, question: Callable[..., Answer], ids: Ints, *more: Any
     ) -> tuple[list[Answer], Ints]:
         """Ask shards about rows; return the answers, and the positions of `ids` in them.
@@ -198,13 +203,13 @@ class ShardSet:
 
     def fetch(self, ids: Ints) -> tuple[Gram, Dual]:
         """Return kernel values between rows, and their variables. Sets: known."""
-        answers, back = self._each(Shard.fetch, ids)
+        answers, back = self.each(Shard.fetch, ids)
         self.known.learn([features for _, features in answers])
         return self.known.between(ids), select(join([part for part, _ in answers]), back)
 
     def take(self, ids: Ints) -> Candidates:
         """Return rows for the working set, with their present scores. Sets: known."""
-        answers, back = self._each(Shard.take, ids)
+        answers, back = self.each(Shard.take, ids)
         self.known.learn([features for _, _, features in answers])
         beta = self.news.point.at(ids)
         if len(answers) == 1:
@@ -216,7 +221,7 @@ class ShardSet:
 
     def scores(self, ids: Ints, *, double: bool = True) -> Floats:
         """Return scores of rows at the published point, in float64 or in float32."""
-        answers, back = self._each(Shard.scores, ids, double)
+        answers, back = self.each(Shard.scores, ids, double)
         return np.concatenate(answers)[back]
 
     # -- surveys -----------------------------------------------------------------------------------

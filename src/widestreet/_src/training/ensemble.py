@@ -37,6 +37,8 @@ from widestreet._src.training.examiner import ANSWER_WITHIN
 from widestreet._src.training.outcome import Trained, labelled, stopped_by
 from widestreet._src.training.settings import Resources, threads_for
 
+_SAFETY = 1.5  # of the time reserved for a certificate
+_WORTH_A_RESTART = 1.5  # times the time that a pair had: with more, it starts again
 _KERNEL_MATRIX_SHARE = 0.5  # of the memory limit that a stored kernel matrix may take
 
 
@@ -50,6 +52,8 @@ def train_ensembles(
     observers: Observers,
 ) -> list[Result]:
     """Train the ensembles of all pairs of classes, each with an equal share of the remaining time.
+
+    Time that is left after the last pair goes to the pairs that it ended, which start again.
 
     Parameters
     ----------
@@ -66,35 +70,61 @@ def train_ensembles(
     """
     layout = PairLayout(int(np.max(code)) + 1)
     members = [np.flatnonzero(code == c) for c in range(layout.classes)]
-    every, found = Budget(resources.max_time), list[Result]()
+    every, found, spent = Budget(resources.max_time), list[Result](), list[float]()
     largest = sum(sorted(len(part) for part in members)[-2:])
     gram = Gram(kernel, rows, threads=threads_for(largest, resources))
+
+    def trained(p: int, share: float, observe: Observer) -> Result:
+        i, j = layout.pairs[p]
+        both = np.concatenate([members[i], members[j]])
+        sign = np.where(code[both] == i, layout.sign_of_first, -layout.sign_of_first)
+        budget = every.part(share, max_steps=resources.max_steps)
+        rows, pair = gram.select(merged.kept[both]), Pair(sign, merged.box[both])
+        one = train_pair(rows, pair, plan, budget, observe, resources.rng, every.look_at_end)
+        every.stopped |= one.trained.solution.status == Status.INTERRUPTED
+        solution = labelled(one.trained.solution, p)
+        return replace(one, trained=replace(one.trained, solution=solution))
+
     with limited_blas(1):
-        for p, (i, j) in enumerate(layout.pairs):
-            both = np.concatenate([members[i], members[j]])
-            sign = np.where(code[both] == i, layout.sign_of_first, -layout.sign_of_first)
-            pair = Pair(sign, merged.box[both])
-            budget = every.part(1 / (len(layout.pairs) - p), max_steps=resources.max_steps)
+        for p in range(len(layout.pairs)):
+            begun = every.elapsed
             with observers.problem(p) as observe:
-                one = train_pair(
-                    gram.select(merged.kept[both]), pair, plan, budget, observe, resources.rng
-                )
-            every.stopped = one.trained.solution.status == Status.INTERRUPTED
-            solution = labelled(one.trained.solution, p)
-            found.append(replace(one, trained=replace(one.trained, solution=solution)))
+                found.append(trained(p, 1 / (len(layout.pairs) - p), observe))
+            spent.append(every.elapsed - begun)
+        late = [p for p, one in enumerate(found) if _ended_by_time(one) and not every.stopped]
+        for k, p in enumerate(late):
+            share = 1 / (len(late) - k)
+            if (every.remaining() or 0.0) * share > _WORTH_A_RESTART * spent[p]:
+                again = trained(p, share, observers.again(p))
+                if again.replaces(found[p]):
+                    found[p] = again
     return found
 
 
+def _ended_by_time(result: Result) -> bool:
+    return result.trained.solution.status == Status.TIME_LIMIT
+
+
 def train_pair(
-    gram: Gram, pair: Pair, plan: Plan, budget: Budget, observe: Observer, rng: np.random.Generator
+    gram: Gram,
+    pair: Pair,
+    plan: Plan,
+    budget: Budget,
+    observe: Observer,
+    rng: np.random.Generator,
+    look: Function[[], None] | None = None,
 ) -> Result:
-    """Train the ensemble of a pair of classes, and certify it with the exact kernel."""
+    """Train the ensemble of a pair of classes, and certify it with the exact kernel.
+
+    `look` ends the examination; by default the budget of the pair does.
+    """
     poll = Poll(budget.look_at_clock)
-    budget.keep_back(gram.seconds_per_value * float(len(pair.sign)) ** 2)
+    _keep_back(budget, gram, len(pair.sign))
     left, missing = 1.0, 0.0
     try:
         length = _length(gram, plan)
         product = _product(gram, pair, plan, rng, poll)
+        _keep_back(budget, gram, len(pair.sign))  # the pace of kernel values is known now
     except (OutOfBudget, KeyboardInterrupt) as stop:
         path = unmoved(pair.prior, stopped_by(stop))
         weight, square, size = path.first, inf, 1
@@ -109,11 +139,17 @@ def train_pair(
         weight, square = _chosen(path, plan, size)
         part = square - float(product.rest @ weight**2) if isinstance(product, LowRank) else square
         weight, missing = _pruned(weight, part, float(length.max()), plan.prune)
-    trained = _certified(gram, pair, plan, budget, path, weight, square)
+    look = budget.look_at_end if look is None else look
+    trained = _certified(gram, pair, plan, look, path, weight, square)
     values = poll.kernel_values + trained.solution.kernel_values
     trained = replace(trained, solution=replace(trained.solution, kernel_values=values))
     stages = pair.sign * _stages(path, plan) if plan.keep else np.zeros((0, len(weight)))
     return Result(trained, stages, path.steps, size, missing, left)
+
+
+def _keep_back(budget: Budget, gram: Gram, rows: int) -> None:
+    """Reserve the time of a certificate in which every row has a weight. Sets: budget."""
+    budget.keep_back(_SAFETY * gram.seconds_per_value * float(rows) ** 2)
 
 
 def _chosen(path: Trajectory, plan: Plan, size: int) -> tuple[Floats, float]:
@@ -274,14 +310,14 @@ def _certified(
     gram: Gram,
     pair: Pair,
     plan: Plan,
-    budget: Budget,
+    look: Function[[], None],
     path: Trajectory,
     weight: Floats,
     square: float,
 ) -> Trained:
     """Return the coefficients with their certificate, an empty one if there is no time."""
     status = path.status
-    poll = Poll(budget.look_at_end)
+    poll = Poll(look)
     cost = gram.seconds_per_value * float(np.count_nonzero(weight)) * len(weight)
     certificate: Certificate | None = None
     if not (status == Status.INTERRUPTED and cost > ANSWER_WITHIN):

@@ -88,3 +88,8 @@ class Result:
     size: int
     missing: float
     left: float
+
+    def replaces(self, other: Result) -> bool:
+        """Return whether this took at least as many steps as another, and is certified if it is."""
+        mine, theirs = self.trained.certificate, other.trained.certificate
+        return self.steps >= other.steps and mine.n_rows >= theirs.n_rows

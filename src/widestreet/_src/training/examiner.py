@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from math import isfinite
 
-from widestreet._src.certificate import Examination, Part, examine_all, scores
+from widestreet._src.certificate import Examination, GapEstimate, Part, examine_all, scores
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.solution import Solution
+from widestreet._src.engines.forecast import SAMPLED_ROWS, Forecast
+from widestreet._src.engines.solution import Observer, Solution
 from widestreet._src.engines.working_set.state import Check
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
-from widestreet._src.shards.examination import examine_shards
+from widestreet._src.shards.examination import estimate_gap, examine_shards, publish
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
 from widestreet._src.training.outcome import Trained, uncertified
 
 _ROWS_OF_THE_CORE = 2048  # largest dual examined by one call of the core, which is faster there
+_LEAST_TIME = 0.3  # of the forecast: with less time left, no examination begins
+_MOST_SAMPLED_ROWS = 20_000  # of the support vectors, and of the others, for an estimate
+_LEAST_SECONDS = 1e-9  # of a sampled row, to avoid a division by zero
 ANSWER_WITHIN = 0.15  # largest estimated seconds of a certificate after an interrupt
 
 
@@ -34,6 +40,8 @@ class Examiner:
     budget : Budget
     gram, dual : Gram and Dual, optional
         Kernel values and variables of the rows, if they are in memory.
+    observe : callable, optional
+        Called with a record when the last examination begins.
     """
 
     def __init__(
@@ -43,8 +51,10 @@ class Examiner:
         budget: Budget,
         gram: Gram | None = None,
         dual: Dual | None = None,
+        observe: Observer | None = None,
     ) -> None:
         self.shards, self.goal, self.poll = shards, goal, Poll(budget.look_at_end)
+        self._budget, self._observe, self._forecast = budget, observe, Forecast()
         self._core = None
         if gram is not None and dual is not None and dual.diagonal is None:
             self._core = (gram, dual) if dual.rows <= _ROWS_OF_THE_CORE else None
@@ -54,7 +64,11 @@ class Examiner:
     def examine(self, point: Point) -> Examination:
         """Examine a point over all rows. Sets: last, best."""
         if self._last is None or not point.same_as(self._last[0]):
+            begun = time.perf_counter()
             self._last = point, self._examined(point)
+            if self._core is None:
+                seconds = time.perf_counter() - begun
+                self._forecast.learn(seconds, self.shards().rows, len(point))
         found = self._last[1]
         if self._best is None or found.dual > self._best[1].dual:
             self._best = point, found
@@ -83,24 +97,75 @@ class Examiner:
     def certified(self, solution: Solution) -> Trained:
         """Return the solution with its certificate.
 
-        If there is no time left to examine it, the certificate has infinite bounds. If the point
+        If the time does not suffice to examine it, a point examined before takes its place. If
+        there is none, the certificate has infinite bounds and an estimate of the gap. If the point
         has a lower dual objective than zero or than a point examined before, it is replaced by the
-        best of these.
+        best of these. Sets: the last record of the trace, which gets the seconds of the last
+        examination.
         """
-        cost = 3.0 * self._seconds_per_value * len(solution.point) * solution.rows
+        begun, support = time.perf_counter(), len(solution.point)
+        cost = 3.0 * self._seconds_per_value * support * solution.rows
         if solution.status == Status.INTERRUPTED and cost > ANSWER_WITHIN:
             return uncertified(solution, self.goal)
+        known = self._last is not None and solution.point.same_as(self._last[0])
         try:
+            if not known:
+                self._announce(solution)
             found = self.examine(solution.point)
             if not found.meets(self.goal):
                 solution, found = self._best_of(solution, found)
-        except (OutOfBudget, KeyboardInterrupt) as stop:
-            if isinstance(stop, KeyboardInterrupt):
-                solution = replace(solution, status=Status.INTERRUPTED)
-            return uncertified(solution, self.goal)
+        except OutOfBudget:
+            return self._without_time(solution)
+        except KeyboardInterrupt:
+            return uncertified(replace(solution, status=Status.INTERRUPTED), self.goal)
+        if solution.trace and not known:
+            solution.trace.add({"certificate": time.perf_counter() - begun})
+        return self._trained(solution, found)
+
+    def _trained(self, solution: Solution, found: Examination) -> Trained:
+        """Return a solution with its certificate, and with the kernel values of examinations."""
         every = solution.kernel_values + self.poll.kernel_values
         certificate = found.certificate(solution.status, self.goal)
         return Trained(replace(solution, kernel_values=every), found.bias, certificate)
+
+    def _announce(self, solution: Solution) -> None:
+        """Tell observers that the last examination begins.
+
+        Raises OutOfBudget if the time that is left is much too short for it.
+        """
+        if self._core is None:
+            left = self._budget.remaining()
+            if left is not None and left < _LEAST_TIME * self._seconds(solution):
+                raise OutOfBudget(Status.TIME_LIMIT)
+        if solution.trace and self._observe is not None:
+            last = replace(solution.trace[-1], phase="certificate", seconds=self._budget.elapsed)
+            self._observe(last)
+
+    def _seconds(self, solution: Solution) -> float:
+        """Return the estimated seconds of an examination."""
+        return self._forecast.seconds(self.shards(), len(solution.point))
+
+    def _without_time(self, solution: Solution) -> Trained:
+        """Return the best point that was examined; else the solution with an estimate of its gap.
+
+        The solution ended by its time limit, whatever else it reached.
+        """
+        if solution.status != Status.ITERATION_LIMIT:
+            solution = replace(solution, status=Status.TIME_LIMIT)
+        if self._best is not None and isfinite(self._best[1].gap):
+            point, best = self._best
+            solution = replace(solution, point=point, bias=best.bias, dual_objective=best.dual)
+            return self._trained(solution, best)
+        return uncertified(solution, self.goal, self._estimate(solution))
+
+    def _estimate(self, solution: Solution) -> GapEstimate | None:
+        """Estimate the gap of a solution from a sample of the rows, in the time that is left."""
+        shards, support = self.shards(), len(solution.point)
+        each = self._forecast.sample_seconds(shards, support, rows=1)
+        rows = int((self._budget.remaining() or 0.0) / max(each, _LEAST_SECONDS))
+        rows = min(max(rows, SAMPLED_ROWS), _MOST_SAMPLED_ROWS)
+        with shards.polling(Poll(self._budget.look_for_stop)):
+            return sampled_gap(shards, solution, rows, self._seconds(solution))
 
     @property
     def _seconds_per_value(self) -> float:
@@ -120,3 +185,26 @@ class Examiner:
             return solution, found
         better = replace(solution, point=point, bias=best.bias, dual_objective=best.dual)
         return better, best
+
+
+def sampled_gap(
+    shards: ShardSet, solution: Solution, rows: int, pass_seconds: float
+) -> GapEstimate | None:
+    """Estimate the gap of a solution; None if nothing bounds the optimum, or if it is stopped.
+
+    Parameters
+    ----------
+    shards : ShardSet
+    solution : Solution
+    rows : int
+        Number of rows to draw of the support vectors, and of the others.
+    pass_seconds : float
+        Seconds of an examination of all rows.
+    """
+    if not shards.kernel.positive:
+        return None
+    try:
+        publish(shards, solution.point)
+        return estimate_gap(shards, solution.bias, solution.dual_objective, rows, pass_seconds)
+    except (OutOfBudget, KeyboardInterrupt):
+        return None

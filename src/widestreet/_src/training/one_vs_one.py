@@ -19,7 +19,13 @@ from threading import Lock
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.certificate import Examination, disagrees, examine, examine_all
+from widestreet._src.certificate import (
+    Examination,
+    GapEstimate,
+    disagrees,
+    examine,
+    examine_all,
+)
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.solution import Observer, Solution
 from widestreet._src.engines.working_set import small
@@ -32,7 +38,7 @@ from widestreet._src.shards.point import Point
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
-from widestreet._src.training.examiner import ANSWER_WITHIN, Examiner
+from widestreet._src.training.examiner import ANSWER_WITHIN, Examiner, sampled_gap
 from widestreet._src.training.memory import least_memory
 from widestreet._src.training.outcome import (
     Trained,
@@ -42,6 +48,7 @@ from widestreet._src.training.outcome import (
     uncertified,
     untouched,
 )
+from widestreet._src.training.pair_forecast import PairForecast
 from widestreet._src.training.pair_problems import PairProblems
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings, threads_for
@@ -51,6 +58,9 @@ _COST_PER_THREAD = 1e8  # multiply-adds (an upper bound) that justify one more t
 _MOST_FIRST_ROWS = 1024  # former support vectors of a class with which a pair starts
 _LEAST_SECONDS = 0.01  # for a pair, as long as there is time at all
 _SERIAL_ROWS = 500  # up to this many rows of a pair, threads would wait for the interpreter
+_MOST_FOR_PROOF = 0.6  # of `max_time`, kept back for the examination of all pairs
+_LEFT_OVER = 0.1  # of `max_time`: with more left, pairs that their share ended continue
+_SAMPLED_ROWS = 128  # of the support vectors, and of the others, for the estimate of a gap
 _PARALLEL_ROWS = 4000  # up to this many rows of a pair, pairs are trained in parallel
 
 
@@ -95,7 +105,7 @@ class _Fit:
         self._begun = 0  # number of pairs started
         self._rows_left = sum(problem.dual.rows for problem in machines.problems)
         self._served = [np.zeros(len(rows), dtype=np.int64) for rows in machines.members]
-        self._proof = 0.0  # seconds that the examination of the pairs solved so far will take
+        self._proof = PairForecast(self.gram, [one.dual.rows for one in machines.problems])
         self._lock = Lock()
 
     @cached_property
@@ -137,16 +147,12 @@ class _Fit:
             if more == np.inf:
                 continue
             if group and (cost + more > limit or self.watch.in_order):
-                yield group, self._threads_worth(cost)
+                yield group, _threads_worth(cost, self.helpers)
                 group, cost = [], 0.0
             group.append(p)
             cost += more
         if group:
-            yield group, self._threads_worth(cost)
-
-    def _threads_worth(self, cost: float) -> int:
-        """Return the number of threads for pairs that cost at most `cost` multiply-adds."""
-        return min(self.helpers, 1 + int(cost / _COST_PER_THREAD))
+            yield group, _threads_worth(cost, self.helpers)
 
     def _solve_group(self, group: list[int], threads: int) -> list[Solution]:
         """Solve pairs in one native call; those that it does not finish continue by rounds."""
@@ -165,7 +171,7 @@ class _Fit:
 
     def _finish(self, p: int, problem: Problem, solution: Solution, budget: Budget) -> Solution:
         """Report a pair that a native call solved; continue by rounds if it is not optimal."""
-        self._proof += self._cost_of_proof(solution.trace[0].n_sv, problem.dual.rows)
+        self._proof.count(solution.trace[0].n_sv, problem.dual.rows)
         try:
             if solution.status == Status.OPTIMAL:
                 self.watch.tell(solution.trace[-1])
@@ -229,9 +235,7 @@ class _Fit:
         with self._lock:
             proof = 0.0
             if self.budget.max_time is not None:
-                proof = self._proof * len(self.machines.problems) / max(1, self._begun)
-                least, most = 0.1 * self.budget.max_time, 0.6 * self.budget.max_time
-                proof = min(max(proof, least), most)
+                proof = min(self._proof.seconds(), _MOST_FOR_PROOF * self.budget.max_time)
             if self.budget.stopped or self.budget.remaining(proof) == 0:
                 return None
             share = min(1.0, self.workers * rows / max(rows, self._rows_left))
@@ -262,18 +266,12 @@ class _Fit:
         found[1] += len(self.machines.members[self.machines.layout.pairs[p][0]])
         return np.concatenate(found)
 
-    def _cost_of_proof(self, support: int, rows: int) -> float:
-        """Return the estimated seconds for the examination of a pair."""
-        return 2.0 * self.gram.seconds_per_value * support * rows
-
     def _learn(self, p: int, solution: Solution) -> None:
         """Count the support vectors and the cost of an examination. Sets: proof, served."""
         i, j = self.machines.layout.pairs[p]
         first, second = self.machines.halves(p, solution.beta[0])
-        support = int(np.count_nonzero(solution.beta[0]))
-        cost = self._cost_of_proof(support, solution.beta.shape[1])
         with self._lock:
-            self._proof += cost
+            self._proof.count(int(np.count_nonzero(solution.beta[0])), solution.beta.shape[1])
             self._served[i] += first != 0
             self._served[j] += second != 0
 
@@ -285,14 +283,18 @@ class _Fit:
             # an interrupt after all pairs were solved is reported with the last pair
             solutions = [*solutions[:-1], replace(solutions[-1], status=Status.INTERRUPTED)]
         try:
-            if self.budget.stopped and self._proof > ANSWER_WITHIN:
+            if self.budget.stopped and self._proof.seconds(solved=True) > ANSWER_WITHIN:
                 raise KeyboardInterrupt
             self.budget.stopped = False  # the examination is short
             return self._examined(solutions)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):  # pairs that were solved are not certified
                 solutions = [replace(s, status=Status.INTERRUPTED) for s in solutions]
-            return [uncertified(solution, self.settings.goal) for solution in solutions]
+                return [uncertified(solution, self.settings.goal) for solution in solutions]
+            return [
+                uncertified(solution, self.settings.goal, self._estimate(p, solution))
+                for p, solution in enumerate(solutions)
+            ]
 
     def _examined(self, solutions: list[Solution]) -> list[Trained]:
         goal, machines = self.settings.goal, self.machines
@@ -314,14 +316,34 @@ class _Fit:
             Trained(solution, one.bias, one.certificate(solution.status, goal))
             for solution, one in zip(solutions, seen, strict=True)
         ]
-        unfinished = [p for p, one in enumerate(found) if _may_go_on(one)]
-        for k, p in enumerate(unfinished):
-            found[p] = self._again(p, found[p], len(unfinished) - k)
-            if found[p].certificate.status == Status.INTERRUPTED:
-                break
+        self._go_on(found)
         every = found[0].solution.kernel_values + poll.kernel_values
         found[0] = replace(found[0], solution=replace(found[0].solution, kernel_values=every))
         return found
+
+    def _go_on(self, found: list[Trained]) -> None:
+        """Continue pairs that are not certified, those ended by time while any is left over.
+
+        Sets: found.
+        """
+        unfinished = [p for p, one in enumerate(found) if _may_go_on(one)]
+        while unfinished:
+            for k, p in enumerate(unfinished):
+                again = self._again(p, found[p], len(unfinished) - k)
+                interrupted = again.certificate.status == Status.INTERRUPTED
+                if interrupted or again.at_least_as_good_as(found[p]):
+                    found[p] = again
+                if interrupted:
+                    return
+            left, limit = self.budget.remaining(), self.budget.max_time
+            if left is None or limit is None or left < _LEFT_OVER * limit:
+                return
+            unfinished = [p for p in unfinished if found[p].certificate.status == Status.TIME_LIMIT]
+
+    def _estimate(self, p: int, solution: Solution) -> GapEstimate | None:
+        """Estimate the gap of a pair that there is no time to examine."""
+        shards = in_memory(self._gram(p), self.machines.problems[p].dual, Budget(), self.threads)
+        return sampled_gap(shards(), solution, _SAMPLED_ROWS, self._proof.seconds(solved=True))
 
     def _settle(
         self,
@@ -361,11 +383,19 @@ class _Fit:
         if budget.max_time is not None and budget.max_time < _LEAST_SECONDS:
             return trained
         problem = self.machines.problems[p].starting_at(solution.beta)
-        solver = self._solver(p, lambda record: None, budget)
-        examiner = Examiner(solver.shards, self.settings.goal, budget, solver.gram, problem.dual)
+        observe = self.watch.again(p)
+        solver = self._solver(p, observe, budget)
+        examiner = Examiner(
+            solver.shards, self.settings.goal, budget, solver.gram, problem.dual, observe
+        )
         solver = replace(solver, check=examiner.check)
         more = labelled(solver.by_rounds(problem, solver.observe), p)
         return examiner.certified(continued(solution, more))
+
+
+def _threads_worth(cost: float, most: int) -> int:
+    """Return the number of threads for pairs that cost at most `cost` multiply-adds."""
+    return min(most, 1 + int(cost / _COST_PER_THREAD))
 
 
 def _may_go_on(trained: Trained) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from widestreet._src.arrays import Floats
-from widestreet._src.certificate import Certificate
+from widestreet._src.certificate import Certificate, GapEstimate
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.solution import Solution, Trace, TraceRecord
 from widestreet._src.problems.goal import Goal
@@ -23,6 +23,13 @@ class Trained:
     solution: Solution
     bias: Floats
     certificate: Certificate
+
+    def at_least_as_good_as(self, other: Trained) -> bool:
+        """Return whether this replaces an earlier result: it is certified, and not worse."""
+        mine, theirs = self.certificate, other.certificate
+        if mine.n_rows == 0 or theirs.n_rows == 0:
+            return theirs.n_rows == 0
+        return mine.status.success or mine.dual_objective >= theirs.dual_objective
 
 
 def stopped_by(stop: OutOfBudget | KeyboardInterrupt) -> Status:
@@ -66,10 +73,12 @@ def continued(solution: Solution, more: Solution) -> Solution:
     )
 
 
-def uncertified(solution: Solution, goal: Goal) -> Trained:
+def uncertified(solution: Solution, goal: Goal, estimate: GapEstimate | None = None) -> Trained:
     """Return a solution that was not examined, for lack of time; it is never optimal."""
     status = Status.TIME_LIMIT if solution.status == Status.OPTIMAL else solution.status
-    certificate = Certificate.unexamined(status, solution.dual_objective, goal.tol, goal.gap_tol)
+    certificate = Certificate.unexamined(
+        status, solution.dual_objective, goal.tol, goal.gap_tol, estimate
+    )
     return Trained(solution, solution.bias, certificate)
 
 

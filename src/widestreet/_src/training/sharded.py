@@ -16,7 +16,7 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.solution import Solution, Trace
+from widestreet._src.engines.solution import Observer, Solution, Trace
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import select
@@ -34,12 +34,19 @@ from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.examiner import Examiner
-from widestreet._src.training.outcome import Trained, labelled, stopped_by, uncertified
+from widestreet._src.training.outcome import (
+    Trained,
+    continued,
+    labelled,
+    stopped_by,
+    uncertified,
+)
 from widestreet._src.training.settings import Settings
 from widestreet._src.training.solver import Engines
 
 Answer = TypeVar("Answer")
 
+_LEAST_PART = 0.1  # of `max_time`: less time left over is not worth another start
 _GRACE = 10.0  # seconds that support vectors are waited for after the end of `max_time`
 
 
@@ -256,42 +263,74 @@ def train_blocks(
         for p, (pair, rng) in enumerate(zip(pairs, rngs, strict=True)):
             share = budget.part(1 / (len(pairs) - p), max_steps=settings.max_steps)
             recipe = replace(task.recipe, pair=pair)
-            one = _train(replace(task, recipe=recipe), settings, share, observers, rng, p)
+            with observers.problem(p) as observe:
+                one = _train(replace(task, recipe=recipe), settings, share, observe, rng, p)
             found.append(one)
             budget.stopped |= one.trained.solution.status == Status.INTERRUPTED
+        _continue_late(task, settings, budget, observers, found, pairs, rngs)
     return _united(found, pairs, task), [one.trained for one in found]
+
+
+def _continue_late(
+    task: Task,
+    settings: Settings,
+    budget: Budget,
+    observers: Observers,
+    found: list[_Solved],
+    pairs: list[tuple[int, int]],
+    rngs: Sequence[np.random.Generator],
+) -> None:
+    """Give the time that other pairs left over to the pairs that it ended. Sets: found."""
+    late = [p for p, one in enumerate(found) if one.trained.certificate.status == Status.TIME_LIMIT]
+    for k, p in enumerate(late):
+        left = budget.remaining(reserve=_LEAST_PART * (budget.max_time or 0.0))
+        if len(pairs) == 1 or not left or budget.stopped:
+            return
+        share = budget.part(1 / (len(late) - k), max_steps=settings.max_steps)
+        before = found[p].trained
+        again, start = replace(task.recipe, pair=pairs[p]), before.solution.point
+        one = _train(
+            replace(task, recipe=again), settings, share, observers.again(p), rngs[p], p,
+            start if len(start) else None,
+        )  # fmt: skip
+        solution = continued(before.solution, one.trained.solution)
+        trained = replace(one.trained, solution=solution)
+        if trained.at_least_as_good_as(before):
+            found[p] = replace(one, trained=trained)
+        budget.stopped |= solution.status == Status.INTERRUPTED
 
 
 def _train(
     task: Task,
     settings: Settings,
     budget: Budget,
-    observers: Observers,
+    observe: Observer,
     rng: np.random.Generator,
     number: int,
+    start: Point | None = None,
 ) -> _Solved:
-    """Solve and certify one problem."""
+    """Solve and certify one problem, from a starting point if that is given."""
     known = TakenRows(task.recipe.kernel, task.none, task.recipe.longest, task.threads)
     try:
         recipe = _with_sums(task, budget.look_at_clock)
         port = task.blocks.connect(recipe)
         form = select(recipe.formulation.dual(np.ones(1), np.ones(1), recipe.totals), np.arange(0))
         shards = ShardSet(port, known, form, Poll(budget.look_at_clock))
-        examiner = Examiner(lambda: shards, settings.goal, budget)
-        with observers.problem(number) as observe:
-            engines = Engines(
-                shards=shards,
-                settings=settings,
-                budget=budget,
-                observe=observe,
-                threads=task.threads,
-                rng=rng,
-                check=examiner.check,
-                room=min(task.room, shards.rows),
-                sites=max(1, settings.max_memory // (16 * task.room**2 + 1)),
-                runner=task.runner,
-            )
-            solution = settings.strategy.solve(engines)
+        examiner = Examiner(lambda: shards, settings.goal, budget, observe=observe)
+        engines = Engines(
+            shards=shards,
+            settings=settings,
+            budget=budget,
+            observe=observe,
+            threads=task.threads,
+            rng=rng,
+            check=examiner.check,
+            room=min(task.room, shards.rows),
+            sites=max(1, settings.max_memory // (16 * task.room**2 + 1)),
+            start=start,
+            runner=task.runner,
+        )
+        solution = settings.strategy.solve(engines)
         trained = examiner.certified(labelled(solution, number))
         point = trained.solution.point
         _fetch(shards, known.unknown(point.ids), settings)

@@ -313,7 +313,7 @@ def train(
     budget = Budget(settings.max_time, settings.max_steps)
     gram = Gram(kernel, rows, threads=threads).select(kept, diagonal=problem.dual.diagonal)
     shards = in_memory(gram, problem.dual, budget, threads)
-    examiner = Examiner(shards, settings.goal, budget, gram, problem.dual)
+    examiner = Examiner(shards, settings.goal, budget, gram, problem.dual, observe)
     rng = settings.rng
     solver = Solver(gram, shards, settings, budget, observe, threads, lambda: rng, examiner.check)
     with limited_blas(1):

@@ -6,6 +6,7 @@ time. The caller passes the function that solves one sample. prsvm.py explains t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.forecast import Forecast
 from widestreet._src.engines.sampling.multiset import Multiset, SparseVector
 from widestreet._src.engines.sampling.prsvm import WeightedSampling
 from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
@@ -123,6 +125,7 @@ class SamplingEngine:
         self.best = self._begin(start)
         self.trace = Trace()
         self.pair_steps = self._values = self._steps = 0
+        self._forecast = Forecast()
         self.unfinished = False
         self._budgets: list[Budget] = []  # of the samples being solved
         self._seed = int(deepcopy(rng).integers(2**63))  # from a copy, which leaves rng unchanged
@@ -197,7 +200,11 @@ class SamplingEngine:
         """Return whether the check finds the best point optimal; True without a check."""
         if self.check is None:
             return True
-        return self.check(self.best.point).next_violation is None
+        begun = time.perf_counter()
+        found = self.check(self.best.point)
+        seconds = time.perf_counter() - begun
+        self._forecast.learn(seconds, self.shards.rows, len(self.best.point))
+        return found.next_violation is None
 
     # -- the steps -------------------------------------------------------------------------------
 
@@ -208,8 +215,10 @@ class SamplingEngine:
         support = (
             len(self.best.expansion.ids) or self.plan.size // 4
         )  # a guess before the first solution
-        seconds = 3.0 * self.shards.seconds_per_value  # float32 first, float64 after it
-        self.budget.keep_back(seconds * self.shards.rows * support)
+        self.budget.keep_back(
+            self._forecast.seconds(self.shards, support),
+            self._forecast.sample_seconds(self.shards, support),
+        )
 
     def _draw(self) -> list[tuple[Ints, Ints]]:
         """Draw a sample for each site, in the order of priority: rows and numbers of copies."""

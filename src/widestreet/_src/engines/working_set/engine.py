@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -27,7 +28,7 @@ from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.selection.contract import Notes, Proposal, Situation
 from widestreet._src.engines.solution import Solution, TraceRecord
 from widestreet._src.engines.working_set import precision
-from widestreet._src.engines.working_set.state import Check, Examine, Inputs, State
+from widestreet._src.engines.working_set.state import Check, Inputs, State
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
 from widestreet._src.shards.examination import adopt
 from widestreet._src.shards.first_rows import FirstRows
@@ -40,8 +41,8 @@ log = logging.getLogger("widestreet")
 _LENGTH_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _ROUNDING_OF_GAIN = 1e-10  # of the objective and the terms of a gain: a smaller loss is rounding
 _RANDOM_FIRST_ROWS = 256  # drawn in addition to the first rows of the inputs
+_WORTH_GOING_ON = 0.1  # of `max_time`: with more left after an examination, rounds continue
 _FAILED_LOOKS = 3  # exact examinations without progress before the engine gives up
-_PASSES_OF_CERTIFICATE = 3.0  # in units of a float32 scan: float32 first, float64 after it
 
 
 class WorkingSetEngine:
@@ -64,14 +65,17 @@ class WorkingSetEngine:
     def solve(self) -> Solution:
         """Run rounds until the check succeeds, the budget is spent or progress ends."""
         state = self.state
-        try:
-            status = self._rounds()
-        except OutOfBudget as stop:
-            status = stop.status
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
+        status = _status_of(self._start) or _status_of(self._rounds)
+        while status == Status.TIME_LIMIT and state.trace and self.inputs.check is not None:
+            status = _status_of(self._look_before_the_end)
+            if status is not None:
+                break
+            status = _status_of(self._rounds)
+        assert status is not None
         if state.before is not None:  # stopped within step 2: use its last point
             self._publish()
+        if state.trace:  # the check that ended the fit, or a part of a round
+            state.trace.add(state.timings)
         return Solution(
             point=state.point,
             rows=self.inputs.shards.rows,
@@ -83,10 +87,34 @@ class WorkingSetEngine:
             kernel_values=self.inputs.shards.poll.kernel_values,
         )
 
+    def _look_before_the_end(self) -> Status | None:
+        """Examine the point when the time for rounds is over.
+
+        Return the final status; None if the examination took so little time that more rounds are
+        worthwhile. Sets: all that `_accept` sets.
+        """
+        inputs, state = self.inputs, self.state
+        if state.before is not None:
+            self._publish()
+        if not inputs.budget.affordable:
+            return Status.TIME_LIMIT
+        seconds = inputs.budget.elapsed
+        inputs.observer(replace(state.trace[-1], phase="certificate", seconds=seconds))
+        check = state.checked(inputs)
+        if check.next_violation is None:
+            return Status.OPTIMAL
+        self._keep_time()
+        left, limit = inputs.budget.remaining(inputs.budget.reserve), inputs.budget.max_time
+        if left is None or limit is None or left < _WORTH_GOING_ON * limit:
+            return Status.TIME_LIMIT
+        drift = state.drift
+        self._accept(check)
+        state.drift = drift
+        return None
+
     def _rounds(self) -> Status:
         """Run rounds until the verdict is a status. Sets: state."""
         inputs, state = self.inputs, self.state
-        self._start()
         while True:
             # 1) propose
             before = state.situation(inputs)
@@ -179,9 +207,21 @@ class WorkingSetEngine:
         inputs, state = self.inputs, self.state
         if inputs.check is None:
             return
+        shards, survey, forecast = inputs.shards, state.survey, state.forecast
         support = max(len(state.expansion.ids), int(np.count_nonzero(state.work.coef())))
-        seconds = _PASSES_OF_CERTIFICATE * inputs.shards.seconds_per_value
-        inputs.budget.keep_back(seconds * inputs.shards.rows * support)
+        if support == 0:
+            return
+        if inputs.budget.max_time is not None:
+            forecast.probe(shards)
+        violate = survey.found / survey.visited if survey.visited else 1.0
+        doubtful, changed, last = min(1.0, support / shards.rows + violate), None, shards.examined
+        if last is not None:
+            moved, _ = last.change_to(state.expansion.ids, state.expansion.coef)
+            changed = len(moved) + state.work.size
+        inputs.budget.keep_back(
+            forecast.seconds(shards, support, doubtful, changed),
+            forecast.sample_seconds(shards, support),
+        )
 
     def _publish(self) -> None:
         """Publish the point of the working set, unless rounding lowered the objective.
@@ -263,7 +303,7 @@ class WorkingSetEngine:
             return None
         if self.inputs.check is None:
             return self._last_survey(stuck)
-        return self._consult(self.inputs.check)
+        return self._consult()
 
     def _still_violates(self) -> bool:
         """Return whether the working set violates by exact scores, unless this failed to shrink.
@@ -287,11 +327,10 @@ class WorkingSetEngine:
             return Status.OPTIMAL
         return Status.STALLED if stuck else None
 
-    def _consult(self, examine: Examine) -> Status | None:
+    def _consult(self) -> Status | None:
         """Return the verdict of the check. Sets: goal; if it fails, all that `_accept` sets."""
-        begun, state = time.perf_counter(), self.state
-        check = examine(state.point)
-        state.clock("check", begun)
+        state = self.state
+        check = state.checked(self.inputs)
         if check.next_violation is None:
             return Status.OPTIMAL
         state.goal = state.goal.tightened(check.next_violation)
@@ -310,9 +349,11 @@ class WorkingSetEngine:
         inputs, state = self.inputs, self.state
         work, shards, expansion = state.work, inputs.shards, state.expansion
         precision.take_over(inputs, state, shards.scores(work.ids[work.present]))
-        adopt(shards)
+        error, drift = adopt(shards), expansion.drift.copy()
+        if error > 0:
+            drift[-2] = max(drift[-2], error)
         state.norm = 2.0 * (state.linear - check.dual)
-        state.expansion = replace(expansion, bias=state.bias())
+        state.expansion = replace(expansion, bias=state.bias(), drift=drift)
         self._tell()
         self._survey_safely()
         state.violation = check.violation
@@ -347,3 +388,13 @@ class WorkingSetEngine:
         state.timings = {}
         state.trace.append(record)
         inputs.observer(record)
+
+
+def _status_of(work: Callable[[], Status | None]) -> Status | None:
+    """Return the status of a part of the work: its result, or the reason why it was stopped."""
+    try:
+        return work()
+    except OutOfBudget as stop:
+        return stop.status
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED

@@ -11,6 +11,7 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.forecast import Forecast
 from widestreet._src.engines.selection.contract import Search, Situation, Strategy
 from widestreet._src.engines.solution import Observer, Trace
 from widestreet._src.engines.working_set.newton_schedule import Pacing
@@ -209,6 +210,7 @@ class State:
     moved: bool = False
     newcomers: int = 0
     gave_up: bool = False
+    forecast: Forecast = field(default_factory=Forecast)
     schedule: Pacing = field(default_factory=Pacing)
     progress: Progress = field(default_factory=Progress)
     refreshed: Attempts = field(default_factory=Attempts)
@@ -249,6 +251,16 @@ class State:
     def clock(self, part: str, begun: float) -> None:
         """Add the time since `begun` to a part of the round. Sets: timings."""
         self.timings[part] = self.timings.get(part, 0.0) + time.perf_counter() - begun
+
+    def checked(self, inputs: Inputs) -> Check:
+        """Return the result of the check of the present point. Sets: timings, forecast."""
+        assert inputs.check is not None
+        begun = time.perf_counter()
+        check = inputs.check(self.point)
+        self.clock("check", begun)
+        seconds = time.perf_counter() - begun
+        self.forecast.learn(seconds, inputs.shards.rows, len(self.point))
+        return check
 
     def situation(self, inputs: Inputs) -> Situation:
         """Return the situation that the strategy decides on."""

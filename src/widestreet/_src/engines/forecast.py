@@ -1,0 +1,101 @@
+"""Forecast of the time that the certificate of a point takes.
+
+An examination of n rows against s support vectors scores the rows in float32, if the kernel has a
+bound on the error (RBF), and those in doubt again in float64. The seconds per kernel value are
+those that the fit has measured. After the first examination, its own seconds per row and support
+vector replace this count.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from widestreet._src.certificate import FLOAT64_FRACTION
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.shards.shard_set import ShardSet
+
+SAMPLED_ROWS = 512  # of the support vectors, and of the others, for an estimate of the gap
+_FLOAT64_VALUE = 2.5  # seconds of a float64 kernel value in units of one of float32, until measured
+_PROBED_VALUES = 20_000_000  # kernel values from which the seconds of one of float64 are measured
+_SECONDS_PER_ROW = 1e-6  # for sums over rows and their variables, beside kernel values
+_SAFETY = 1.2  # factor of all forecasts
+_SAFETY_IF_UNMEASURED = 1.5  # further factor, if not even a float64 value was measured
+
+
+@dataclass(eq=False)
+class Forecast:
+    """Forecasts of the seconds of an examination.
+
+    Attributes
+    ----------
+    measured : float
+        Largest number of seconds per row and support vector of an examination so far; zero before
+        the first.
+    exact : float
+        Seconds of a float64 kernel value; zero if they were not measured.
+    probed : int
+        Number of support vectors when they were measured.
+    """
+
+    measured: float = 0.0
+    exact: float = 0.0
+    probed: int = 0
+
+    def learn(self, seconds: float, rows: int, support: int) -> None:
+        """Learn from an examination. Sets: measured."""
+        scanning = max(0.0, seconds - rows * _SECONDS_PER_ROW)
+        self.measured = max(self.measured, scanning / max(1, rows * support))
+
+    def probe(self, shards: ShardSet) -> None:
+        """Measure a float64 kernel value by scores of some rows. Sets: exact, probed.
+
+        They are measured again with twice as many support vectors, until an examination measures
+        its own. Rows on disk or on a cluster are not probed: a few of them take as long as many.
+        """
+        support = len(shards.news.expansion.ids)
+        rows = min(shards.rows, _PROBED_VALUES // max(1, support))
+        due = support >= 2 * self.probed and self.measured == 0
+        if due and shards.news.rows is None and shards.rows > rows > 0 < support:
+            begun = time.perf_counter()
+            shards.scores(np.linspace(0, shards.rows - 1, rows).astype(np.int64))
+            self.exact = (time.perf_counter() - begun) / (rows * support)
+            self.probed = support
+
+    def seconds(
+        self, shards: ShardSet, support: int, doubtful: float = 1.0, changed: int | None = None
+    ) -> float:
+        """Return the seconds of an examination of all rows.
+
+        Parameters
+        ----------
+        shards : ShardSet
+        support : int
+            Number of support vectors.
+        doubtful : float
+            Fraction of the rows that are scored in float64.
+        changed : int, optional
+            Number of coefficients that changed since the last examination, if there was one. It
+            updates scores by them where they are fewer.
+        """
+        pace, safety = self.measured, _SAFETY
+        if pace > 0 and changed is not None:
+            support = min(support, changed)
+        if pace == 0:
+            safety *= 1.0 if self.exact else _SAFETY_IF_UNMEASURED
+            pace, rough = self._pace(shards), shards.seconds_per_value
+            if doubtful <= FLOAT64_FRACTION and isinstance(shards.kernel, RBF):
+                pace = min(rough, pace) + doubtful * pace
+        return safety * shards.rows * (_SECONDS_PER_ROW + pace * support)
+
+    def _pace(self, shards: ShardSet) -> float:
+        """Return the seconds of a float64 kernel value."""
+        if self.exact > 0 or shards.news.double:  # then surveys compute float64, too
+            return self.exact or shards.seconds_per_value
+        return _FLOAT64_VALUE * shards.seconds_per_value
+
+    def sample_seconds(self, shards: ShardSet, support: int, rows: int = SAMPLED_ROWS) -> float:
+        """Return the seconds of an estimate of the gap from samples of so many rows."""
+        return _SAFETY * self._pace(shards) * 2.0 * rows * support

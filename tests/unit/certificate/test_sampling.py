@@ -1,0 +1,95 @@
+"""Estimates of the gap from some of the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conftest import TOL
+from reference.duals import MODELS
+from support.fitting import build_dual, in_reference_terms
+from support.problems import random_feasible
+from widestreet._src.certificate import estimate, examine, gap_terms, scores
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.problems.formulations import CSVC
+from widestreet._src.rows import as_rows
+
+pytestmark = pytest.mark.numeric
+
+
+def problem(model, rng, n=80):
+    X = rng.normal(size=(n, 3))
+    y = rng.normal(size=n) + X[:, 0]
+    dual = build_dual(model, np.sign(y) if model.endswith("svc") else y, C=3.0)
+    return Gram(RBF(0.5), as_rows(X)), dual, random_feasible(in_reference_terms(dual), rng)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_terms_of_all_rows_add_up_to_the_gap(model, seed):
+    gram, dual, beta = problem(model, np.random.default_rng(seed))
+    found = examine(gram, dual, beta)
+    terms = gap_terms(dual, beta, scores(gram, beta), found.bias)
+    size = max(1.0, abs(found.primal), abs(found.dual))
+    assert (terms >= -TOL.twin * size).all()
+    assert terms.sum() == pytest.approx(found.primal - found.dual, abs=TOL.twin * size)
+
+
+def test_the_terms_of_a_squared_hinge_add_up_to_the_gap(rng):
+    X = rng.normal(size=(60, 2))
+    y = np.where(X[:, 0] + rng.normal(size=60) > 0, 1.0, -1.0)
+    dual = CSVC(2.0, loss="squared").dual(y, np.full(60, 2.0))
+    assert dual.diagonal is not None
+    gram = Gram(RBF(0.5), as_rows(X)).select(None, diagonal=dual.diagonal)
+    beta = dual.nearest(np.where(y > 0, 1.0, -1.0)[None] * rng.random(60))
+    found = examine(gram, dual, beta)
+    terms = gap_terms(dual, beta, scores(gram, beta), found.bias)
+    assert (terms >= -TOL.twin).all()
+    assert terms.sum() == pytest.approx(found.primal - found.dual, rel=TOL.twin)
+
+
+def test_all_rows_leave_nothing_to_chance(rng):
+    terms = rng.random(50)
+    found = estimate([(50, terms)], 10.0, 7.0)
+    relative = terms.sum() / (10.0 + terms.sum())
+    assert found.relative_gap == pytest.approx(relative, rel=TOL.twin)
+    assert found.interval == (found.relative_gap, found.relative_gap)
+    assert (found.n_rows, found.pass_seconds) == (50, 7.0)
+
+
+def test_intervals_contain_the_gap_as_often_as_they_say(rng):
+    """Of 400 samples of two strata: the normal approximation is close for these terms."""
+    strata = [rng.random(3000) + 1.0, rng.random(20_000) ** 4]
+    gap = sum(terms.sum() for terms in strata)
+    exact, inside = gap / (1000.0 + gap), 0
+    for _ in range(400):
+        drawn = [(len(terms), rng.choice(terms, 200, replace=False)) for terms in strata]
+        low, high = estimate(drawn, 1000.0, 0.0).interval
+        inside += low <= exact <= high
+    assert 0.9 <= inside / 400 <= 0.99
+
+
+@pytest.mark.parametrize("dual", [-1.0, -30.0, 0.0, 5.0])
+def test_intervals_contain_the_estimate_for_objectives_of_any_sign(dual, rng):
+    found = estimate([(100, rng.random(20))], dual, 0.0)
+    low, high = found.interval
+    assert 0 <= low <= found.relative_gap <= high <= 2
+
+
+def test_a_relative_gap_is_two_where_the_objectives_are_opposite():
+    found = estimate([(100, np.linspace(0.0, 0.4, 20))], -10.0, 0.0)
+    assert found.interval[1] == 2.0
+
+
+def test_no_estimate_without_an_objective():
+    assert estimate([(10, np.ones(5))], -np.inf, 0.0) is None
+    assert estimate([(10, np.array([np.nan]))], 1.0, 0.0) is None
+
+
+def test_an_empty_stratum_has_no_gap():
+    found = estimate([(0, np.empty(0)), (10, np.zeros(5))], 0.0, 0.0)
+    assert found.relative_gap == 0.0
+    assert found.interval == (0.0, 0.0)

@@ -1,0 +1,95 @@
+"""How long a certificate takes, from what a fit has measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conftest import TOL
+from support.shard_sets import shards_at_a_point
+from widestreet._src.engines import forecast as module
+from widestreet._src.engines.forecast import SAMPLED_ROWS, Forecast
+from widestreet._src.shards.point import Point
+
+
+@pytest.fixture
+def shards(monkeypatch):
+    """Shards of 90 rows whose kernel values take a microsecond."""
+    shards, _, _ = shards_at_a_point(1, "local", np.random.default_rng(0))
+    monkeypatch.setattr(type(shards), "seconds_per_value", 1e-6)
+    shards.start()  # surveys in float32 again
+    return shards
+
+
+def test_a_forecast_grows_with_support_vectors_and_rows_in_doubt(shards):
+    forecast = Forecast()
+    few, many = forecast.seconds(shards, 10, 0.1), forecast.seconds(shards, 100, 0.1)
+    assert few < many
+    assert forecast.seconds(shards, 100, 0.0) < many < forecast.seconds(shards, 100, 0.3)
+    assert forecast.seconds(shards, 100, 0.5) == forecast.seconds(shards, 100, 1.0)
+    assert many >= 90 * 100 * 1e-6
+
+
+def test_float64_surveys_have_measured_float64(shards):
+    before = Forecast().seconds(shards, 100, 1.0)
+    shards.use_double()
+    assert Forecast().seconds(shards, 100, 1.0) < before
+
+
+def test_an_examination_replaces_the_count(shards):
+    forecast = Forecast()
+    forecast.learn(2.0, 90, 100)
+    assert forecast.seconds(shards, 100) == pytest.approx(module._SAFETY * 2.0, rel=TOL.twin)
+    more = 4.0 - 90 * module._SECONDS_PER_ROW  # the sums over rows do not double
+    assert forecast.seconds(shards, 200) == pytest.approx(module._SAFETY * more, rel=TOL.twin)
+    few = forecast.seconds(shards, 200, changed=10)  # coefficients, since that examination
+    assert few < forecast.seconds(shards, 100) == forecast.seconds(shards, 100, changed=500)
+    forecast.learn(0.1, 90, 100)  # one that used scores of the first
+    assert forecast.seconds(shards, 100) == pytest.approx(module._SAFETY * 2.0, rel=TOL.twin)
+
+
+def test_an_examination_without_support_vectors(shards):
+    forecast = Forecast()
+    forecast.learn(0.0, 90, 0)
+    assert forecast.measured == 0.0
+    assert forecast.seconds(shards, 0) > 0
+
+
+def test_a_sample_does_not_depend_on_the_number_of_rows(shards):
+    forecast = Forecast()
+    one = forecast.sample_seconds(shards, 100, rows=1)
+    assert forecast.sample_seconds(shards, 100) == pytest.approx(SAMPLED_ROWS * one)
+
+
+def test_a_probe_measures_float64_once_for_so_many_support_vectors(shards, monkeypatch):
+    monkeypatch.setattr(module, "_PROBED_VALUES", 500)
+    forecast = Forecast()
+    forecast.probe(shards)
+    assert forecast.exact == 0.0  # there are no support vectors
+    ids = np.arange(10)
+    expansion = shards.news.expansion.published(ids, np.ones(10), np.zeros(1), np.inf)
+    shards.publish(expansion, Point(ids, np.ones((1, 10))))
+    before = shards.poll.kernel_values
+    forecast.probe(shards)
+    assert shards.poll.kernel_values - before == 500
+    assert forecast.exact > 0
+    forecast.probe(shards)
+    assert shards.poll.kernel_values - before == 500
+    ids = np.arange(20)
+    expansion = shards.news.expansion.published(ids, np.ones(20), np.zeros(1), np.inf)
+    shards.publish(expansion, Point(ids, np.ones((1, 20))))
+    forecast.probe(shards)
+    assert shards.poll.kernel_values - before == 1000
+    forecast.learn(1.0, 90, 10)
+    forecast.probed = 0
+    forecast.probe(shards)
+    assert shards.poll.kernel_values - before == 1000
+
+
+def test_few_rows_and_rows_elsewhere_are_not_probed(monkeypatch):
+    forecast = Forecast()
+    for port, values in (("local", 10**9), ("far", 500), ("stored", 500)):
+        monkeypatch.setattr(module, "_PROBED_VALUES", values)
+        shards, _, _ = shards_at_a_point(2, port, np.random.default_rng(0))
+        forecast.probe(shards)
+        assert forecast.exact == 0.0
