@@ -165,8 +165,8 @@ class Shard:
         versions = memory.version[stale]
         dtype = np.float64 if news.double else np.float32
         anew = versions != expansion.version
-        for version in np.unique(versions[anew]):
-            known = memory.ledger.change_since(int(version), expansion)
+        for version, count in zip(*np.unique(versions[anew], return_counts=True), strict=True):
+            known = memory.ledger.change_since(int(version), expansion, int(count))
             if known is not None and len(known[0]) < len(expansion.ids):
                 mine = versions == version
                 ids, anew = stale[mine], anew & ~mine
