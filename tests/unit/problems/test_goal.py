@@ -30,6 +30,7 @@ def test_a_gap_is_relative_to_the_objective_or_to_the_totals():
 def test_a_solve_aims_at_less_than_it_must_reach():
     assert Goal(2.0).aim == pytest.approx(MARGIN * 2.0)
     assert 2 * MARGIN < 1  # on either side of the bias
+    assert Goal(2.0).aim < Goal(2.0).within < 2.0
 
 
 def test_goals_only_get_tighter():

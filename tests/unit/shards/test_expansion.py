@@ -50,6 +50,15 @@ def test_changes_add_up(seed, n, rounds):
             assert np.array_equal(ids, np.flatnonzero(coef != before))
 
 
+def test_few_support_vectors_among_many_rows_are_compared_alike():
+    far = 10**9  # an array over all rows would need gigabytes
+    one = Expansion.zero(1).published(np.array([3, far]), np.array([1.0, 2.0]), np.zeros(1), 1.0)
+    other = one.published(np.array([3, 5, far]), np.array([1.0, 4.0, 0.5]), np.zeros(1), 1.0)
+    ids, change = other.change_from(one.ids, one.coef)
+    assert ids.tolist() == [5, far]
+    assert change.tolist() == [4.0, -1.5]
+
+
 @given(seed=st.integers(0, 2**32 - 1), rounds=st.integers(1, 12))
 def test_drift_bounds_the_way_from_every_version(seed, rounds):
     """The sum of the steps, which is no shorter than the straight way."""

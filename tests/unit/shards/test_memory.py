@@ -11,7 +11,14 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.expansion import Expansion
-from widestreet._src.shards.memory import _KEPT_VERSIONS, Ledger, Memory
+from widestreet._src.shards.memory import (
+    _KEPT_ENTRIES,
+    _KEPT_VERSIONS,
+    _MANY_ROWS,
+    _MOST_VERSIONS,
+    Ledger,
+    Memory,
+)
 from widestreet._src.shards.news import News, Released
 from widestreet._src.shards.point import Point
 
@@ -51,16 +58,31 @@ def test_rows_come_and_go():
 
 def test_old_versions_are_dropped():
     memory = Memory(DUAL, Ledger(0, DUAL.rows), None)
-    for version in range(1, 10):
+    for version in range(1, 30):
         told = news(version, version)
         memory.hear(told)
         for past in range(version + 1):
-            change = memory.ledger.change_since(past, told.expansion)
-            assert (change is None) == (past <= version - _KEPT_VERSIONS)
+            change = memory.ledger.change_since(past, told.expansion, _MANY_ROWS)
+            entries = sum(max(0, v - 1) for v in range(past, version + 1))
+            full = entries > _KEPT_ENTRIES * DUAL.rows
+            most = _KEPT_VERSIONS if full else _MOST_VERSIONS
+            assert (change is None) == (version - past >= most)
+            few = memory.ledger.change_since(past, told.expansion, _MANY_ROWS - 1)
+            assert (few is None) == (version - past >= _KEPT_VERSIONS)
             if change is not None:
                 before = np.arange(max(0, past - 1))
                 assert np.array_equal(change[0], np.setdiff1d(np.arange(version - 1), before))
-    assert memory.ledger.change_since(-1, told.expansion) is None
+    assert memory.ledger.change_since(-1, told.expansion, _MANY_ROWS) is None
+
+
+def test_many_versions_of_few_support_vectors_are_kept_up_to_a_number():
+    memory = Memory(DUAL, Ledger(0, DUAL.rows), None)
+    one = Expansion.zero(1)
+    for serial in range(1, 2 * _MOST_VERSIONS):
+        one = one.published(np.arange(1), np.ones(1), np.zeros(1), 1.0)
+        memory.hear(News(serial, one, Point.zero(2)))
+        kept = min(serial + 1, _MOST_VERSIONS)
+        assert len(memory.ledger.past) == kept
 
 
 def test_rows_of_a_ledger_share_its_arrays_and_its_news():
@@ -80,7 +102,7 @@ def test_old_versions_are_dropped_if_some_news_were_missed():
     ledger = Ledger(0, 5)
     for version in (1, 2, 4, 11, 30):
         ledger.hear(news(version, version))
-    assert ledger.change_since(30, news(30, 30).expansion) is not None
+    assert ledger.change_since(30, news(30, 30).expansion, _MANY_ROWS) is not None
     assert len(ledger.past) == 1
 
 

@@ -26,7 +26,7 @@ from widestreet._src.shards.columns import AllRows
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News, Released
 from widestreet._src.shards.point import Point
-from widestreet._src.shards.shard import Shard
+from widestreet._src.shards.shard import Shard, _rows_to_visit
 from widestreet._src.shards.survey import SurveyOrder
 
 pytestmark = pytest.mark.numeric
@@ -376,6 +376,15 @@ def test_a_survey_stops_when_it_has_enough(rng):
     some, _ = shard.survey(news, SurveyOrder(100, 0.01, whole=True), rng)
     assert some.complete
     assert len(np.unique(some.ids)) == 100
+
+
+@given(st.integers(1, 10**6), st.integers(0, 10**6), st.integers(1, 10**7))
+def test_a_survey_visits_as_many_rows_as_its_quota_needs(quota, found, visited):
+    found = min(found, quota - 1, visited)
+    first, step = _rows_to_visit(quota), _rows_to_visit(quota, found, visited)
+    assert 0 < step <= first
+    expected = found / visited * step  # further violators, if they are as frequent
+    assert step == first or expected >= quota - found - 1
 
 
 @pytest.mark.parametrize("whole", [False, True])

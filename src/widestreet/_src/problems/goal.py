@@ -27,6 +27,11 @@ class Goal:
         """Violation to which engines solve and search, on either side of the bias."""
         return MARGIN * self.tol
 
+    @property
+    def within(self) -> float:
+        """Largest violation between two rows of which neither violates by more than `aim`."""
+        return 2.0 * self.aim
+
     def met(
         self, violation: float, *, gap: float = 0.0, scale: float = 0.0, mass: float = 0.0
     ) -> bool:

@@ -8,6 +8,8 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 
+_SPARSEST = 32  # rows for each support vector, up to which an array over all rows is faster
+
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
@@ -42,7 +44,17 @@ class Expansion:
         return Expansion(self.version + 1, ids[order], coef[order], bias, drift)
 
     def change_from(self, ids: Ints, coef: Floats) -> tuple[Ints, Floats]:
-        """Return the rows whose coefficients differ from another expansion, and the differences."""
+        """Return the rows whose coefficients differ from another expansion, and the differences.
+
+        The rows of both are ascending.
+        """
+        rows = 1 + int(max(self.ids.max(initial=-1), ids.max(initial=-1)))
+        if rows <= _SPARSEST * (len(self.ids) + len(ids)):
+            every = np.zeros(rows)
+            every[self.ids] = self.coef
+            every[ids] -= coef
+            differ = np.flatnonzero(every)
+            return differ, every[differ]
         every, at = np.unique(np.concatenate([self.ids, ids]), return_inverse=True)
         change = np.zeros(len(every))
         change[at[: len(self.ids)]] = self.coef

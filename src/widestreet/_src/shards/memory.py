@@ -18,7 +18,10 @@ from widestreet._src.problems.dual import Dual
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News
 
-_KEPT_VERSIONS = 6  # older scores are recomputed from all support vectors
+# Scores that are older than the expansions kept are recomputed from all support vectors.
+_KEPT_VERSIONS, _MOST_VERSIONS = 6, 24
+_MANY_ROWS = 512  # with scores from an old expansion
+_KEPT_ENTRIES = 6  # per row, in all expansions together: beyond it only the least number is kept
 
 
 class Ledger:
@@ -68,13 +71,21 @@ class Ledger:
         self.version[self._members] = _core.IN_WORKING_SET
         expansion = news.expansion
         self._past[expansion.version] = expansion.ids, expansion.coef
-        for old in [v for v in self._past if v <= expansion.version - _KEPT_VERSIONS]:
-            del self._past[old]
+        self._discard(expansion.version)
         return True
 
     def drop(self, version: int) -> None:
         """Forget a past expansion, so that no score of it is updated. Sets: past."""
         self._past.pop(version, None)
+
+    def _discard(self, version: int) -> None:
+        """Discard old expansions: more of them if they have many support vectors. Sets: past."""
+        entries = 0
+        for old in sorted(self._past, reverse=True):
+            entries += len(self._past[old][0])
+            full = entries > _KEPT_ENTRIES * len(self.score)
+            if version - old >= (_KEPT_VERSIONS if full else _MOST_VERSIONS):
+                del self._past[old]
 
     @property
     def past(self) -> list[Ints]:
@@ -86,10 +97,18 @@ class Ledger:
         found: Bools = (ids >= self.begin) & (ids < self.end)
         return found
 
-    def change_since(self, version: int, expansion: Expansion) -> tuple[Ints, Floats] | None:
-        """Return the changes of coefficients since a past expansion; None if it is not stored."""
+    def change_since(
+        self, version: int, expansion: Expansion, rows: int
+    ) -> tuple[Ints, Floats] | None:
+        """Return the changes of coefficients since a past expansion.
+
+        The result is None if the expansion is not stored, or if it is old and the scores of too few
+        rows were computed from it: to find what changed since would cost more than it saves.
+        """
         past = self._past.get(version)
-        return None if past is None else expansion.change_from(*past)
+        if past is None or (expansion.version - version >= _KEPT_VERSIONS and rows < _MANY_ROWS):
+            return None
+        return expansion.change_from(*past)
 
 
 class Memory:

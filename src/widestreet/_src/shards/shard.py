@@ -36,6 +36,7 @@ from widestreet._src.shards.news import News
 from widestreet._src.shards.survey import Survey, SurveyOrder
 
 _ROWS_AT_ONCE = 2048  # rows at least that a survey visits before it counts the violators
+_AHEAD = 1.1  # rows that a survey visits, relative to those in which the quota is expected
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +165,8 @@ class Shard:
         versions = memory.version[stale]
         dtype = np.float64 if news.double else np.float32
         anew = versions != expansion.version
-        for version in np.unique(versions[anew]):
-            known = memory.ledger.change_since(int(version), expansion)
+        for version, count in zip(*np.unique(versions[anew], return_counts=True), strict=True):
+            known = memory.ledger.change_since(int(version), expansion, int(count))
             if known is not None and len(known[0]) < len(expansion.ids):
                 mine = versions == version
                 ids, anew = stale[mine], anew & ~mine
@@ -208,7 +209,7 @@ class Shard:
         offset, stride, step = 0, 1, n  # every row, in the order of memory
         if not order.whole:
             offset, stride = int(rng.integers(n)), _coprime(int(rng.integers(1, max(2, n))), n)
-            step = max(_ROWS_AT_ONCE, 2 * order.quota)
+            step = _rows_to_visit(order.quota)
         drift = order.drift(expansion.drift)
         parts: list[Survey] = []
         begin = found = 0
@@ -221,6 +222,7 @@ class Shard:
             part = self._judged(news, stale, order)
             parts.append(replace(part, loss=loss + part.loss, skipped=skipped, visited=end - begin))
             found, begin = found + part.found, end
+            step = _rows_to_visit(order.quota, found, begin)
         survey = Survey.united(parts, [0] * len(parts))
         survey = replace(survey, loss=survey.loss * n / max(1, begin), complete=begin >= n)
         if found > order.quota:
@@ -273,6 +275,17 @@ class Shard:
         return replace(
             survey, ids=ids, violation=violation, loss=loss, found=found, visited=visited
         )
+
+
+def _rows_to_visit(quota: int, found: int = 0, visited: int = 0) -> int:
+    """Return the number of rows in which the rest of a quota of violators is likely to be found.
+
+    At first, and at most, it is twice the quota.
+    """
+    most = max(_ROWS_AT_ONCE, 2 * quota)
+    if found == 0:
+        return most
+    return min(most, max(_ROWS_AT_ONCE, int(_AHEAD * (quota - found) / found * visited)))
 
 
 def _coprime(start: int, n: int) -> int:

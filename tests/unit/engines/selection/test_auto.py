@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conftest import TOL
 from support.situations import situation
 from widestreet.strategies import Auto
 
@@ -36,10 +37,32 @@ def test_with_room_for_all_only_rows_far_from_violating_leave(rng):
 
 def test_the_set_is_solved_loosely_unless_it_is_everything(rng):
     now = situation(rng, 20, 10)
-    assert STRATEGY.propose(now, rng).inner_tol == STRATEGY.looseness * now.violation
+    middle = np.sqrt(now.excess.mean() * now.violation)
+    inner = STRATEGY.propose(now, rng).inner_tol
+    assert inner == pytest.approx(STRATEGY.looseness * middle, rel=TOL.twin)
     every = situation(rng, 20, 10, rows=30, support=np.ones(20, dtype=bool))
     found = STRATEGY.propose(every, rng)
-    assert found.inner_tol == found.survey.tol == every.goal.aim
+    assert found.inner_tol == every.goal.within
+    assert found.survey.tol == every.goal.aim
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(2.0, 1e6))
+def test_the_average_violation_and_the_largest_decide_how_loosely(seed, worst):
+    rng = np.random.default_rng(seed)
+    now = situation(rng, 20, 10, violation=worst, excess=np.append(rng.random(9) + 0.1, worst))
+    inner = STRATEGY.propose(now, rng).inner_tol
+    assert STRATEGY.looseness * now.excess.mean() < inner < STRATEGY.looseness * worst
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 64), st.integers(0, 80))
+def test_a_survey_searches_for_no_more_than_the_next_round_admits(seed, size, newcomers):
+    rng = np.random.default_rng(seed)
+    now = situation(rng, size, newcomers, capacity=64)
+    found = STRATEGY.propose(now, rng)
+    limit = min(now.capacity, max(STRATEGY.max_size, 2 * int(now.free.sum())))
+    after = int((~found.drop).sum()) + len(found.add)
+    assert found.survey.quota <= max(STRATEGY.start_size, after)
+    assert found.survey.quota <= max(STRATEGY.start_size, limit - after // 2)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from reference.duals import MODELS
 from support.fitting import in_reference_terms
 from support.problems import random_feasible
 from support.working_sets import Bench
+from widestreet._src.engines.working_set import tile
 
 pytestmark = pytest.mark.numeric
 
@@ -31,10 +32,10 @@ def check(bench: Bench, ids: list[int]) -> None:
         assert np.array_equal(part, getattr(bench.dual, name)[:, here]), name
     assert np.array_equal(work.beta[:, work.present], bench.beta[:, here])
     np.testing.assert_allclose(work.score[work.present], bench.score[here], rtol=0, atol=TOL.twin)
-    tile = work.tile[work.present, work.present]
+    values = work.tile[work.present, work.present]
     allowed = TOL.kernel_float64 if work.double else TOL.kernel_float32
-    np.testing.assert_allclose(tile, bench.K[np.ix_(here, here)], rtol=0, atol=allowed)
-    assert np.array_equal(tile, tile.T)
+    np.testing.assert_allclose(values, bench.K[np.ix_(here, here)], rtol=0, atol=allowed)
+    assert np.array_equal(values, values.T)
 
 
 @given(
@@ -81,6 +82,17 @@ def test_arrays_grow_no_further_than_the_capacity():
     for a in range(0, 100, 20):
         bench.admit(np.arange(a, a + 20))
     assert len(bench.work.tile) <= 112  # the capacity, rounded up to 16
+
+
+def test_a_large_tile_is_copied_once_for_every_doubling(monkeypatch):
+    monkeypatch.setattr(tile, "_MANY_ROWS", 16)
+    bench = Bench("c_svc", 200, 0, capacity=200)
+    lengths = []
+    for row in range(200):
+        bench.admit(np.arange(row, row + 1))
+        lengths.append(len(bench.work.tile))
+    check(bench, list(range(200)))
+    assert len(np.unique(lengths)) <= 2 + np.log2(200 / 16)
 
 
 @every_model

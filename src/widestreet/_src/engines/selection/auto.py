@@ -2,16 +2,18 @@
 
 Problem and stopping criterion: the dual of dual.py, until a survey that visits every row finds
 none that violates by more than 0.4 tol against the middle of the bias interval and the working set
-itself is solved to 0.4 tol (goal.py); together these bound the violation by 0.8 tol, which leaves
-room for rounding in the scores.
+itself is solved to 0.8 tol, which is 0.4 tol on either side of the middle (goal.py). Together these
+bound the violation by 0.8 tol, which leaves room for rounding in the scores.
 
 Each round
     1) keeps support vectors and rows near the margin, drops the rest,
     2) adds as many violators as the set has rows, drawn at random: the worst violators would bias
        the set (RandSVM's sampling),
-    3) solves the set loosely while the violations outside are still large,
-    4) surveys rows in random order only until enough violators are found (iSVM's first stage in
-       blocks). Once such a survey had to visit all rows, surveys visit all that are not skipped.
+    3) solves the set loosely while the violations outside are still large. The largest alone does
+       not decide: in noisy data a few rows violate much more than all others,
+    4) surveys rows in random order only until it found as many violators as the next round can
+       admit (iSVM's first stage in blocks). Once such a survey had to visit all rows, surveys visit
+       all that are not skipped.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ class Auto(Stateless):
         support vectors and violators, up to twice the number of free support vectors. Other support
         vectors leave the set and keep their coefficients in the model.
     looseness : float, default=0.05
-        Fraction of the violation last seen outside the working set, to which the set is solved.
+        Fraction of the violations last seen outside the working set, to which the set is solved:
+        of the geometric mean of the average violation and the largest.
     keep_slack : float, default=0.2
         Fraction of the violation last seen. Rows that are not support vectors stay in the working
         set while their distance from violating is smaller than this.
@@ -81,11 +84,13 @@ class Auto(Stateless):
         add = situation.violators
         if len(add) > limit - stay:
             add = add[rng.permutation(len(add))[: limit - stay]]
-        final = situation.goal.aim
-        everything = stay + len(add) >= situation.rows
-        inner = final if everything else max(final, self.looseness * situation.violation)
-        quota = max(self.start_size, min(limit, stay + len(add)))
-        order = SurveyOrder(quota, final, whole=situation.complete)
+        size, goal = stay + len(add), situation.goal
+        inner = goal.within
+        if size < situation.rows:
+            average = situation.excess.mean() if len(situation.excess) else situation.violation
+            inner = max(inner, self.looseness * float(np.sqrt(average * situation.violation)))
+        quota = max(self.start_size, min(size, limit - size // 2))
+        order = SurveyOrder(quota, goal.aim, whole=situation.complete)
         return Proposal(drop, add, inner, order)
 
     def finished(self, situation: Situation) -> bool:

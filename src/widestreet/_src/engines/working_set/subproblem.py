@@ -54,6 +54,6 @@ def solve_subproblem(
             schedule.newton(work, tol, violation)
             direct = _STEPS_AFTER_NEWTON
     state.steps = taken
-    final = tol <= state.goal.aim and not few_came(state)
+    final = tol <= state.goal.within and not few_came(state)
     if final and work.free().sum() <= FEW_FREE:
         polish(work)  # costs next to nothing and leaves the free variables exact

@@ -22,6 +22,7 @@ from widestreet._src.shards.shard import Candidates
 _CALL_WORK = 4e8
 _ROUND_TO = 16  # arrays grow by multiples of this
 _AHEAD = 1.25  # length of arrays that grow, relative to the length needed
+_FAR_AHEAD, _MANY_ROWS = 2.0, 10_240  # the same for more rows, whose tile is dear to copy
 _APART = 16  # values between two rows of a tile, so that a column uses more than one cache set
 _NO_LIMIT = 1 << 62  # bytes
 _COPY_BYTES = 1 << 26  # of a tile, copied at a time when it grows
@@ -120,11 +121,13 @@ class WorkingSet:
     def _reserve(self, room: int) -> None:
         """Make room for at least `room` rows. Sets: all arrays.
 
-        Arrays grow in large steps, because the first access to new memory is expensive.
+        Arrays grow in large steps, because the first access to new memory is expensive. Memory that
+        is reserved but not accessed costs nothing.
         """
         if room <= len(self.ids):
             return
-        length = max(room, min(self.capacity, int(_AHEAD * room)))
+        ahead = _FAR_AHEAD if room > _MANY_ROWS else _AHEAD
+        length = max(room, min(self.capacity, int(ahead * room)))
         length = -(-length // _ROUND_TO) * _ROUND_TO
         names = ("ids", "entered", "score", "target", "lower", "upper", "beta", "group")
         for name in names:
