@@ -12,6 +12,7 @@ from sklearn.datasets import make_classification
 import widestreet as ws
 from support.noisy_classes import noisy
 from widestreet._src.shards.point import Point
+from widestreet._src.training.examiner import Examiner, _is_better
 
 pytestmark = pytest.mark.numeric
 
@@ -75,3 +76,24 @@ def test_no_pair_is_worse_than_zero_coefficients():
         warnings.simplefilter("ignore")
         model = ws.SVC(kernel="poly", gamma=1.0, max_iter=5_000, random_state=0).fit(X, y)
     assert all(c.dual_objective >= 0.0 for c in model.certificates_)
+
+
+def test_of_points_with_equal_objectives_that_with_the_smaller_violation_is_better():
+    X, y = noisy(80)
+    found = []
+
+    def kept(self, point):
+        found.append(original(self, point))
+        return found[-1]
+
+    original = Examiner._examined
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Examiner, "_examined", kept)
+        ws.SVC().fit(X, y)
+    one = found[-1]
+    worse = replace(one, violation=one.violation + 1.0, dual=one.dual * (1 + 1e-12))
+    lower = replace(one, violation=0.0, dual=one.dual - 1.0)
+    assert _is_better(one, worse)
+    assert not _is_better(worse, one)
+    assert _is_better(one, lower)
+    assert not _is_better(one, one)

@@ -11,14 +11,16 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels import rounding
+from widestreet._src.kernels.combination import Combinations
 from widestreet._src.kernels.kernels import RBF, Linear, NativeKernel
-from widestreet._src.rows import Vectors
+from widestreet._src.rows import DenseRows, Vectors
 
 _FAR = 1e3  # gamma |x|^2 above which a distance computed from norms loses too many digits
 _FLOAT32_MAX = 1e30  # largest kernel value that may be added and multiplied in float32
 _LEAST_GAMMA, _LARGEST_GAMMA = 1e-37, 1e37  # factors that float32 holds with all its digits
 _INVERTED_BELOW = 0.03  # density below which the core uses an inverted index of the entries
 _FEW_ROWS = 64  # fewer rows are not sorted by similarity
+_MANY_ROWS = 64  # left rows from which on a combination of right rows saves work
 _NARROW = 512  # with fewer columns rows are not sorted by similarity
 
 
@@ -56,6 +58,21 @@ class NativeBackend:
         if "_rank" in vars(self):
             vars(other)["_rank"] = self._rank
         return other
+
+    def reduced(self, J: Ints | None, coef: Floats) -> tuple[NativeBackend, Ints | None, Floats]:
+        """Return the scan of a linear kernel as one with a single right row for each line.
+
+        This saves no work in a prediction of few rows.
+        """
+        if self._combinations is None:
+            return self, J, coef
+        return self.facing(DenseRows(self._combinations.of(J, coef))), None, np.eye(len(coef))
+
+    @cached_property
+    def _combinations(self) -> Combinations | None:
+        """Combinations of right rows, for a linear kernel that is not that of few predictions."""
+        many = self.left is self.right or self.left.shape[0] >= _MANY_ROWS
+        return Combinations(self.right) if isinstance(self.kernel, Linear) and many else None
 
     @cached_property
     def _longest(self) -> float:
@@ -177,8 +194,11 @@ class NativeBackend:
             return None
         off_centre = abs(fsum(coef.tolist())) * self._off_centre
         norm, other = np.sqrt(self.left.squares(I)), np.sqrt(self.right.squares(J))
-        additions = rounding.chain(self.left.shape[1], sparse=self._sparse)
-        errors = rounding.row_errors(self.kernel, norm, other, np.abs(coef), additions)
+        if self._combinations is not None:
+            errors = norm * self._combinations.error(J, coef, float(np.abs(coef) @ other))
+        else:
+            additions = rounding.chain(self.left.shape[1], sparse=self._sparse)
+            errors = rounding.row_errors(self.kernel, norm, other, np.abs(coef), additions)
         return np.asarray(errors + off_centre)
 
     @property

@@ -20,6 +20,7 @@ from widestreet._src.status import Status
 from widestreet._src.training.outcome import Trained, uncertified
 
 _ROWS_OF_THE_CORE = 2048  # largest dual examined by one call of the core, which is faster there
+_ROUNDING_OF_DUAL = 1e-9  # smaller differences of two objectives do not decide which is better
 ANSWER_WITHIN = 0.15  # largest estimated seconds of a certificate after an interrupt
 
 
@@ -56,7 +57,7 @@ class Examiner:
         if self._last is None or not point.same_as(self._last[0]):
             self._last = point, self._examined(point)
         found = self._last[1]
-        if self._best is None or found.dual > self._best[1].dual:
+        if self._best is None or _is_better(found, self._best[1]):
             self._best = point, found
         return found
 
@@ -116,7 +117,15 @@ class Examiner:
             self.examine(zero)
         assert self._best is not None
         point, best = self._best
-        if not best.dual > found.dual:
+        if not _is_better(best, found):
             return solution, found
         better = replace(solution, point=point, bias=best.bias, dual_objective=best.dual)
         return better, best
+
+
+def _is_better(one: Examination, other: Examination) -> bool:
+    """Return whether a point is better than another: by the dual, or by the violation if equal."""
+    rounding = _ROUNDING_OF_DUAL * max(abs(one.dual), abs(other.dual))
+    if not abs(one.dual - other.dual) <= rounding:
+        return one.dual > other.dual
+    return one.violation < other.violation
