@@ -175,15 +175,7 @@ class NativeBackend:
         sums = rounding.sum_error(terms)
         with np.errstate(over="ignore", invalid="ignore"):
             error = size * (bound.absolute + (bound.relative + sums) * bound.largest)
-        return np.asarray(error + np.abs(net) * self._off_centre)
-
-    @property
-    def _off_centre(self) -> float:
-        """Change of a score by the centre of a linear kernel, for coefficients that sum to one."""
-        centre = getattr(self.left, "centre", None)
-        if centre is None or not isinstance(self.kernel, Linear):
-            return 0.0
-        return float(np.linalg.norm(centre) * np.sqrt(self._longest))
+        return np.asarray(error + np.abs(net) * _off_centre(self))
 
     def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats | None:
         """Bound the error of a float64 scan row by row, tighter than `score_error`.
@@ -192,7 +184,7 @@ class NativeBackend:
         """
         if self.kernel.translation_invariant:
             return None
-        off_centre = abs(fsum(coef.tolist())) * self._off_centre
+        off_centre = abs(fsum(coef.tolist())) * _off_centre(self)
         norm, other = np.sqrt(self.left.squares(I)), np.sqrt(self.right.squares(J))
         if self._combinations is not None:
             errors = norm * self._combinations.error(J, coef, float(np.abs(coef) @ other))
@@ -251,3 +243,11 @@ class NativeBackend:
         if self._far:
             return 16.0 + 2.0 * rows.shape[1]
         return 16.0 + rows.shape[1] * (0.5 if self.left.few_nonzeros else 1.0)
+
+
+def _off_centre(backend: NativeBackend) -> float:
+    """Return the change of a score by the centre of a linear kernel if coefficients sum to one."""
+    centre = getattr(backend.left, "centre", None)
+    if centre is None or not isinstance(backend.kernel, Linear):
+        return 0.0
+    return float(np.linalg.norm(centre) * np.sqrt(backend._longest))
