@@ -81,5 +81,5 @@ def test_products_with_a_combination_are_within_their_error(rng):
         true = sum(
             Fraction(float(a)) * b for a, b in zip(x, exact(X, np.zeros(3), coef), strict=True)
         )
-        bound = kept.error(None, coef, size) * float(np.linalg.norm(x))
+        bound = kept.error(None, coef, size, 3) * float(np.linalg.norm(x))
         assert abs(Fraction(float(x @ w)) - true) <= Fraction(bound)

@@ -102,7 +102,7 @@ class Combinations:
         self._last[:] = [(None if index is None else index.copy(), coef.copy(), found)]
         return found
 
-    def error(self, index: Ints | None, coef: Floats, size: float) -> float:
+    def error(self, index: Ints | None, coef: Floats, size: float, additions: float) -> float:
         """Bound the error of x.w for |x| = 1, where w is a combination.
 
         Parameters
@@ -111,9 +111,11 @@ class Combinations:
         coef : ndarray
         size : float
             Sum of the lengths of all terms of w, relative to the centre.
+        additions : float
+            Longest chain of additions of an inner product.
         """
         length = float(np.linalg.norm(self.of(index, coef[None])))
-        product = (self.rows.shape[1] + 6) * UNIT * length
+        product = (additions + 6) * UNIT * length
         if self.rows.centre is not None:  # which is subtracted from sums of uncentred rows
             size += 2.0 * float(np.linalg.norm(self.rows.centre) * np.abs(coef).sum())
         return 1.01 * (product + combination_error(self.rows, len(coef)) * size)

@@ -186,10 +186,11 @@ class NativeBackend:
             return None
         off_centre = abs(fsum(coef.tolist())) * _off_centre(self)
         norm, other = np.sqrt(self.left.squares(I)), np.sqrt(self.right.squares(J))
+        additions = rounding.chain(self.left.shape[1], sparse=self._sparse)
         if self._combinations is not None:
-            errors = norm * self._combinations.error(J, coef, float(np.abs(coef) @ other))
+            size = float(np.abs(coef) @ other)
+            errors = norm * self._combinations.error(J, coef, size, additions)
         else:
-            additions = rounding.chain(self.left.shape[1], sparse=self._sparse)
             errors = rounding.row_errors(self.kernel, norm, other, np.abs(coef), additions)
         return np.asarray(errors + off_centre)
 
