@@ -10,6 +10,7 @@ from widestreet._src.engines.selection.contract import (
     Stateless,
     Strategy,
 )
+from widestreet._src.engines.selection.interior import Interior
 from widestreet._src.engines.selection.isvm import ISVM
 from widestreet._src.engines.selection.randsvm import RandSVM
 from widestreet._src.engines.selection.smo import SMO
@@ -22,6 +23,7 @@ __all__ = [
     "RSVM",
     "SMO",
     "Auto",
+    "Interior",
     "Proposal",
     "RandSVM",
     "RowSource",

@@ -230,3 +230,17 @@ def test_a_copy_for_another_process_has_what_is_left():
     assert copy.elapsed <= budget.elapsed - 400.0
     assert (copy.steps_left, copy.reserve, copy.stopped) == (70, 2.0, False)
     assert pickle.loads(pickle.dumps(Budget())).remaining() is None
+
+
+def test_a_pause_ends_steps_before_their_limit():
+    budget = Budget(max_steps=100)
+    budget.spend(10, finished=False)
+    with budget.pausing(20):
+        assert budget.steps_left == 20
+        with pytest.raises(OutOfBudget) as stopped:
+            budget.spend(20, finished=False)
+    assert stopped.value.status == "stalled"
+    assert budget.steps_left == 70
+    with budget.pausing(200), pytest.raises(OutOfBudget) as stopped:
+        budget.spend(70, finished=False)
+    assert stopped.value.status == "iteration_limit"

@@ -56,3 +56,10 @@ def test_rows_outlive_the_name_of_their_array():
     kernel = _core.Kernel(_core.KernelKind.linear, 1.0, 0.0, 1)
     _core.scan(kernel, rows, None, rows, np.array([1]), np.ones((1, 1)), out[None], True, 1)
     assert np.array_equal(out, small() @ small()[1])
+
+
+def test_what_rounding_removed_is_taken_with_the_rows(rng):
+    rows = DenseRows(rng.normal(size=(5, 2)), low=rng.normal(size=(5, 2)))
+    some = rows.take(np.array([3, 0]))
+    assert np.array_equal(some.values, rows.values[[3, 0]])
+    assert np.array_equal(some.low, rows.low[[3, 0]])

@@ -18,6 +18,7 @@ from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
 from widestreet._src.training import examiner
+from widestreet._src.training.examiner import Examiner, _is_better
 
 pytestmark = pytest.mark.numeric
 
@@ -192,3 +193,22 @@ def test_rounds_continue_if_the_examination_leaves_time(rounds, monkeypatch, cap
     phases = [one.record.phase for one in caplog.records if hasattr(one, "record")]
     assert phases.count("certificate") == 1
     assert phases[-1] == "round"
+def test_of_points_with_equal_objectives_that_with_the_smaller_violation_is_better():
+    X, y = noisy(80)
+    found = []
+
+    def kept(self, point):
+        found.append(original(self, point))
+        return found[-1]
+
+    original = Examiner._examined
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Examiner, "_examined", kept)
+        ws.SVC().fit(X, y)
+    one = found[-1]
+    worse = replace(one, violation=one.violation + 1.0, dual=one.dual * (1 + 1e-12))
+    lower = replace(one, violation=0.0, dual=one.dual - 1.0)
+    assert _is_better(one, worse)
+    assert not _is_better(worse, one)
+    assert _is_better(one, lower)
+    assert not _is_better(one, one)

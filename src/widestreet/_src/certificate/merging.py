@@ -126,11 +126,10 @@ def examine_parts(
         if not found.pending or not any(parts.screen(limits)):
             break
     violation, rounding = found.violation, found.rounding
-    if tol is not None and violation <= tol < violation + rounding:
-        high, low = np.max(parts.ask(partial(Part.reach, high=found.high, low=found.low)), axis=0)
-        both = np.isfinite(high) & np.isfinite(low)
-        sharper = float(np.max(high + low, where=both, initial=0.0)) - violation
-        rounding = min(rounding, max(0.0, sharper))
+    for accurate in (False, True):
+        if tol is not None and violation <= tol < violation + rounding:
+            reach = partial(Part.reach, high=found.high, low=found.low, accurate=accurate)
+            rounding = min(rounding, _distance(violation, np.max(parts.ask(reach), axis=0)))
     if compare and any(parts.ask(Part.disagrees)):
         rounding = float("inf")
     half = 0.5 * found.norm
@@ -146,6 +145,20 @@ def examine_parts(
         mass=float(np.abs(total).sum()),
         convex=convex,
     )
+
+
+def _distance(violation: float, reach: Floats) -> float:
+    """Return the largest distance of the exact violation from the computed one.
+
+    Parameters
+    ----------
+    violation : float
+    reach : ndarray of shape (2, 2, groups)
+        Bounds as `Part.reach` returns them, of all parts.
+    """
+    both = np.isfinite(reach[0]).all(axis=0)
+    most, least = (np.max(ends.sum(axis=0), where=both, initial=0.0) for ends in reach)
+    return max(float(most) - violation, violation - float(least))
 
 
 class _Merged:

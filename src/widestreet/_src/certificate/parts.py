@@ -42,7 +42,7 @@ from widestreet._src.certificate.loss import Band, Variables, band
 from widestreet._src.certificate.screening import Limits, Scores
 from widestreet._src.certificate.spot_check import disagrees
 from widestreet._src.certificate.sums import Terms, exact_sum
-from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.gram import Gram, accurate_scan
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
@@ -225,33 +225,45 @@ class Part:
         self._kept.clear()
         return self.scores.screen(self.dual, limits)
 
-    def reach(self, high: Floats, low: Floats) -> Floats:
+    def reach(self, high: Floats, low: Floats, accurate: bool = False) -> Floats:
         """Return bounds on the exact extremes of F, given the computed extremes of all parts.
 
         The computed F of a row that was screened in float32 does not exceed the extremes; the bound
         on its own error limits how far the exact F can exceed them.
 
+        Parameters
+        ----------
+        high, low : ndarray of shape (groups,)
+        accurate : bool
+            If True, scores are computed again with more digits, if the kernel allows it.
+
         Returns
         -------
-        reach : ndarray of shape (2, groups)
-            Bounds on the largest F of variables that may grow, and on the largest -F of variables
-            that may shrink.
+        reach : ndarray of shape (2, 2, groups)
+            Upper and lower bounds (first axis) on the largest F of variables that may grow, and on
+            the largest -F of variables that may shrink (second axis).
         """
         self._begin()
-        exact, scores = self.scores.exact, self.scores
-        error = self.gram.score_errors(None, scores.columns, scores.coef, poll=scores.poll)
-        if scores.rounding > scores.from_scratch:  # some scores were updated
-            error = np.maximum(error, scores.rounding)
+        exact, scores, F = self.scores.exact, self.scores, self._indicator
+        terms, again = (scores.columns, scores.coef), None
+        if accurate:
+            again = accurate_scan(self.gram, *terms, scores.poll)
+        if again is not None:
+            exact, F, error = np.ones_like(exact), self.dual.indicator(again[0]), again[1]
+        else:
+            error = self.gram.score_errors(None, *terms, poll=scores.poll)
+            if scores.rounding > scores.from_scratch:  # some scores were updated
+                error = np.maximum(error, scores.rounding)
         error = error + 2.0 * UNIT * self._sizes
-        found = np.full((2, self.dual.groups), -np.inf)
+        found = np.full((2, 2, self.dual.groups), -np.inf)
         sides = (1.0, self._may_grow, high), (-1.0, self._may_shrink, -low)
         for k, (sign, inside, extreme) in enumerate(sides):
-            F = sign * self._indicator
             for g in range(self.dual.groups):
                 if np.isfinite(extreme[g]):
-                    reached = np.where(exact, F, np.minimum(F, extreme[g])) + error
+                    computed = np.where(exact, sign * F, np.minimum(sign * F, extreme[g]))
                     which = (self.dual.group == g) & inside
-                    found[k, g] = np.max(reached, where=which, initial=-np.inf)
+                    found[0, k, g] = np.max(computed + error, where=which, initial=-np.inf)
+                    found[1, k, g] = np.max(computed - error, where=which, initial=-np.inf)
         return found
 
     def disagrees(self) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 
@@ -46,6 +48,7 @@ class Budget:
     stopped: bool = False  # by another thread: treated like an interrupt
     _begun: float = field(default_factory=time.perf_counter)
     _steps: int = 0
+    _pause: int = 2**62  # pair steps after which work is put to another engine
 
     def __reduce__(self) -> tuple[type[Budget], tuple[float | None, int, float, bool, bool]]:
         steps, left = self.max_steps if self.max_steps < 0 else self.steps_left, self.remaining()
@@ -59,7 +62,20 @@ class Budget:
     @property
     def steps_left(self) -> int:
         """Number of pair steps left."""
-        return 2**62 if self.max_steps < 0 else max(0, self.max_steps - self._steps)
+        limit = self._pause if self.max_steps < 0 else min(self.max_steps, self._pause)
+        return max(0, limit - self._steps)
+
+    @contextmanager
+    def pausing(self, steps: int) -> Iterator[None]:
+        """Let `spend` raise OutOfBudget with status "stalled" after so many pair steps.
+
+        Sets: the number of these steps, within the context.
+        """
+        before, self._pause = self._pause, self._steps + steps
+        try:
+            yield
+        finally:
+            self._pause = before
 
     def remaining(self, reserve: float = 0.0) -> float | None:
         """Return the seconds that are left, less a reserve; None if there is no limit."""
@@ -124,7 +140,8 @@ class Budget:
         """Count pair steps; raise OutOfBudget if none are left and work remains."""
         self._steps += steps
         if not finished and self.steps_left == 0:
-            raise OutOfBudget(Status.ITERATION_LIMIT)
+            over = 0 <= self.max_steps <= self._steps
+            raise OutOfBudget(Status.ITERATION_LIMIT if over else Status.STALLED)
 
 
 def parse_memory(value: int | float | str | None) -> int:

@@ -53,8 +53,8 @@ default="rbf"
         Seed of the order in which rows are scanned. The result is deterministic for a given value
         and number of threads.
     strategy : str or Strategy, default="auto"
-        Selection of rows for the working set: "auto", "smo", "isvm", "randsvm", "rsvm", "prsvm", or
-        an object from `widestreet.strategies`.
+        Selection of rows for the working set, or another method: "auto", "interior", "smo", "isvm",
+        "randsvm", "rsvm", "prsvm", or an object from `widestreet.strategies`.
     max_time : float, default=None
         Time limit in seconds, after which training stops with the best model so far.
     max_memory : int, float or str, default=None

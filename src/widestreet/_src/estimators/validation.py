@@ -20,6 +20,7 @@ from widestreet._src.engines.budget import parse_memory
 from widestreet._src.engines.sampling.prsvm import PRSVM, RSVM
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import Strategy
+from widestreet._src.engines.selection.interior import Interior
 from widestreet._src.engines.selection.isvm import ISVM
 from widestreet._src.engines.selection.randsvm import RandSVM
 from widestreet._src.engines.selection.smo import SMO
@@ -31,6 +32,7 @@ from widestreet._src.rows.census import Weights
 KERNELS = (*kernels.NATIVE_KERNELS, "precomputed")
 STRATEGIES: Mapping[str, type] = {
     "auto": Auto,
+    "interior": Interior,
     "smo": SMO,
     "isvm": ISVM,
     "randsvm": RandSVM,

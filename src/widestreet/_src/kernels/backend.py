@@ -41,6 +41,10 @@ class Backend(Protocol):
         """Return the backend of the same left rows and other right rows."""
         ...
 
+    def reduced(self, J: Ints | None, coef: Floats) -> tuple[Backend, Ints | None, Floats]:
+        """Return a backend, right rows and coefficients of the same scan with fewer right rows."""
+        ...
+
     def together(self, I: Ints | None, width: int) -> Ints | None:
         """Return an order of the left rows I that saves work for `width` columns, or None."""
         ...

@@ -60,6 +60,10 @@ class BlockBackend(ABC):
         """Return None: the values are float64."""
         return None
 
+    def reduced(self, J: Ints | None, coef: Floats) -> tuple[BlockBackend, Ints | None, Floats]:
+        """Return the same scan: nothing is known about the kernel."""
+        return self, J, coef
+
     def together(self, I: Ints | None, width: int) -> Ints | None:
         """Return None: no order of the rows saves work."""
         return None

@@ -19,9 +19,10 @@ from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels.backend import Backend
 from widestreet._src.kernels.blocks import FunctionBackend, MatrixBackend
-from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
+from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel, Poly
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.kernels.poll import Poll
+from widestreet._src.kernels.polynomial import accurate_scores
 from widestreet._src.kernels.rounding import UNIT, sum_error
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
 from widestreet._src.rows import KernelRows, Rows, Vectors
@@ -303,14 +304,15 @@ class Gram:
         begun = time.perf_counter()
         lines = np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64)
         left, right = compose(self._at.rows, I), compose(self._at.columns, J)
-        order = self._backend.together(left, width)
+        backend, right, lines = self._backend.reduced(right, lines)
+        order = backend.together(left, lines.shape[1])
         sums = np.atleast_2d(out)
         if order is not None:
             left = order if left is None else left[order]
             sums = np.take(sums, order, axis=1)
-        for piece in self._pieces(height, width, poll):
+        for piece in self._pieces(height, lines.shape[1], poll):
             part = np.arange(piece.start, piece.stop) if left is None else left[piece]
-            self._backend.add_scan(part, right, lines, sums[:, piece], dtype == np.float64)
+            backend.add_scan(part, right, lines, sums[:, piece], dtype == np.float64)
         if order is not None:
             out[..., order] = sums if out.ndim > 1 else sums[0]
         if self._diagonal is not None:
@@ -370,3 +372,24 @@ def facing(gram: Gram, right: Rows, diagonal: Diagonal | None = None) -> Gram:
     vars(other).update(vars(gram), right=right, _at=Selection(), _diagonal=diagonal)
     other._backend = gram._backend.facing(right)
     return other
+
+
+def without_diagonal(gram: Gram) -> Gram:
+    """Return the Gram of the same rows without the added diagonal."""
+    part = object.__new__(Gram)
+    vars(part).update(vars(gram), _diagonal=None)
+    return part
+
+
+def accurate_scan(
+    gram: Gram, J: Ints, coef: Floats, poll: Poll | None = None
+) -> tuple[Floats, Floats] | None:
+    """Return K[:, J] @ coef from more digits than float64 has, and a bound on each error.
+
+    The result is None if the kernel has no such scan, or if it takes too long.
+    """
+    if not isinstance(gram.kernel, Poly) or gram._diagonal is not None:
+        return None
+    left, right = cast(Vectors, gram.left), cast(Vectors, gram.right)
+    I = gram.left_index(np.arange(gram.shape[0]))
+    return accurate_scores(gram.kernel, left, right, I, gram.right_index(J), coef, poll)

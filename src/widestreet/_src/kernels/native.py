@@ -11,14 +11,16 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels import rounding
+from widestreet._src.kernels.combination import Combinations
 from widestreet._src.kernels.kernels import RBF, Linear, NativeKernel
-from widestreet._src.rows import Vectors
+from widestreet._src.rows import DenseRows, Vectors
 
 _FAR = 1e3  # gamma |x|^2 above which a distance computed from norms loses too many digits
 _FLOAT32_MAX = 1e30  # largest kernel value that may be added and multiplied in float32
 _LEAST_GAMMA, _LARGEST_GAMMA = 1e-37, 1e37  # factors that float32 holds with all its digits
 _INVERTED_BELOW = 0.03  # density below which the core uses an inverted index of the entries
 _FEW_ROWS = 64  # fewer rows are not sorted by similarity
+_MANY_ROWS = 64  # left rows from which on a combination of right rows saves work
 _NARROW = 512  # with fewer columns rows are not sorted by similarity
 
 
@@ -56,6 +58,21 @@ class NativeBackend:
         if "_rank" in vars(self):
             vars(other)["_rank"] = self._rank
         return other
+
+    def reduced(self, J: Ints | None, coef: Floats) -> tuple[NativeBackend, Ints | None, Floats]:
+        """Return the scan of a linear kernel as one with a single right row for each line.
+
+        This saves no work in a prediction of few rows.
+        """
+        if self._combinations is None:
+            return self, J, coef
+        return self.facing(DenseRows(self._combinations.of(J, coef))), None, np.eye(len(coef))
+
+    @cached_property
+    def _combinations(self) -> Combinations | None:
+        """Combinations of right rows, for a linear kernel that is not that of few predictions."""
+        many = self.left is self.right or self.left.shape[0] >= _MANY_ROWS
+        return Combinations(self.right) if isinstance(self.kernel, Linear) and many else None
 
     @cached_property
     def _longest(self) -> float:
@@ -158,15 +175,7 @@ class NativeBackend:
         sums = rounding.sum_error(terms)
         with np.errstate(over="ignore", invalid="ignore"):
             error = size * (bound.absolute + (bound.relative + sums) * bound.largest)
-        return np.asarray(error + np.abs(net) * self._off_centre)
-
-    @property
-    def _off_centre(self) -> float:
-        """Change of a score by the centre of a linear kernel, for coefficients that sum to one."""
-        centre = getattr(self.left, "centre", None)
-        if centre is None or not isinstance(self.kernel, Linear):
-            return 0.0
-        return float(np.linalg.norm(centre) * np.sqrt(self._longest))
+        return np.asarray(error + np.abs(net) * _off_centre(self))
 
     def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats | None:
         """Bound the error of a float64 scan row by row, tighter than `score_error`.
@@ -175,10 +184,14 @@ class NativeBackend:
         """
         if self.kernel.translation_invariant:
             return None
-        off_centre = abs(fsum(coef.tolist())) * self._off_centre
+        off_centre = abs(fsum(coef.tolist())) * _off_centre(self)
         norm, other = np.sqrt(self.left.squares(I)), np.sqrt(self.right.squares(J))
         additions = rounding.chain(self.left.shape[1], sparse=self._sparse)
-        errors = rounding.row_errors(self.kernel, norm, other, np.abs(coef), additions)
+        if self._combinations is not None:
+            size = float(np.abs(coef) @ other)
+            errors = norm * self._combinations.error(J, coef, size, additions)
+        else:
+            errors = rounding.row_errors(self.kernel, norm, other, np.abs(coef), additions)
         return np.asarray(errors + off_centre)
 
     @property
@@ -231,3 +244,11 @@ class NativeBackend:
         if self._far:
             return 16.0 + 2.0 * rows.shape[1]
         return 16.0 + rows.shape[1] * (0.5 if self.left.few_nonzeros else 1.0)
+
+
+def _off_centre(backend: NativeBackend) -> float:
+    """Return the change of a score by the centre of a linear kernel if coefficients sum to one."""
+    centre = getattr(backend.left, "centre", None)
+    if centre is None or not isinstance(backend.kernel, Linear):
+        return 0.0
+    return float(np.linalg.norm(centre) * np.sqrt(backend._longest))

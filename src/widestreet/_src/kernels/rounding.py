@@ -162,16 +162,16 @@ def row_errors(
     d, sums = additions, float(sum_error(len(size)))
     match kernel:
         case Poly(gamma, coef0, degree):
-            largest = _power_sums(gamma, abs(coef0), degree, norm, other, size)
+            largest = power_sums(gamma, abs(coef0), degree, norm, other, size)
             return (degree * (d + 6) * UNIT + sums) * largest
         case Sigmoid(gamma, coef0):  # of the argument of tanh, then of tanh
-            largest = _power_sums(gamma, abs(coef0), 1, norm, other, size)
+            largest = power_sums(gamma, abs(coef0), 1, norm, other, size)
             return (d + 6) * UNIT * largest + (8 * UNIT + sums) * float(size.sum())
         case _:
-            return ((d + 4) * UNIT + sums) * _power_sums(1.0, 0.0, 1, norm, other, size)
+            return ((d + 4) * UNIT + sums) * power_sums(1.0, 0.0, 1, norm, other, size)
 
 
-def _power_sums(
+def power_sums(
     factor: float, start: float, degree: int, norm: Floats, other: Floats, size: Floats
 ) -> Floats:
     """Sum size_j (factor norm_i other_j + start)^degree over j."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -22,11 +22,20 @@ class DenseRows:
     Subtracting the mean of each column changes no distance, but makes the norms smaller from which
     the core computes distances. Rows that are mostly zero are not centred, so that the core can
     skip the zeros.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, d)
+    centre : ndarray of shape (d,), optional
+    skip_zeros : bool
+    low : ndarray of shape (n, d), optional
+        What rounding has removed from the values, if they were computed with more digits.
     """
 
     values: Real
     centre: Floats | None = None
     skip_zeros: bool = False
+    low: Floats | None = None
 
     sparse: ClassVar[bool] = False
 
@@ -69,7 +78,8 @@ class DenseRows:
 
     def take(self, index: Ints) -> DenseRows:
         """Return some of the rows."""
-        return self.holding(self.values[index])
+        low = None if self.low is None else self.low[index]
+        return replace(self, values=self.values[index], low=low)
 
     def holding(self, data: Real) -> DenseRows:
         """Return other rows in the same form."""

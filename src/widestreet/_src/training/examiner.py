@@ -26,6 +26,7 @@ _ROWS_OF_THE_CORE = 2048  # largest dual examined by one call of the core, which
 _LEAST_TIME = 0.3  # of the forecast: with less time left, no examination begins
 _MOST_SAMPLED_ROWS = 20_000  # of the support vectors, and of the others, for an estimate
 _LEAST_SECONDS = 1e-9  # of a sampled row, to avoid a division by zero
+_ROUNDING_OF_DUAL = 1e-9  # smaller differences of two objectives do not decide which is better
 ANSWER_WITHIN = 0.15  # largest estimated seconds of a certificate after an interrupt
 
 
@@ -70,7 +71,7 @@ class Examiner:
                 seconds = time.perf_counter() - begun
                 self._forecast.learn(seconds, self.shards().rows, len(point))
         found = self._last[1]
-        if self._best is None or found.dual > self._best[1].dual:
+        if self._best is None or _is_better(found, self._best[1]):
             self._best = point, found
         return found
 
@@ -181,7 +182,7 @@ class Examiner:
             self.examine(zero)
         assert self._best is not None
         point, best = self._best
-        if not best.dual > found.dual:
+        if not _is_better(best, found):
             return solution, found
         better = replace(solution, point=point, bias=best.bias, dual_objective=best.dual)
         return better, best
@@ -208,3 +209,10 @@ def sampled_gap(
         return estimate_gap(shards, solution.bias, solution.dual_objective, rows, pass_seconds)
     except (OutOfBudget, KeyboardInterrupt):
         return None
+
+def _is_better(one: Examination, other: Examination) -> bool:
+    """Return whether a point is better than another: by the dual, or by the violation if equal."""
+    rounding = _ROUNDING_OF_DUAL * max(abs(one.dual), abs(other.dual))
+    if not abs(one.dual - other.dual) <= rounding:
+        return one.dual > other.dual
+    return one.violation < other.violation

@@ -11,16 +11,18 @@ import numpy as np
 
 from widestreet._src.arrays import Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.interior.cholesky import NotPositive, RankTooLarge
 from widestreet._src.engines.sampling.engine import Sample, SamplingEngine, SolveSample
 from widestreet._src.engines.sampling.prsvm import WeightedSampling
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import Strategy
+from widestreet._src.engines.selection.interior import Interior
 from widestreet._src.engines.solution import Observer, Solution
 from widestreet._src.engines.working_set import small
 from widestreet._src.engines.working_set.engine import WorkingSetEngine
 from widestreet._src.engines.working_set.state import Check, Inputs
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.kernels import Callable, Kernel
+from widestreet._src.kernels.kernels import Callable, Kernel, Linear
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
@@ -31,7 +33,9 @@ from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.examiner import Examiner
+from widestreet._src.training.low_rank import LowRank
 from widestreet._src.training.memory import least_memory, working_set_capacity
+from widestreet._src.training.monomial_rows import monomial_rows
 from widestreet._src.training.outcome import Trained, after, continued, stopped_by, untouched
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings, threads_for
@@ -105,6 +109,7 @@ class Solver:
             sites=settings.max_memory // least_memory(dual, columns),
             start=None if problem.start is None else Point.of(problem.start),
             first=problem.first,
+            low_rank=LowRank(self.gram, dual, self.budget, self.threads, settings.max_memory),
         )
         return settings.strategy.solve(engines)
 
@@ -134,6 +139,8 @@ class Engines:
         Rows of the first working set.
     runner : Runner, optional
         Runner that solves samples; threads of this process by default.
+    low_rank : LowRank, optional
+        The interior-point engine, if the rows are in memory.
     """
 
     shards: ShardSet
@@ -148,6 +155,7 @@ class Engines:
     start: Point | None = None
     first: Ints | None = None
     runner: Runner | None = None
+    low_rank: LowRank | None = None
 
     def by_rounds(self, strategy: Strategy) -> Solution:
         """Run the working-set engine."""
@@ -166,6 +174,60 @@ class Engines:
             first=self.first,
         )
         return WorkingSetEngine(inputs).solve()
+
+    def by_rounds_or_interior(self, strategy: Strategy) -> Solution:
+        """Run the working-set engine and, if it makes slow progress, the interior-point engine."""
+        low_rank = self.low_rank
+        patience = None if low_rank is None else low_rank.patience
+        if low_rank is None or patience is None:
+            return self.by_rounds(strategy)
+        with self.budget.pausing(low_rank.pair_steps):
+            observe = patience.watch(self.observe)
+            found = replace(self, observe=observe).by_rounds(strategy)
+        if found.status != Status.STALLED:
+            return found
+        rest = self._after(found)
+        try:
+            more = rest._by_interior(low_rank, None, strategy)
+        except (RankTooLarge, NotPositive):
+            more = rest.by_rounds(strategy)
+        return continued(found, more)
+
+    def by_interior(self, strategy: Interior) -> Solution:
+        """Run the interior-point engine, then the working-set engine from its point."""
+        if self.low_rank is None:
+            raise ValueError(
+                "strategy='interior' needs all rows in memory, but these are in files or on a "
+                "cluster; use strategy='auto'"
+            )
+        with self.low_rank.explained(strategy.max_rank):
+            return self._by_interior(self.low_rank, strategy.max_rank, strategy)
+
+    def _by_interior(self, low_rank: LowRank, most: int | None, strategy: Strategy) -> Solution:
+        """Run both engines; raise RankTooLarge or NotPositive if the first is not possible."""
+        found, first = low_rank.solve(most, self.observe)
+        try:
+            if not found.status.cut_short and self._passes(found.point):
+                return replace(found, status=Status.OPTIMAL)
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            found = replace(found, status=stopped_by(stop))
+        if found.status.cut_short:
+            return found
+        rest = replace(self._after(found), first=first)
+        with self.budget.pausing(low_rank.last_pair_steps):
+            more = rest.by_rounds(strategy)
+        return continued(found, more)
+
+    def _passes(self, point: Point) -> bool:
+        """Return whether the check accepts a point."""
+        return self.check is not None and self.check(point).next_violation is None
+
+    def _after(self, found: Solution) -> Engines:
+        """Return the engines that continue a solution."""
+        observe = self.observe
+        return replace(
+            self, start=found.point, observe=lambda record: observe(after(found, record))
+        )
 
     def by_samples(self, strategy: WeightedSampling) -> Solution:
         """Run the sampling engine, then the working-set engine from its best point."""
@@ -311,10 +373,14 @@ def train(
     """
     threads = threads_for(problem.dual.rows, settings)
     budget = Budget(settings.max_time, settings.max_steps)
+    monomials = monomial_rows(kernel, rows, problem.dual, settings)
+    if monomials is not None:
+        kernel, rows = Linear(), monomials.rows
     gram = Gram(kernel, rows, threads=threads).select(kept, diagonal=problem.dual.diagonal)
     shards = in_memory(gram, problem.dual, budget, threads)
     examiner = Examiner(shards, settings.goal, budget, gram, problem.dual, observe)
     rng = settings.rng
     solver = Solver(gram, shards, settings, budget, observe, threads, lambda: rng, examiner.check)
     with limited_blas(1):
-        return examiner.certified(solver.solve(problem))
+        trained = examiner.certified(solver.solve(problem))
+    return trained if monomials is None else monomials.uncentred(trained, kept)

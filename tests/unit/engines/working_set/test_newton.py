@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import fsum
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -170,3 +172,19 @@ def test_equal_rows_do_not_stop_it(model):
     before, after = (kkt.dual_objective(K, dual, b) for b in (bench.beta, bench.collect()))
     assert after >= before - TOL.monotone * abs(before)
     assert kkt.feasibility(dual, bench.collect()) <= TOL.feasibility
+
+
+def test_the_sum_is_settled_without_rounding_and_scores_follow():
+    bench = bench_at("c_svc", 30, 3, kernel="linear")
+    work, others = bench.work, np.array([0.1, 0.2, 0.3, -0.6])
+    engine.settle_sum(work, others, 0.0)
+    beta = work.beta[:, work.present]
+    exact = fsum([*beta.ravel().tolist(), *others.tolist()])
+    assert abs(exact) <= np.spacing(np.abs(beta).max())
+    np.testing.assert_allclose(work.score[work.present], bench.K @ beta.sum(axis=0), atol=TOL.twin)
+
+
+def test_a_sum_without_free_variables_stays():
+    bench = bench_at("c_svc", 30, 3, lambda K, dual: np.zeros_like(dual.target))
+    engine.settle_sum(bench.work, np.array([0.5]), 0.0)
+    assert not bench.work.beta[:, bench.work.present].any()

@@ -14,6 +14,9 @@ Each round
     4) surveys rows in random order only until it found as many violators as the next round can
        admit (iSVM's first stage in blocks). Once such a survey had to visit all rows, surveys visit
        all that are not skipped.
+
+If the kernel matrix has a low rank, rounds that cost more than a fraction of the interior-point
+method (engines/interior/cost.py) are given up for it.
 """
 
 from __future__ import annotations
@@ -25,11 +28,13 @@ import numpy as np
 
 from widestreet._src import checks
 from widestreet._src.engines.selection.contract import (
+    Context,
     Proposal,
     Situation,
     Stateless,
     make_room,
 )
+from widestreet._src.engines.solution import Solution
 from widestreet._src.shards.survey import SurveyOrder
 
 _ALL_AT_ONCE = 1.5  # times `start_size`: up to this many rows all are in the first working set
@@ -67,6 +72,10 @@ class Auto(Stateless):
         checks.require_integer("max_size", self.max_size, least=2)
         checks.require_real("looseness", self.looseness, least=0.0)
         checks.require_real("keep_slack", self.keep_slack, least=0.0)
+
+    def solve(self, context: Context) -> Solution:
+        """Solve a problem by rounds; if they are slow, by the interior-point engine."""
+        return context.by_rounds_or_interior(self)
 
     def start(self, rows: int, capacity: int) -> int:
         """Return the number of rows in the first working set."""

@@ -170,6 +170,14 @@ class Context(Protocol):
         """Return the solution of the working-set engine."""
         ...
 
+    def by_rounds_or_interior(self, strategy: Strategy) -> Solution:
+        """Return the solution of the working-set engine, or of the other one if that is slow."""
+        ...
+
+    def by_interior(self, strategy: Any) -> Solution:
+        """Return the solution of the interior-point engine, which takes an Interior."""
+        ...
+
     def by_samples(self, strategy: Any) -> Solution:
         """Return the solution of the sampling engine, which takes a WeightedSampling."""
         ...

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from widestreet._src.engines.working_set.newton import polish
+from widestreet._src.engines.working_set.newton import polish, settle_sum
 from widestreet._src.engines.working_set.newton_schedule import FEW_FREE
 from widestreet._src.engines.working_set.precision import few_came
 from widestreet._src.engines.working_set.state import Inputs, State
+from widestreet._src.kernels.kernels import Linear
 
 _SMALLEST_BLOCK = 2048  # rows up to which a working set is one block of pair steps
 _LARGEST_BLOCK = 0.75  # of a larger working set
@@ -57,3 +58,6 @@ def solve_subproblem(
     final = tol <= state.goal.within and not few_came(state)
     if final and work.free().sum() <= FEW_FREE:
         polish(work)  # costs next to nothing and leaves the free variables exact
+    if isinstance(inputs.shards.kernel, Linear):
+        outside = ~np.isin(state.point.ids, work.ids[work.present])
+        settle_sum(work, state.point.coef[outside], float(inputs.shards.form.total.sum()))

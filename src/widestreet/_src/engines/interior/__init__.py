@@ -1,0 +1,1 @@
+"""Interior-point engine for kernels of low rank."""

@@ -1,0 +1,121 @@
+"""Linear combinations of rows, with nearly all digits.
+
+The scores of a linear kernel are x.w with w = sum_j coef_j s_j: one vector takes the place of all
+kernel values. If most coefficients are at their bounds, w is much smaller than its terms. Products
+and sums of dense rows are therefore computed as pairs of float64 numbers (pairs.py), so that w has
+no other error than its last rounding. Sums of sparse rows are those of short blocks, added up
+without rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import fsum, isqrt
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.kernels.pairs import Pair, column_sums, two_product
+from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.rows import Vectors
+
+_VALUES_AT_ONCE = 1 << 15  # of a block of dense rows: all arrays of it stay in the cache
+_LEAST_ROWS = 16  # of a block
+_ERROR_OF_PAIRS = 2.0**-80  # of the sum of absolute terms: far above that of sums of pairs
+
+
+def combination(rows: Vectors, index: Ints | None, coef: Floats) -> Floats:
+    """Return sum_j coef_j (row_j - centre), rounded to float64.
+
+    Parameters
+    ----------
+    rows : Vectors
+    index : ndarray or None
+        The rows j; None means all.
+    coef : ndarray
+    """
+    data, used = rows.data, np.flatnonzero(coef)
+    index, coef = (used if index is None else index[used]), coef[used]
+    terms = [Pair(np.zeros(data.shape[1]), np.zeros(data.shape[1]))]
+    if sparse.issparse(data):
+        terms.append(_sparse_sums(data, index, coef))
+    else:
+        step = max(_LEAST_ROWS, _VALUES_AT_ONCE // max(1, data.shape[1]))
+        for a in range(0, len(index), step):
+            part = slice(a, a + step)
+            block = np.asarray(data[index[part]], dtype=np.float64)
+            terms.append(column_sums(*two_product(block, coef[part, None])))
+    removed = getattr(rows, "low", None)
+    if removed is not None:
+        terms.append(Pair(removed[index].T @ coef, np.zeros(data.shape[1])))
+    if rows.centre is not None:
+        high = fsum(coef.tolist())
+        low = fsum([*coef.tolist(), -high])
+        terms.append(two_product(rows.centre, np.array(-high)))
+        terms.append(two_product(rows.centre, np.array(-low)))
+    total = column_sums(*map(np.array, zip(*terms, strict=True)))
+    return total.high + total.low
+
+
+def combination_error(rows: Vectors, terms: int) -> float:
+    """Bound the error of a combination of so many rows, without its last rounding.
+
+    The bound is relative to the sum of absolute terms.
+    """
+    if not rows.sparse:
+        return _ERROR_OF_PAIRS
+    return (_rows_at_once(terms) + 3) * UNIT
+
+
+def _rows_at_once(terms: int) -> int:
+    return max(16, isqrt(terms))
+
+
+def _sparse_sums(data: Any, index: Ints, coef: Floats) -> Pair:
+    """Return the sums of the columns of sparse rows, added up block by block."""
+    step = _rows_at_once(len(index))
+    total = Pair(np.zeros(data.shape[1]), np.zeros(data.shape[1]))
+    for a in range(0, len(index), step):
+        part = slice(a, a + step)
+        total = total.plus(data[index[part]].T @ coef[part])
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Combinations:
+    """Combinations of the same rows; the last ones are remembered."""
+
+    rows: Vectors
+    _last: list[tuple[Ints | None, Floats, Floats]] = field(default_factory=list)
+
+    def of(self, index: Ints | None, coef: Floats) -> Floats:
+        """Return one combination for each line of `coef`. Sets: the last ones."""
+        for before, lines, found in self._last[:]:
+            same = before is index
+            if before is not None and index is not None:
+                same = np.array_equal(before, index)
+            if same and np.array_equal(lines, coef):
+                return found
+        found = np.array([combination(self.rows, index, line) for line in coef])
+        self._last[:] = [(None if index is None else index.copy(), coef.copy(), found)]
+        return found
+
+    def error(self, index: Ints | None, coef: Floats, size: float, additions: float) -> float:
+        """Bound the error of x.w for |x| = 1, where w is a combination.
+
+        Parameters
+        ----------
+        index : ndarray or None
+        coef : ndarray
+        size : float
+            Sum of the lengths of all terms of w, relative to the centre.
+        additions : float
+            Longest chain of additions of an inner product.
+        """
+        length = float(np.linalg.norm(self.of(index, coef[None])))
+        product = (additions + 6) * UNIT * length
+        if self.rows.centre is not None:  # which is subtracted from sums of uncentred rows
+            size += 2.0 * float(np.linalg.norm(self.rows.centre) * np.abs(coef).sum())
+        return 1.01 * (product + combination_error(self.rows, len(coef)) * size)

@@ -1,0 +1,182 @@
+"""The interior-point engine for a problem in memory, and when to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+
+from widestreet._src.arrays import Ints
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.interior import cost
+from widestreet._src.engines.interior.cholesky import NotPositive, RankTooLarge
+from widestreet._src.engines.interior.crossover import crossed_over
+from widestreet._src.engines.interior.engine import InteriorEngine
+from widestreet._src.engines.interior.factor import factor_of
+from widestreet._src.engines.solution import Observer, Solution, TraceRecord
+from widestreet._src.kernels.gram import Gram, without_diagonal
+from widestreet._src.kernels.kernels import Linear
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.dual import Dual
+from widestreet._src.shards.point import Point
+from widestreet._src.status import Status
+from widestreet._src.training.outcome import stopped_by, untouched
+from widestreet._src.training.problem import Problem
+
+_BYTES_PER_VARIABLE = 300  # of the vectors of an iteration
+_PASSES_OF_CERTIFICATE = 3.0  # in units of a scan
+_MATRICES = 4  # of the size of the Newton system
+_LAST_STEPS_PER_ROW, _LEAST_LAST_STEPS = 20, 20_000  # pair steps of the rounds that follow
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Limit on the operations of rounds before the interior-point engine takes over.
+
+    Attributes
+    ----------
+    operations : float
+        Multiply-adds for kernel values.
+    cost : float
+        Multiply-adds of a kernel value.
+    """
+
+    operations: float
+    cost: float
+
+    def watch(self, observe: Observer) -> Observer:
+        """Return an observer that raises OutOfBudget after a round that exceeds the limit."""
+
+        def watched(record: TraceRecord) -> None:
+            observe(record)
+            if record.kernel_values * self.cost > self.operations:
+                raise OutOfBudget(Status.STALLED)
+
+        return watched
+
+
+@dataclass(frozen=True, eq=False)
+class LowRank:
+    """The interior-point engine for a problem in memory.
+
+    Attributes
+    ----------
+    gram : Gram
+        Kernel values, with the diagonal term of the dual if that has one.
+    dual : Dual
+    budget : Budget
+    threads : int
+    max_memory : int
+        Bytes of a fit.
+    """
+
+    gram: Gram
+    dual: Dual
+    budget: Budget
+    threads: int
+    max_memory: int
+
+    @property
+    def _operations(self) -> float | None:
+        return cost.patience(self.gram.kernel, self.dual.rows, self.gram.left.shape[1])
+
+    @property
+    def patience(self) -> Patience | None:
+        """Limit on the rounds before this engine; None if it would take too long."""
+        operations = self._operations
+        if operations is None:
+            return None
+        # scores of a linear kernel need one vector instead of all kernel values
+        value = 0.0 if isinstance(self.gram.kernel, Linear) else self.gram.cost
+        return Patience(operations, value)
+
+    @property
+    def pair_steps(self) -> int:
+        """Limit on the pair steps before this engine."""
+        return cost.pair_steps(self._operations or 0.0, self.dual.rows)
+
+    @property
+    def last_pair_steps(self) -> int:
+        """Limit on the pair steps after this engine; more would only lose digits."""
+        return max(self.pair_steps, _LEAST_LAST_STEPS, _LAST_STEPS_PER_ROW * self.dual.rows)
+
+    def solve(self, most: int | None, observe: Observer) -> tuple[Solution, Ints]:
+        """Return the point of the interior-point engine, and its rows with free variables.
+
+        Raises RankTooLarge or NotPositive if the kernel matrix has no factor of low rank.
+
+        Parameters
+        ----------
+        most : int or None
+            Largest rank; None for that at which the method pays.
+        observe : callable
+        """
+        dual, gram, poll = self.dual, self.gram, Poll(self.budget.look_at_clock)
+        engine, status = None, Status.STALLED
+        self._keep_time()
+        try:
+            factor = factor_of(
+                without_diagonal(gram),
+                most=self._most(most),
+                memory=self._memory,
+                centred=abs(float(dual.total.sum())) == 0.0,
+                threads=self.threads,
+                poll=poll,
+            )
+            engine = InteriorEngine(factor, dual, self.budget, observe)
+            engine.solve()
+            beta, first = crossed_over(dual, engine.best, factor)
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            status = stopped_by(stop)
+            if engine is None:
+                return untouched(Problem(dual), status), np.empty(0, dtype=np.int64)
+            beta, first = crossed_over(dual, engine.best)
+        last = engine.trace[-1].dual_objective if engine.trace else -np.inf
+        found = Solution(
+            point=Point.of(beta),
+            rows=dual.rows,
+            bias=-engine.best.multiplier,
+            dual_objective=last,
+            status=status,
+            trace=engine.trace,
+            pair_steps=0,
+            kernel_values=poll.kernel_values,
+        )
+        return found, first
+
+    def _keep_time(self) -> None:
+        """Reserve time for a certificate, if half of the rows become support vectors."""
+        values = 0.0 if isinstance(self.gram.kernel, Linear) else 0.5 * self.dual.rows**2
+        self.budget.keep_back(_PASSES_OF_CERTIFICATE * self.gram.seconds_per_value * values)
+
+    @contextmanager
+    def explained(self, most: int) -> Iterator[None]:
+        """Turn the reasons why there is no factor of this rank into errors for the user."""
+        try:
+            yield
+        except NotPositive:
+            raise ValueError(
+                f"strategy='interior' needs a positive semidefinite kernel matrix, but that of "
+                f"the {self.gram.kernel.name} kernel is not; use strategy='auto', or another kernel"
+            ) from None
+        except RankTooLarge:
+            raise ValueError(
+                "strategy='interior' needs a kernel matrix of low rank, but the rank of that of "
+                f"the {self.gram.kernel.name} kernel exceeds {self._most(most):,}; use "
+                "strategy='auto', or raise max_memory or the max_rank of Interior"
+            ) from None
+
+    def _most(self, most: int | None) -> int:
+        """Return the largest rank: that asked for, or where it pays, if the memory allows it."""
+        if most is None:
+            most = cost.largest_rank(self.gram.kernel, self.dual.rows, self.gram.left.shape[1])
+        return min(most, isqrt(max(1, self._memory // (8 * _MATRICES))))
+
+    @property
+    def _memory(self) -> int:
+        """Bytes for the factor."""
+        used = _BYTES_PER_VARIABLE * self.dual.rows * self.dual.layers
+        return max(0, self.max_memory - used) // 2

@@ -1,0 +1,51 @@
+"""Accurate scores of polynomial kernels: within their bounds, which are small."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from widestreet._src.kernels.gram import Gram, accurate_scan
+from widestreet._src.kernels.kernels import RBF, Poly
+from widestreet._src.kernels.polynomial import accurate_scores
+from widestreet._src.rows import as_rows
+
+
+def exact(kernel, X, I, J, coef) -> list[Fraction]:
+    rows = [[Fraction(float(v)) for v in row] for row in X]
+    gamma, coef0 = Fraction(kernel.gamma), Fraction(kernel.coef0)
+    return [
+        sum(
+            Fraction(float(c))
+            * (gamma * sum(a * b for a, b in zip(rows[i], rows[j], strict=True)) + coef0)
+            ** kernel.degree
+            for j, c in zip(J, coef, strict=True)
+        )
+        for i in I
+    ]
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("kernel", [Poly(0.3, 1.0, 3), Poly(2.0, 0.0, 2)], ids=str)
+def test_scores_that_cancel_are_within_their_bounds(kernel, wrap, rng):
+    X = 50.0 + rng.standard_normal((30, 3))
+    rows, I, J = as_rows(wrap(X)), np.array([0, 4, 29]), np.arange(0, 30, 2)
+    coef = 1e4 * rng.standard_normal(len(J))
+    coef -= coef.mean()
+    found = accurate_scores(kernel, rows, rows, I, J, coef)
+    assert found is not None
+    for score, error, true in zip(*found, exact(kernel, X, I, J, coef), strict=True):
+        assert abs(Fraction(float(score)) - true) <= Fraction(float(error))
+        assert error <= 1e-14 * abs(score)
+    plain = Gram(kernel, rows).score_errors(I, J, coef)
+    assert (found[1] < plain / 100).all()
+
+
+def test_large_scans_and_other_kernels_are_left_out(rng):
+    X = rng.standard_normal((4000, 60))
+    every, coef = np.arange(4000), np.ones(4000)
+    for kernel in (Poly(1.0, 1.0, 3), RBF(1.0)):
+        assert accurate_scan(Gram(kernel, as_rows(X)), every, coef) is None

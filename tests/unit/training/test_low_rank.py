@@ -1,0 +1,94 @@
+"""The interior-point engine within a fit: limits, memory and patience."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conftest import TOL
+from reference import kkt
+from support.fitting import in_reference_terms
+from support.low_rank import problem
+from support.settings import settings
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.interior.cholesky import NotPositive, RankTooLarge
+from widestreet._src.status import Status
+from widestreet._src.training.low_rank import LowRank, Patience
+from widestreet._src.training.solver import Engines
+from widestreet.strategies import Interior
+
+
+def low_rank(model: str = "c_svc", kernel: str = "linear", budget=None, memory: int = 1 << 30):
+    gram, dual = problem(model, kernel, 0, n=100)
+    return LowRank(gram, dual, budget or Budget(), 1, memory)
+
+
+def test_the_point_is_feasible_and_its_free_rows_are_few():
+    engine = low_rank()
+    found, first = engine.solve(None, lambda record: None)
+    assert found.status == Status.STALLED  # until a check accepts it
+    assert len(first) <= 4
+    assert kkt.feasibility(in_reference_terms(engine.dual), found.beta) <= TOL.feasibility
+    assert len(found.trace) > 1
+
+
+@pytest.mark.parametrize("rounds", [0, 3])
+def test_a_time_limit_ends_it_with_a_feasible_point(rounds):
+    budget = Budget(max_time=1e-9 if rounds == 0 else None)
+    engine = low_rank("nu_svr", budget=budget)
+
+    def observe(record):
+        if record.round == rounds:
+            budget.max_time = 1e-9
+
+    found, _ = engine.solve(None, observe)
+    assert found.status == Status.TIME_LIMIT
+    assert len(found.trace) == rounds
+    assert kkt.feasibility(in_reference_terms(engine.dual), found.beta) <= TOL.feasibility
+
+
+def test_an_interrupt_ends_it_with_a_feasible_point():
+    engine = low_rank()
+
+    def observe(record):
+        if record.round == 2:
+            raise KeyboardInterrupt
+
+    found, _ = engine.solve(None, observe)
+    assert found.status == Status.INTERRUPTED
+    assert kkt.feasibility(in_reference_terms(engine.dual), found.beta) <= TOL.feasibility
+
+
+def test_little_memory_means_a_small_rank():
+    engine = low_rank(kernel="rbf", memory=300 * 100 + 2 * 8 * 4 * 25)
+    with pytest.raises(RankTooLarge):
+        engine.solve(None, lambda record: None)
+
+
+@pytest.mark.parametrize(
+    ("reason", "message"),
+    [(NotPositive, "positive semidefinite"), (RankTooLarge, "exceeds 7; use strategy='auto'")],
+)
+def test_reasons_are_explained(reason, message):
+    with pytest.raises(ValueError, match=message), low_rank().explained(7):
+        raise reason
+
+
+def test_patience_ends_after_its_operations(rng):
+    found, _ = low_rank().solve(None, lambda record: None)
+    record, seen = found.trace[0], []
+    Patience(1.0, 0.0).watch(seen.append)(record)
+    with pytest.raises(OutOfBudget) as stopped:
+        Patience(1.0, 1.0).watch(seen.append)(replace(record, kernel_values=10))
+    assert stopped.value.status == Status.STALLED
+    assert len(seen) == 2
+
+
+def test_rows_elsewhere_are_refused(rng):
+    engines = Engines(
+        shards=None, settings=settings(), budget=Budget(), observe=lambda record: None,
+        threads=1, rng=rng, check=None, room=1, sites=1,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="needs all rows in memory"):
+        Interior().solve(engines)
