@@ -155,23 +155,23 @@ constexpr Sum sum_of(KernelKind kind) {
   return kind == KernelKind::far_rbf ? Sum::squares : Sum::products;
 }
 
-// Sets: z of kRows dense left rows against one tile. The features of the left rows are interleaved:
-// x[k * kRows + r].
+// Sets: z of the first R of kRows dense left rows against one tile. The features of the left rows are
+// interleaved: x[k * kRows + r].
 //
 // Where there are 16 registers only, the loop needs nearly all of them. It is not inlined then:
 // compilers would keep constants of the code around it in registers and spill sums in every step.
-template <Sum sum, class T>
+template <Sum sum, int R, class T>
 WIDESTREET_INLINE_SUMS void accumulate(const T* x, const T* x_start, int64_t d, const T* tile,
-                                       const T* start, Vec<T> (&out)[kRows][2]) {
+                                       const T* start, Vec<T> (&out)[R][2]) {
   constexpr int lanes = Simd<T>::lanes;
-  Vec<T> z[kRows][2];
-  for (int r = 0; r < kRows; ++r) {
+  Vec<T> z[R][2];
+  for (int r = 0; r < R; ++r) {
     z[r][0] = load(start) + x_start[r];
     z[r][1] = load(start + lanes) + x_start[r];
   }
   for (int64_t k = 0; k < d; ++k, x += kRows, tile += 2 * lanes) {
     const Vec<T> s0 = load(tile), s1 = load(tile + lanes);
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < R; ++r) {
       if constexpr (sum == Sum::distances) {
         z[r][0] -= magnitude<T>(x[r] - s0);
         z[r][1] -= magnitude<T>(x[r] - s1);
@@ -185,19 +185,19 @@ WIDESTREET_INLINE_SUMS void accumulate(const T* x, const T* x_start, int64_t d, 
       }
     }
   }
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < R; ++r) {
     out[r][0] = z[r][0];
     out[r][1] = z[r][1];
   }
 }
 
-// Values of kRows dense left rows against one tile, handed to `emit(r, low half, high half)`.
-template <KernelKind kind, class T, class Emit>
+// Values of R of kRows dense left rows against one tile, handed to `emit(r, low half, high half)`.
+template <KernelKind kind, class T, int R, class Emit>
 inline void dense_tile(const T* x, const T* x_start, int64_t d, const T* tile, const T* start,
                        int degree, Emit&& emit) {
-  Vec<T> z[kRows][2];
-  accumulate<sum_of(kind)>(x, x_start, d, tile, start, z);
-  for (int r = 0; r < kRows; ++r)
+  Vec<T> z[R][2];
+  accumulate<sum_of(kind), R>(x, x_start, d, tile, start, z);
+  for (int r = 0; r < R; ++r)
     emit(r, value_of<kind, T>(z[r][0], degree), value_of<kind, T>(z[r][1], degree));
 }
 

@@ -13,7 +13,7 @@ from widestreet._src.estimators import validation
 from widestreet._src.estimators.batch import BatchFit, shared_attributes
 from widestreet._src.estimators.callbacks import RoundReporter
 from widestreet._src.estimators.fitted import single_attributes
-from widestreet._src.estimators.model import dense_coef
+from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.interrupts import undisturbed
 from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.problems.goal import Goal
