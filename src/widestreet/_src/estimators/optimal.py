@@ -75,7 +75,7 @@ class OptimalFit(BatchFit):
         scale : float
             Parameter that the coefficients are proportional to.
         """
-        if not self.warm_start or not hasattr(self, "support_"):
+        if not self.warm_start or not hasattr(self, "support_") or hasattr(self, "compaction_"):
             return None
         coef = dense_coef(self.dual_coef_)
         if len(coef) != lines or self.shape_fit_[0] != rows:
