@@ -22,7 +22,7 @@ from widestreet._src.rows import Vectors, as_rows
 
 _CALL_COST = 2e8  # products of one native call, some tenths of a second for one thread
 _FEWEST_VECTORS = 64  # vectors of a piece, unless there are fewer
-_SECONDS_PER_PRODUCT = 1e-9  # rough time of one thread
+_SECONDS_PER_PRODUCT = 3e-10  # rough time of one thread
 
 
 @cache
