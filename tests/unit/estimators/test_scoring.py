@@ -93,6 +93,26 @@ def test_a_linear_machine_needs_its_weights_only(kind, monkeypatch):
         np.testing.assert_allclose(one, other, rtol=0, atol=TOL.scan_float64 * 10 * size)
 
 
+@pytest.mark.parametrize("kind", ["svc", "svc of three"])
+def test_weights_are_added_up_in_blocks(kind, monkeypatch):
+    X, y = data(kind)
+    model = machine(kind, kernel="linear", tol=TOL.violation).fit(X, y)
+    whole = model.coef_
+    monkeypatch.setattr(scoring, "_VALUES_AT_ONCE", 7 * 3)
+    other = copy.copy(model)
+    size = 1 + np.abs(model.dual_coef_).sum()
+    np.testing.assert_allclose(other.coef_, whole, rtol=0, atol=TOL.scan_float64 * size)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
+def test_weights_that_are_rounding_errors_are_zero(storage, rng):
+    """Rows around the origin: the one-class SVM of a linear kernel has no weights."""
+    X = storage(rng.normal(size=(80, 2)))
+    model = ws.OneClassSVM(kernel="linear").fit(X)
+    assert abs(model.coef_).max() == 0.0
+    assert len(np.unique(model.decision_function(X))) == 1
+
+
 def test_names_of_features_are_checked_for_one_row():
     pandas = pytest.importorskip("pandas")
     X, y = data("svc")

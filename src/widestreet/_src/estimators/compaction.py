@@ -21,9 +21,7 @@ from widestreet._src.rows import Vectors, as_rows
 from widestreet._src.threads import resolve_threads
 
 _FEW_VECTORS = 2000  # of more support vectors at most half are chosen, since time grows as n^3
-_FIRST_SIZE = 8  # vectors of the first model that is measured
-_GROWTH = 1.2  # from one measured model to the next
-_CLOSER = 0.7  # of the norm that is aimed at next, if the proven bound exceeds the tolerance
+_CLOSER = 0.8  # of the norm that is aimed at next, if the tolerance is not reached
 _REACH = 4.0  # rows may be this many times longer than vectors, in bounds on rounding errors
 
 
@@ -217,17 +215,19 @@ def _measured(
 ) -> tuple[Floats, float]:
     """Return lines of `dual_coef_` and the quantile of the differences on the rows.
 
-    All decision values are approximated by the same number of vectors each, which grows.
+    Remainders of ever smaller norm are tried. A vector that is chosen for one pair of classes is
+    used for the others as well.
     """
     gram, exact = _gram_of_vectors(model, whole), whole.scorer(rows, model.n_jobs)()
     problems = list(_problems(whole))
     spans = [Span(gram.select(p.columns), p.coef, _most(model, len(p.coef))) for p in problems]
-    size, more = _FIRST_SIZE, True
-    while more:
-        found = np.zeros_like(whole.coef)
-        more = False
+    aim, more = max(span.square for span in spans) ** 0.5, True
+    while more and aim > 0.0:
+        aim *= _CLOSER
+        found, more = np.zeros_like(whole.coef), False
         for one, span in zip(problems, spans, strict=True):
-            more |= span.grow(size) and len(span.chosen) >= size
+            span.include(np.flatnonzero(found[:, one.columns].any(axis=0)))
+            more |= span.grow(len(one.coef), aim)
             found[one.lines, one.columns] = span.coefficients()
         other = Expansion(
             whole.kernel, whole.vectors, whole.column, found, whole.n_support, whole.centre
@@ -236,5 +236,4 @@ def _measured(
         measured = float(np.quantile(differences, quantile))
         if measured <= tolerance:
             return found, measured
-        size = max(size + 1, int(_GROWTH * size))
     return dense_coef(whole.coef), 0.0

@@ -11,6 +11,7 @@ is kept.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -24,12 +25,14 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Linear, NativeKernel, Precomputed
 from widestreet._src.kernels.packed import PackedRows
+from widestreet._src.kernels.rounding import UNIT
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import KernelRows, Rows, Vectors, as_rows
 from widestreet._src.rows.dense import DenseRows
 from widestreet._src.threads import resolve_threads
 
 _LARGEST_WEIGHTS = 1 << 26  # bytes of the weights of a linear kernel
+_VALUES_AT_ONCE = 1 << 22  # of vectors that are added up to weights
 
 _prepared: WeakKeyDictionary[Any, Expansion] = WeakKeyDictionary()
 
@@ -131,13 +134,40 @@ class Expansion:
 
     @cached_property
     def weights(self) -> Any:
-        """Weights of the features for each pair, for a linear kernel."""
-        vectors, coef = self.vectors, self.dual_coef
-        if self.centre is not None and not sparse.issparse(coef):
-            vectors = vectors - self.centre  # the same weights, as coefficients sum to zero
-        weights = self.layout.linear_weights(coef, vectors, self.n_support)
-        (weights.data if sparse.issparse(weights) else weights).flags.writeable = False
+        """Weights of the features for each pair, for a linear kernel.
+
+        Weights that may be rounding errors only are zero.
+        """
+        weights = size = 0.0
+        for coef, vectors, counts in self._blocks():
+            weights = weights + self.layout.linear_weights(coef, vectors, counts)
+            size = size + self.layout.linear_weights(abs(coef), abs(vectors), counts)
+        certain = abs(weights) > UNIT * self.dual_coef.shape[1] * size
+        if sparse.issparse(weights):
+            weights = weights.multiply(certain).tocsr()
+            weights.data.flags.writeable = False
+        else:
+            weights = weights * certain
+            weights.flags.writeable = False
         return weights
+
+    def _blocks(self) -> Iterator[tuple[Any, Any, Ints]]:
+        """Yield coefficients, vectors and their number in each class, relative to the centre.
+
+        Since coefficients sum to zero where there is a centre, it changes no weight.
+        """
+        vectors, coef = self.vectors, self.dual_coef
+        if sparse.issparse(vectors) or sparse.issparse(coef):
+            yield coef, vectors, self.n_support
+            return
+        step = max(1, _VALUES_AT_ONCE // vectors.shape[1])
+        ends = np.append(0, np.cumsum(self.n_support))
+        for a in range(0, max(1, len(vectors)), step):
+            some = vectors[a : a + step]
+            if self.centre is not None:
+                some = some - self.centre
+            counts = np.diff(np.clip(ends, a, a + step))
+            yield coef[:, a : a + step], some, counts
 
     @cached_property
     def _weight_rows(self) -> Vectors | None:

@@ -66,6 +66,7 @@ class Span:
 
     def include(self, vectors: Ints) -> None:
         """Add given vectors, but for those that are in the span. Sets: everything."""
+        vectors = vectors[self._distance[vectors] > _LEAST_DISTANCE * self._own[vectors]]
         for a in range(0, len(vectors), _TOGETHER):
             some = vectors[a : a + _TOGETHER]
             lines = self._lines(some)
