@@ -138,7 +138,8 @@ class Expansion:
 
         Weights that may be rounding errors only are zero.
         """
-        weights = size = 0.0
+        weights: Any = 0.0
+        size: Any = 0.0
         for coef, vectors, counts in self._blocks():
             weights = weights + self.layout.linear_weights(coef, vectors, counts)
             size = size + self.layout.linear_weights(abs(coef), abs(vectors), counts)
