@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "explain/shapley.hpp"
 #include "kernels/evaluate.hpp"
 #include "solve/smo.hpp"
 
@@ -12,10 +13,12 @@ namespace widestreet {
 struct Functions {
   const char* name;
   void (*scan)(const ScanTask&);
+  PackedRows (*pack)(const Kernel&, const RowList&, int threads);
   void (*tile)(const TileTask&);
   SubproblemReport (*solve)(const Subproblem&);
   void (*add_scores)(const ScoreTask&);
   void (*exp2_array)(const double*, double*, int64_t, bool);
+  void (*add_shapley_values)(const ShapleyTask&);
 };
 
 // Instruction sets this build and this processor share, best first: "avx512", "avx2", "portable".

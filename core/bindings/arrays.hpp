@@ -121,6 +121,7 @@ struct HeldVariables {
 
 // -- the functions that the other files define --------------------------------------------------
 
+void bind_explain(nb::module_& m);
 void bind_kernels(nb::module_& m);
 void bind_path(nb::module_& m);
 void bind_rows(nb::module_& m);

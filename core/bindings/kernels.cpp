@@ -30,6 +30,40 @@ void scan(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index, con
   functions().scan(task);
 }
 
+// Rows packed by an instruction set; another one packs them again.
+struct HeldPacked {
+  PackedRows rows;
+  const Functions* by;
+};
+
+HeldPacked pack(const Kernel& kernel, const HeldRows& right, MaybeIndex right_index, int threads) {
+  require_threads(threads);
+  const RowList list = right.list(right_index);
+  nb::gil_scoped_release release;
+  return {functions().pack(kernel, list, threads), &functions()};
+}
+
+void scan_packed(const HeldPacked& right, const HeldRows& left, Array2<const double> coef,
+                 Array2<double> out, int threads) {
+  require_threads(threads);
+  require(left.view.d == right.rows.d, "rows must have the same number of columns");
+  require(int64_t(coef.shape(1)) == right.rows.size, "coef must have one value per right row");
+  require(int64_t(out.shape(1)) == left.view.n, "out must have one value per left row");
+  require(coef.shape(0) == out.shape(0), "out must have one row for each row of coef");
+  ScanTask task;
+  task.kernel = right.rows.kernel;
+  task.left = left.list({});
+  task.right.size = right.rows.size;
+  task.packed = &right.rows;
+  task.sets = int64_t(coef.shape(0));
+  task.coef = coef.data();
+  task.out = out.data();
+  task.out_ld = int64_t(out.shape(1));
+  task.threads = threads;
+  nb::gil_scoped_release release;
+  right.by->scan(task);
+}
+
 void tile(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index, const HeldRows& right,
           MaybeIndex right_index, Any out, MaybeIndex out_rows, int threads) {
   require_threads(threads);
@@ -114,6 +148,10 @@ void bind_kernels(nb::module_& m) {
   m.def("scan", &scan, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
         "right_index"_a.noconvert().none(), "coef"_a.noconvert(), "out"_a.noconvert(),
         "in_double"_a, "threads"_a);
+  nb::class_<HeldPacked>(m, "PackedRows");
+  m.def("pack", &pack, "kernel"_a, "right"_a, "right_index"_a.noconvert().none(), "threads"_a);
+  m.def("scan_packed", &scan_packed, "right"_a, "left"_a, "coef"_a.noconvert(), "out"_a.noconvert(),
+        "threads"_a);
   m.def("scan_parts", &scan_parts_of, "kernel"_a, "rows"_a, "index"_a.noconvert(),
         "end"_a.noconvert(), "coef"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
   m.def("tile", &tile, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,

@@ -10,6 +10,7 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   bind_rows(m);
   bind_kernels(m);
+  bind_explain(m);
   bind_variables(m);
   bind_shard(m);
   bind_tile(m);

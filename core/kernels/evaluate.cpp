@@ -44,15 +44,22 @@ void dense_rows(const RowList& left, int threads, const Folding<T>& fold, const 
   constexpr int width = Panel<T>::width;
   auto work = [&](LeftBlock<T>& rows, Sink& sink, int64_t from, int64_t to) {
     rows.read(fold, left, from, to);
+    auto values = [&](auto together, int64_t r0, int64_t t) {
+      dense_tile<kind, T, decltype(together)::value>(
+          rows.features.data() + r0 * panel.d, rows.start + r0, panel.d,
+          panel.features.data() + t * panel.d * width, &panel.start[t * width], fold.degree,
+          [&](int r, Vec<T> k0, Vec<T> k1) {
+            if (r0 + r < rows.filled) sink.take(r0 + r, t, k0, k1);
+          });
+    };
     for (int64_t t0 = 0; t0 < panel.tiles; t0 += kChunk) {
       const int64_t t1 = std::min(panel.tiles, t0 + kChunk);
       for (int64_t t = t0; t < t1; ++t)
-        for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows)
-          dense_tile<kind, T>(rows.features.data() + r0 * panel.d, rows.start + r0, panel.d,
-                              panel.features.data() + t * panel.d * width, &panel.start[t * width],
-                              fold.degree, [&](int r, Vec<T> k0, Vec<T> k1) {
-                                if (r0 + r < rows.filled) sink.take(r0 + r, t, k0, k1);
-                              });
+        if (rows.filled == 1)
+          values(std::integral_constant<int, 1>{}, 0, t);
+        else
+          for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows)
+            values(std::integral_constant<int, kRows>{}, r0, t);
       sink.flush(t0, t1);
     }
   };
@@ -187,10 +194,17 @@ void scan_kernel(const ScanTask& task) {
     else
       use(ManySums<T>(task, coef));
   };
-  if (far_and_sparse(task))
+  if (task.packed) {
+    if constexpr (std::is_same_v<T, double>)
+      make_sink(0, task.packed->size, [&](const auto& sink) {
+        const auto& panel = *static_cast<const Panel<T>*>(task.packed->panel.get());
+        dense_rows<kind, T>(task.left, task.threads, Folding<T>(task.kernel), panel, sink);
+      });
+  } else if (far_and_sparse(task)) {
     evaluate_far_sparse<T>(task, make_sink);
-  else
+  } else {
     evaluate<kind, T>(task, make_sink);
+  }
 }
 
 template <KernelKind kind, class T>
@@ -211,6 +225,12 @@ void scan(const ScanTask& task) {
     else
       scan_kernel<decltype(kind)::value, float>(task);
   });
+}
+
+PackedRows pack(const Kernel& kernel, const RowList& right, int threads) {
+  auto panel = std::make_shared<Panel<double>>();
+  panel->pack(Folding<double>(kernel), right, 0, right.size, threads);
+  return {kernel, right.size, right.rows->d, panel};
 }
 
 void tile(const TileTask& task) {

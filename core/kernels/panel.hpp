@@ -156,15 +156,15 @@ constexpr Sum sum_of(KernelKind kind) {
   return kind == KernelKind::far_rbf ? Sum::squares : Sum::products;
 }
 
-// Adds `count` features of kRows left rows and a tile to z. The features of the left rows are
-// interleaved: x[k * kRows + r].
-template <Sum sum, class T>
+// Adds `count` features of the first R of kRows left rows and of a tile to z. The features of the
+// left rows are interleaved: x[k * kRows + r].
+template <Sum sum, int R, class T>
 [[gnu::always_inline]] inline void add_features(const T* x, const T* tile, int64_t count,
-                                                Vec<T> (&z)[kRows][2]) {
+                                                Vec<T> (&z)[R][2]) {
   constexpr int lanes = Simd<T>::lanes;
   for (int64_t k = 0; k < count; ++k, x += kRows, tile += 2 * lanes) {
     const Vec<T> s0 = load(tile), s1 = load(tile + lanes);
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < R; ++r) {
       if constexpr (sum == Sum::distances) {
         z[r][0] -= magnitude<T>(x[r] - s0);
         z[r][1] -= magnitude<T>(x[r] - s1);
@@ -180,47 +180,47 @@ template <Sum sum, class T>
   }
 }
 
-// Sets: z of kRows dense left rows against one tile, by one sum over all features.
+// Sets: z of R dense left rows against one tile, by one sum over all features.
 //
 // Where there are 16 registers only, the loop needs nearly all of them. It is not inlined then:
 // compilers would keep constants of the code around it in registers and spill sums in every step.
-template <Sum sum, class T>
+template <Sum sum, int R, class T>
 WIDESTREET_INLINE_SUMS void short_sums(const T* x, const T* x_start, int64_t d, const T* tile,
-                                       const T* start, Vec<T> (&out)[kRows][2]) {
+                                       const T* start, Vec<T> (&out)[R][2]) {
   constexpr int lanes = Simd<T>::lanes;
-  Vec<T> z[kRows][2];
-  for (int r = 0; r < kRows; ++r)
+  Vec<T> z[R][2];
+  for (int r = 0; r < R; ++r)
     for (int h = 0; h < 2; ++h) z[r][h] = load(start + h * lanes) + x_start[r];
-  add_features<sum>(x, tile, d, z);
-  for (int r = 0; r < kRows; ++r)
+  add_features<sum, R>(x, tile, d, z);
+  for (int r = 0; r < R; ++r)
     for (int h = 0; h < 2; ++h) out[r][h] = z[r][h];
 }
 
 // The same, where the sums of kTerms features each are added up.
-template <Sum sum, class T>
+template <Sum sum, int R, class T>
 [[gnu::noinline]] void long_sums(const T* x, const T* x_start, int64_t d, const T* tile,
-                                 const T* start, Vec<T> (&out)[kRows][2]) {
+                                 const T* start, Vec<T> (&out)[R][2]) {
   constexpr int lanes = Simd<T>::lanes;
-  for (int r = 0; r < kRows; ++r)
+  for (int r = 0; r < R; ++r)
     for (int h = 0; h < 2; ++h) out[r][h] = load(start + h * lanes) + x_start[r];
   for (int64_t k = 0; k < d; k += kTerms) {
-    Vec<T> z[kRows][2] = {};
-    add_features<sum>(x + k * kRows, tile + k * 2 * lanes, std::min(kTerms, d - k), z);
-    for (int r = 0; r < kRows; ++r)
+    Vec<T> z[R][2] = {};
+    add_features<sum, R>(x + k * kRows, tile + k * 2 * lanes, std::min(kTerms, d - k), z);
+    for (int r = 0; r < R; ++r)
       for (int h = 0; h < 2; ++h) out[r][h] += z[r][h];
   }
 }
 
-// Values of kRows dense left rows against one tile, handed to `emit(r, low half, high half)`.
-template <KernelKind kind, class T, class Emit>
+// Values of R of kRows dense left rows against one tile, handed to `emit(r, low half, high half)`.
+template <KernelKind kind, class T, int R, class Emit>
 inline void dense_tile(const T* x, const T* x_start, int64_t d, const T* tile, const T* start,
                        int degree, Emit&& emit) {
-  Vec<T> z[kRows][2];
+  Vec<T> z[R][2];
   if (d <= kTerms)
-    short_sums<sum_of(kind)>(x, x_start, d, tile, start, z);
+    short_sums<sum_of(kind), R>(x, x_start, d, tile, start, z);
   else
-    long_sums<sum_of(kind)>(x, x_start, d, tile, start, z);
-  for (int r = 0; r < kRows; ++r)
+    long_sums<sum_of(kind), R>(x, x_start, d, tile, start, z);
+  for (int r = 0; r < R; ++r)
     emit(r, value_of<kind, T>(z[r][0], degree), value_of<kind, T>(z[r][1], degree));
 }
 

@@ -19,6 +19,7 @@
 
 namespace widestreet {
 
+void check_scores();   // scores.cpp
 void check_threads();  // threads.cpp
 
 namespace {
@@ -360,6 +361,7 @@ int main(int count, char** arguments) {
       force(name);
       check_all_values();
       check_tables();
+      check_scores();
       for (int64_t n : {20, 150})
         for (bool regression : {false, true})
           for (Data::Layout layout : {Data::row_major, Data::strided, Data::csr32})

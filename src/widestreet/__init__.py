@@ -11,7 +11,9 @@
 from widestreet import datasets, online, plots, strategies
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.solution import Trace
+from widestreet._src.estimators.compaction import Compaction
 from widestreet._src.estimators.ensemble import EnsembleSVC
+from widestreet._src.estimators.explanation import Explanation, explain
 from widestreet._src.estimators.leave_one_out import leave_one_out
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
@@ -28,7 +30,9 @@ __all__ = [
     "SVC",
     "SVR",
     "Certificate",
+    "Compaction",
     "EnsembleSVC",
+    "Explanation",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
@@ -36,6 +40,7 @@ __all__ = [
     "Trace",
     "__version__",
     "datasets",
+    "explain",
     "leave_one_out",
     "online",
     "open_rows",

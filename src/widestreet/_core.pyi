@@ -117,6 +117,24 @@ def scan(
     in_double: bool,
     threads: int,
 ) -> None: ...
+
+class PackedRows:
+    """Right rows packed for `scan_packed`."""
+
+def pack(kernel: Kernel, right: Rows, right_index: Ints | None, threads: int) -> PackedRows: ...
+def scan_packed(right: PackedRows, left: Rows, coef: Floats, out: Floats, threads: int) -> None: ...
+def add_shapley_values(
+    kernel: Kernel,
+    rows: Rows,
+    background: Rows,
+    vectors: Rows,
+    vector_index: Ints,
+    node: Floats,
+    weight: Floats,
+    coef: Floats,
+    out: Floats,
+    threads: int,
+) -> None: ...
 def scan_parts(
     kernel: Kernel,
     rows: Rows,

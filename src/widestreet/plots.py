@@ -1,16 +1,31 @@
-"""Plots of fitted models. They need matplotlib: ``pip install "widestreet[plot]"``."""
+"""Plots of fitted models. They need matplotlib: ``pip install "widestreet[plot]"``.
+
+Displays follow scikit-learn's convention: `from_estimator` computes what is drawn and draws it,
+`plot` draws it again, and `ax_` and `figure_` are the axes and the figure of the last plot.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-__all__ = ["plot_street"]
+__all__ = ["ConvergenceDisplay", "StreetDisplay", "plot_street"]
+
+
+_Numbers: TypeAlias = npt.NDArray[np.floating[Any]]
+
+
+class _TracedModel(Protocol):
+    """Attributes of a fitted model that `ConvergenceDisplay` draws."""
+
+    trace_: Any
+    certificates_: Any
 
 
 class _TwoClassModel(Protocol):
@@ -20,6 +35,283 @@ class _TwoClassModel(Protocol):
     support_vectors_: npt.NDArray[np.floating[Any]]
 
     def decision_function(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]: ...
+
+
+class StreetDisplay:
+    """Decision boundary and margin (the street) of a two-class SVC in the plane.
+
+    The boundary ``f(x) = 0`` is a solid line. The edges of the margin, ``f(x) = -1`` and
+    ``f(x) = 1``, are dashed, and the region between them is shaded. Use `from_estimator` to create
+    a display.
+
+    Parameters
+    ----------
+    x0, x1 : ndarray of shape (resolution,)
+        Grid of the first and of the second feature.
+    decision : ndarray of shape (resolution, resolution)
+        Decision values; ``decision[i, j]`` is that of ``(x0[j], x1[i])``.
+    points : list of ndarray of shape (n, 2)
+        Rows of each class to draw.
+    support_vectors : ndarray of shape (n, 2)
+        Support vectors to mark by circles.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from widestreet import SVC
+    >>> from widestreet.datasets import checkerboard
+    >>> from widestreet.plots import StreetDisplay
+    >>> X, y = checkerboard(500, random_state=0)
+    >>> model = SVC(gamma=2.0, C=100.0).fit(X, y)
+    >>> ax = Figure().subplots()
+    >>> display = StreetDisplay.from_estimator(model, X, y, ax=ax, resolution=50)
+    >>> display.ax_ is ax
+    True
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        x0: _Numbers,
+        x1: _Numbers,
+        decision: _Numbers,
+        points: list[_Numbers],
+        support_vectors: _Numbers,
+    ) -> None:
+        self.x0 = x0
+        self.x1 = x1
+        self.decision = decision
+        self.points = points
+        self.support_vectors = support_vectors
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: _TwoClassModel,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        *,
+        ax: Axes | None = None,
+        n_points: int = 2000,
+        n_support: int = 500,
+        resolution: int = 300,
+    ) -> Self:
+        """Draw the decision boundary of a fitted model.
+
+        Only an evenly spaced subset of the rows and of the support vectors is drawn, so that the
+        plot of a million rows is readable.
+
+        Parameters
+        ----------
+        estimator : SVC
+            Model fitted on two classes and two features.
+        X : array-like of shape (n, 2)
+            Rows to draw; they also set the limits of the axes.
+        y : array-like of shape (n,)
+            Labels of the rows.
+        ax : matplotlib.axes.Axes or None, default=None
+            Axes to draw on; None makes a new figure.
+        n_points : int, default=2000
+            Largest number of rows to draw.
+        n_support : int, default=500
+            Largest number of support vectors to mark by circles.
+        resolution : int, default=300
+            Grid points per axis at which the decision function is evaluated.
+
+        Returns
+        -------
+        StreetDisplay
+        """
+        X, y = np.asarray(X), np.asarray(y)
+        if X.ndim != 2 or X.shape[1] != 2:
+            raise ValueError(
+                f"the street is drawn in the plane: X must have 2 columns, got {X.shape}"
+            )
+        if len(getattr(estimator, "classes_", ())) != 2:
+            raise ValueError(
+                f"the street lies between two classes: {estimator!r} must be a classifier that was "
+                "fitted on two"
+            )
+        (left, bottom), (right, top) = X.min(axis=0), X.max(axis=0)
+        x0, x1 = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
+        grid = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2).astype(X.dtype)
+        some = _spaced(len(X), n_points)
+        support = estimator.support_vectors_
+        display = cls(
+            x0=x0,
+            x1=x1,
+            decision=estimator.decision_function(grid).reshape(resolution, resolution),
+            points=[X[some][y[some] == label] for label in estimator.classes_],
+            support_vectors=support[_spaced(len(support), n_support)],
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: Axes | None = None) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            Axes to draw on; None makes a new figure.
+
+        Returns
+        -------
+        StreetDisplay
+            The display itself.
+        """
+        ax = _axes(ax)
+        ax.contourf(self.x0, self.x1, self.decision, levels=[-1, 1], colors=["0.85"])
+        ax.contour(
+            self.x0,
+            self.x1,
+            self.decision,
+            levels=[-1, 0, 1],
+            colors="black",
+            linestyles=["dashed", "solid", "dashed"],
+            linewidths=0.8,
+        )
+        for shown, colour in zip(self.points, ("tab:orange", "tab:blue"), strict=True):
+            ax.scatter(shown[:, 0], shown[:, 1], s=4, color=colour, linewidths=0, alpha=0.6)
+        a, b = self.support_vectors.T
+        ax.scatter(a, b, s=18, facecolors="none", edgecolors="black", linewidths=0.5)
+        limits = {"xlim": (self.x0[0], self.x0[-1]), "ylim": (self.x1[0], self.x1[-1])}
+        ax.set(**limits, aspect="equal", title="f(x) = -1, 0, 1")
+        self.ax_, self.figure_ = ax, cast("Figure", ax.figure)
+        return self
+
+
+class ConvergenceDisplay:
+    """Violation of the optimality conditions and duality gap of a fit over time.
+
+    Use `from_estimator` to create a display. The gap is an estimate until the certificate is
+    computed, which is drawn as a point.
+
+    Parameters
+    ----------
+    seconds : list of ndarray
+        Time of each round, for each pair of classes.
+    violation : list of ndarray
+        Largest violation of the optimality conditions found in each round.
+    gap : list of ndarray
+        Estimated duality gap after each round.
+    certified : list of tuple of float
+        Violation and gap of the certificate, for each pair of classes.
+    tol : float or None, default=None
+        Violation at which the fit was to end.
+
+    Attributes
+    ----------
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+    lines_ : list of matplotlib.lines.Line2D
+        Violation and gap of each pair of classes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from widestreet import SVC
+    >>> from widestreet.datasets import checkerboard
+    >>> from widestreet.plots import ConvergenceDisplay
+    >>> X, y = checkerboard(5000, random_state=0)
+    >>> model = SVC(gamma=2.0, C=100.0).fit(X, y)
+    >>> display = ConvergenceDisplay.from_estimator(model, ax=Figure().subplots())
+    >>> display.ax_.get_xlabel()
+    'seconds'
+    """
+
+    ax_: Axes
+    figure_: Figure
+    lines_: list[Any]
+
+    def __init__(
+        self,
+        *,
+        seconds: list[_Numbers],
+        violation: list[_Numbers],
+        gap: list[_Numbers],
+        certified: list[tuple[float, float]],
+        tol: float | None = None,
+    ) -> None:
+        self.seconds = seconds
+        self.violation = violation
+        self.gap = gap
+        self.certified = certified
+        self.tol = tol
+
+    @classmethod
+    def from_estimator(cls, estimator: _TracedModel, *, ax: Axes | None = None) -> Self:
+        """Draw the convergence of a fitted model.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted model with the attributes `trace_` and `certificates_`.
+        ax : matplotlib.axes.Axes or None, default=None
+            Axes to draw on; None makes a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+        """
+        trace = getattr(estimator, "trace_", None)
+        if trace is None:
+            raise ValueError(f"{estimator!r} has no trace_: fit it first")
+        if not trace:
+            raise ValueError("trace_ is empty: the fit took no rounds")
+        problems = sorted({record.problem for record in trace})
+        rounds = [[record for record in trace if record.problem == p] for p in problems]
+        certificates = estimator.certificates_
+        display = cls(
+            seconds=[np.array([r.seconds for r in one]) for one in rounds],
+            violation=[np.array([r.violation for r in one]) for one in rounds],
+            gap=[np.array([r.gap for r in one]) for one in rounds],
+            certified=[(certificates[p].kkt_violation, certificates[p].gap) for p in problems],
+            tol=getattr(estimator, "tol", None),
+        )
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: Axes | None = None) -> Self:
+        """Draw the display.
+
+        Values that a logarithmic axis cannot show, such as a violation of zero, are left out.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes or None, default=None
+            Axes to draw on; None makes a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display itself.
+        """
+        ax = _axes(ax)
+        self.lines_ = []
+        curves = zip(self.seconds, self.violation, self.gap, self.certified, strict=True)
+        for p, (seconds, violation, gap, certified) in enumerate(curves):
+            kinds = [("KKT violation", violation, "tab:blue"), ("duality gap", gap, "tab:orange")]
+            for (name, values, colour), last in zip(kinds, certified, strict=True):
+                shown = np.where(values > 0, values, np.nan)
+                label = name if p == 0 else None
+                self.lines_ += ax.plot(
+                    seconds, shown, marker=".", color=colour, label=label, linewidth=0.8
+                )
+                if last > 0:
+                    ax.plot(seconds[-1:], [last], marker="o", color=colour, fillstyle="none")
+        if self.tol is not None:
+            ax.axhline(self.tol, color="0.5", linestyle="dashed", linewidth=0.8, label="tol")
+        ax.set(yscale="log", xlabel="seconds", ylabel="violation, gap")
+        ax.legend()
+        self.ax_, self.figure_ = ax, cast("Figure", ax.figure)
+        return self
 
 
 def plot_street(
@@ -34,9 +326,7 @@ def plot_street(
 ) -> Axes:
     """Draw the decision boundary and the margin (the street) of a two-class SVC in the plane.
 
-    The boundary ``f(x) = 0`` is a solid line. The edges of the margin, ``f(x) = -1`` and
-    ``f(x) = 1``, are dashed, and the region between them is shaded. Only an evenly spaced subset of
-    the rows and of the support vectors is drawn, so that the plot of a million rows is readable.
+    Shorthand for `StreetDisplay.from_estimator`, which returns the display instead of the axes.
 
     Parameters
     ----------
@@ -72,35 +362,17 @@ def plot_street(
     >>> ax.get_title()
     'f(x) = -1, 0, 1'
     """
-    X, y = np.asarray(X), np.asarray(y)
-    if X.ndim != 2 or X.shape[1] != 2:
-        raise ValueError(f"plot_street draws in the plane: X must have 2 columns, got {X.shape}.")
-    if len(model.classes_) != 2:
-        raise ValueError(f"plot_street draws two classes, the model has {len(model.classes_)}.")
+    return StreetDisplay.from_estimator(
+        model, X, y, ax=ax, n_points=n_points, n_support=n_support, resolution=resolution
+    ).ax_
+
+
+def _axes(ax: Axes | None) -> Axes:
+    """Return the axes, or those of a new figure."""
     if ax is None:
         from matplotlib import pyplot
 
         _, ax = pyplot.subplots()
-
-    # 1) the boundary and the margin
-    (left, bottom), (right, top) = X.min(axis=0), X.max(axis=0)
-    a, b = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
-    grid = np.stack(np.meshgrid(a, b), axis=-1).reshape(-1, 2).astype(X.dtype)
-    f = model.decision_function(grid).reshape(resolution, resolution)
-    ax.contourf(a, b, f, levels=[-1, 1], colors=["0.85"])
-    styles = ["dashed", "solid", "dashed"]
-    ax.contour(a, b, f, levels=[-1, 0, 1], colors="black", linestyles=styles, linewidths=0.8)
-
-    # 2) subsets of the rows and of the support vectors
-    some = _spaced(len(X), n_points)
-    for label, colour in zip(model.classes_, ("tab:orange", "tab:blue"), strict=True):
-        shown = X[some][y[some] == label]
-        ax.scatter(shown[:, 0], shown[:, 1], s=4, color=colour, linewidths=0, alpha=0.6)
-    support = model.support_vectors_
-    a, b = support[_spaced(len(support), n_support)].T
-    ax.scatter(a, b, s=18, facecolors="none", edgecolors="black", linewidths=0.5)
-
-    ax.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", title="f(x) = -1, 0, 1")
     return ax
 
 

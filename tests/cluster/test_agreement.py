@@ -10,7 +10,7 @@ pytest.importorskip("distributed", reason="dask and distributed are not installe
 from conftest import TOL
 from support.cluster import WORKERS, keys_of
 from support.cluster_fits import CASES, N, bias_is_unique, there  # noqa: F401 - a fixture
-from widestreet._src.estimators.model import dense_coef
+from widestreet._src.estimators.scoring import dense_coef
 
 pytestmark = pytest.mark.usefixtures("there")
 

@@ -19,5 +19,6 @@ comparing the two sides compares two independent derivations.
 | multiplicative | Algorithm 1 of Tsang and Kwok: a rho-SVM by entropy projections  |
 | shard     | violators, extremes, loss sums and the safe-skip test of a scored row |
 | slots     | a symmetric tile in which rows come and go in place                   |
+| shapley   | Shapley values as a sum over all coalitions of features              |
 | homotopy  | where the optimum of a dual that moves on straight lines has a kink   |
 """

@@ -17,7 +17,7 @@ from conftest import TOL
 from support.cluster import PATIENCE
 from widestreet import dask as wd
 from widestreet._src.dask import fit
-from widestreet._src.estimators.model import dense_coef
+from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.problems.pairs import PairLayout
 from widestreet.datasets import friedman, twonorm
 

@@ -80,6 +80,36 @@ def tile(**replaced: Any) -> None:
     _core.tile(**arguments | replaced)
 
 
+def scan_packed(**replaced: Any) -> None:
+    rows = _core.Rows.dense(X(), None)
+    kernel = _core.Kernel(_core.KernelKind.rbf, 1.0, 0.0, 1)
+    arguments = {
+        "right": _core.pack(kernel, rows, None, 1),
+        "left": rows,
+        "coef": np.ones((1, N)),
+        "out": np.zeros((1, N)),
+        "threads": 1,
+    }
+    _core.scan_packed(**arguments | replaced)
+
+
+def add_shapley_values(**replaced: Any) -> None:
+    rows = _core.Rows.dense(X(), None)
+    arguments = {
+        "kernel": _core.Kernel(_core.KernelKind.rbf, 1.0, 0.0, 1),
+        "rows": rows,
+        "background": rows,
+        "vectors": rows,
+        "vector_index": INDEX,
+        "node": np.array([0.5]),
+        "weight": np.array([1.0]),
+        "coef": np.ones((2, N)),
+        "out": np.zeros((N, D, 2)),
+        "threads": 1,
+    }
+    _core.add_shapley_values(**arguments | replaced)
+
+
 def variables(**replaced: Any) -> _core.Variables:
     y = np.array([[1.0, -1.0, 1.0, -1.0, 1.0, -1.0]])
     arguments = {
@@ -301,6 +331,30 @@ CASES: dict[str, Callable[[], Any]] = {
     "examine: two totals": partial(examine, total=np.zeros((1, 2))),
     "examine: totals of two points": partial(examine, total=np.zeros((2, 1))),
     "examine: short score": partial(examine, score=np.zeros(N - 1)),
+    # packed rows and Shapley values
+    "scan_packed: short coef": partial(scan_packed, coef=np.ones((1, N - 1))),
+    "scan_packed: short out": partial(scan_packed, out=np.zeros((1, N - 1))),
+    "scan_packed: two sums of one line": partial(scan_packed, out=np.zeros((2, N))),
+    "scan_packed: float32 coef": partial(scan_packed, coef=np.ones((1, N), np.float32)),
+    "scan_packed: frozen out": partial(scan_packed, out=frozen(np.zeros((1, N)))),
+    "scan_packed: no threads": partial(scan_packed, threads=0),
+    "scan_packed: other columns": lambda: scan_packed(left=_core.Rows.dense(X()[:, 1:], None)),
+    "pack: row too far": lambda: _core.pack(
+        _core.Kernel(_core.KernelKind.rbf, 1.0, 0.0, 1), _core.Rows.dense(X(), None), FAR, 1
+    ),
+    "shapley: linear kernel": lambda: add_shapley_values(
+        kernel=_core.Kernel(_core.KernelKind.linear, 1.0, 0.0, 1)
+    ),
+    "shapley: other columns": lambda: add_shapley_values(
+        background=_core.Rows.dense(X()[:, 1:], None)
+    ),
+    "shapley: vector too far": partial(add_shapley_values, vector_index=FAR),
+    "shapley: short coef": partial(add_shapley_values, coef=np.ones((2, N - 1))),
+    "shapley: short out": partial(add_shapley_values, out=np.zeros((N, D, 1))),
+    "shapley: short weight": partial(add_shapley_values, weight=np.zeros(0)),
+    "shapley: float32 out": partial(add_shapley_values, out=np.zeros((N, D, 2), np.float32)),
+    "shapley: frozen out": partial(add_shapley_values, out=frozen(np.zeros((N, D, 2)))),
+    "shapley: no threads": partial(add_shapley_values, threads=0),
     # shards
     "shard: short beta": partial(shard, beta=np.zeros((1, N - 1))),
     "shard: short score": partial(shard, score=np.zeros(N - 1)),
@@ -359,6 +413,8 @@ SOUND: dict[str, Callable[[], Any]] = {
     "sound csr scan": partial(wide, [0, 1, 2, 0, 1, 2]),
     "sound scan": scan,
     "sound tile": tile,
+    "sound packed scan": scan_packed,
+    "sound shapley": add_shapley_values,
     "sound variables": partial(variables, rows=N - 1),
     "sound solve": solve,
     "sound newton": newton_steps,

@@ -7,9 +7,15 @@ import pytest
 
 figure = pytest.importorskip("matplotlib.figure")
 
-from widestreet import SVC  # noqa: E402
+from support.machines import data, machine  # noqa: E402
+from widestreet import SVC, SVR  # noqa: E402
 from widestreet.datasets import checkerboard  # noqa: E402
-from widestreet.plots import _spaced, plot_street  # noqa: E402
+from widestreet.plots import (  # noqa: E402
+    ConvergenceDisplay,
+    StreetDisplay,
+    _spaced,
+    plot_street,
+)
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +66,61 @@ def test_only_two_classes(street):
     _, X, y = street
     with pytest.raises(ValueError, match="two classes"):
         plot_street(Three(), X, y)
+
+
+def test_a_display_is_drawn_again(street):
+    model, X, y = street
+    ax, other = figure.Figure().subplots(1, 2)
+    display = StreetDisplay.from_estimator(model, X, y, ax=ax, resolution=20, n_support=7)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert display.plot(ax=other) is display
+    assert display.ax_ is other
+    assert len(other.collections) == len(ax.collections)
+    assert len(display.support_vectors) == 7
+    assert sum(map(len, display.points)) == len(X)
+    value = model.decision_function([[display.x0[3], display.x1[8]]])
+    np.testing.assert_allclose(display.decision[8, 3], value[0])
+
+
+def test_a_street_needs_a_classifier():
+    X, y = data("svr")
+    with pytest.raises(ValueError, match="two classes"):
+        StreetDisplay.from_estimator(SVR().fit(X[:, :2], y), X[:, :2], y)
+
+
+@pytest.mark.parametrize("kind", ["svc", "svr", "svc of three"])
+def test_convergence_of_every_problem(kind, by_rounds):
+    X, y = data(kind)
+    model = machine(kind).fit(X, y)
+    ax = figure.Figure().subplots()
+    display = ConvergenceDisplay.from_estimator(model, ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert ax.get_yscale() == "log"
+    assert len(display.lines_) == 2 * len(model.certificates_)
+    assert sum(map(len, display.seconds)) == len(model.trace_)
+    assert display.tol == model.tol
+    first = display.lines_[0].get_ydata()
+    np.testing.assert_array_equal(first, np.where(first > 0, display.violation[0], np.nan))
+    again = display.plot(ax=figure.Figure().subplots())
+    assert again is display
+    assert display.ax_ is not ax
+
+
+def test_convergence_needs_a_trace(street):
+    model, *_ = street
+    with pytest.raises(ValueError, match="fit it first"):
+        ConvergenceDisplay.from_estimator(SVC())
+
+    class Empty:
+        trace_ = ()
+        certificates_ = ()
+
+    with pytest.raises(ValueError, match="no rounds"):
+        ConvergenceDisplay.from_estimator(Empty())
+    display = ConvergenceDisplay.from_estimator(model, ax=figure.Figure().subplots())
+    assert display.certified == [(model.certificate_.kkt_violation, model.certificate_.gap)]
 
 
 @pytest.mark.parametrize(("n", "most"), [(0, 5), (1, 5), (5, 5), (1000, 7)])

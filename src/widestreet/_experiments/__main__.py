@@ -21,10 +21,18 @@ from widestreet._experiments.race import small
 from widestreet._experiments.race.plan import Leg
 from widestreet._experiments.race.schedule import RACE, Schedule
 from widestreet._experiments.race.tables import every_run, listing
-from widestreet._experiments.studies import cluster, ensemble, grid, online, scan, strategies
+from widestreet._experiments.studies import (
+    cluster,
+    ensemble,
+    grid,
+    models,
+    online,
+    scan,
+    strategies,
+)
 
 EXPERIMENTS: dict[str, Experiment] = {one.name: one for one in (RACE, small.EXPERIMENT)} | PAPERS
-STUDIES = {"scan": scan, "grid": grid, "online": online, "ensemble": ensemble}
+STUDIES = {"scan": scan, "grid": grid, "online": online, "ensemble": ensemble, "models": models}
 
 
 def configure_run(parser: argparse.ArgumentParser) -> None:

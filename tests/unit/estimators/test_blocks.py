@@ -11,7 +11,7 @@ from conftest import TOL
 from support.blocks import task
 from widestreet._src.engines.budget import Budget
 from widestreet._src.estimators.blocks import BlockFit, Classes, no_rows
-from widestreet._src.estimators.model import dense_coef
+from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.kernels.kernels import RBF, Linear, Poly
 from widestreet._src.rows.census import Census
 from widestreet.datasets import friedman, twonorm

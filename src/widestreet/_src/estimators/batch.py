@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,6 +16,7 @@ from widestreet._src.engines.budget import parse_memory
 from widestreet._src.estimators import figures, validation
 from widestreet._src.estimators.callbacks import CallbackSupport, RoundReporter
 from widestreet._src.estimators.columns import spread_of, warn_of_scales
+from widestreet._src.estimators.compaction import Compaction, compacted
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
 from widestreet._src.rows import (
@@ -54,6 +55,53 @@ class BatchFit(CallbackSupport, KernelModel):
 
     certificate_: Certificate
     certificates_: list[Certificate]
+    compaction_: Compaction
+
+    def compact(self, tolerance: float, *, rows: Any = None, quantile: float = 1.0) -> Self:
+        """Return a model with fewer support vectors and nearly the same decision values.
+
+        The decision function is projected onto the span of a few support vectors, which are chosen
+        greedily. The norm of the remainder bounds the change of decision values of any row, since
+        K(x, x) = 1 for the kernels "rbf" and "laplacian". For kernel="linear" the weights of the
+        features replace the support vectors, and decision values stay the same.
+
+        Parameters
+        ----------
+        tolerance : float
+            Largest change of decision values: of any row, or of the given rows. For more than two
+            classes it is that of each pair of classes.
+        rows : array-like or sparse matrix of shape (n_samples, n_features), default=None
+            Rows on which the change is measured, instead of a bound for all rows. Fewer support
+            vectors suffice, and kernel="poly" is possible.
+        quantile : float, default=1.0
+            Part of these rows whose decision values may not change by more than `tolerance`.
+
+        Returns
+        -------
+        estimator
+            Another fitted estimator. Its attribute `compaction_` holds the bound or the measured
+            change, and the numbers of support vectors. It has all support vectors if fewer are
+            not enough, or more than half of many. The certificate is that of the model before.
+
+        Examples
+        --------
+        >>> from widestreet import SVC
+        >>> from widestreet.datasets import checkerboard
+        >>> X, y = checkerboard(2000, random_state=0)
+        >>> model = SVC(C=1.0, gamma=2.0).fit(X, y)
+        >>> small = model.compact(0.05)
+        >>> small.compaction_.bound <= 0.05
+        True
+        >>> len(small.support_) < len(model.support_) / 4
+        True
+        """
+        self._check_fitted()
+        tolerance = checks.require_real("tolerance", tolerance, above=0.0)
+        quantile = checks.require_real("quantile", quantile, above=0.0, most=1.0)
+        if rows is None and quantile < 1.0:
+            raise ValueError("quantile: pass the rows on which the change is measured as rows=")
+        rows = None if rows is None else self._query(rows)
+        return cast(Self, compacted(self, tolerance, rows, quantile))
 
     def _resources(self, max_memory: Any) -> Resources:
         """Return the validated limits of a fit."""
@@ -130,7 +178,8 @@ class BatchFit(CallbackSupport, KernelModel):
 
         Sets: all fitted attributes.
         """
-        kept = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
+        gone = ("feature_names_in_", "compaction_")  # of an earlier fit
+        kept = {name: value for name, value in vars(self).items() if name not in gone}
         self.__dict__ = kept | fitted | seen  # one assignment: an interrupt cannot split it
 
     def _finish(self, report: RoundReporter) -> None:

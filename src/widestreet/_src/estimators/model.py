@@ -7,7 +7,6 @@ from collections.abc import Callable
 from copy import copy
 from functools import wraps
 from inspect import Parameter, signature
-from itertools import pairwise
 from typing import Any, Self, TypeVar, cast
 
 import numpy as np
@@ -20,15 +19,15 @@ from widestreet._src.engines.solution import Trace
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.census_checks import checked
 from widestreet._src.estimators.columns import explained
+from widestreet._src.estimators.scoring import Scorer, expansion_of, gram_of
 from widestreet._src.files.stream import Stream
 from widestreet._src.files.table import StoredRows
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
+from widestreet._src.kernels.kernels import Kernel, Linear
 from widestreet._src.problems.pairs import PairLayout
-from widestreet._src.rows import KernelRows, Rows, as_rows
-from widestreet._src.threads import resolve_threads
 
 _DTYPES = [np.float64, np.float32]
+_FEW_VALUES = 1 << 16  # of an array whose validation is worth a shortcut
 
 
 class KernelModel(BaseEstimator):
@@ -44,6 +43,7 @@ class KernelModel(BaseEstimator):
     max_memory: int | float | str | None
 
     # Set by `fitted_attributes`.
+    n_features_in_: int
     support_: Ints
     support_vectors_: Any
     n_support_: Ints
@@ -141,12 +141,29 @@ class KernelModel(BaseEstimator):
 
     def _check_fitted(self) -> None:
         """Raise NotFittedError if there is no model."""
-        check_is_fitted(self)
+        if "n_features_in_" not in vars(self):  # else scikit-learn's check would pass as well
+            check_is_fitted(self)
 
     def _query(self, X: Any) -> Any:
         """Return validated rows for prediction."""
         self._check_fitted()
-        return self._as_arrays(self, X, reset=False)
+        return X if self._is_valid(X) else self._as_arrays(self, X, reset=False)
+
+    def _is_valid(self, X: Any) -> bool:
+        """Return whether X is a small array that scikit-learn's validation would not change.
+
+        That validation takes longer than the prediction of one row.
+        """
+        return (
+            type(X) is np.ndarray
+            and X.ndim == 2
+            and X.dtype.char in "df"
+            and X.dtype.isnative
+            and 0 < X.size <= _FEW_VALUES
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+            and bool(np.isfinite(X).all())
+        )
 
     def _gram(self, X: Any, vectors: Any, column: Ints) -> Gram:
         """Return the kernel values between validated rows and vectors.
@@ -158,21 +175,11 @@ class KernelModel(BaseEstimator):
         column : ndarray
             Indices of the vectors among the training rows, for a precomputed kernel.
         """
-        if isinstance(self._kernel, Precomputed):
-            left: Rows = KernelRows(X, np.arange(X.shape[0]))
-            right: Rows = KernelRows(X, column.astype(np.int64))
-        else:
-            # Sparse rows are not centred, so the vectors must not be centred either.
-            centre = None if sparse.issparse(X) else self._centre
-            linear = isinstance(self._kernel, Linear)  # its intercept is for uncentred rows
-            left = as_rows(X, centre=None if linear else centre)
-            right = as_rows(vectors, centre=centre)
-        return Gram(self._kernel, left, right, threads=resolve_threads(self.n_jobs))
+        return gram_of(self._kernel, X, vectors, column, self._centre, self.n_jobs)
 
     def _scorer(self, X: Any) -> Scorer:
         """Return a function that computes the scores of validated rows."""
-        gram = self._gram(X, self.support_vectors_, self.support_)
-        return Scorer(gram, dense_coef(self.dual_coef_), self.n_support_)
+        return expansion_of(self).scorer(X, self.n_jobs)
 
     @property
     def coef_(self) -> Any:
@@ -180,12 +187,7 @@ class KernelModel(BaseEstimator):
         self._check_fitted()
         if not isinstance(self._kernel, Linear):
             raise AttributeError("coef_ is only available when kernel='linear'")
-        vectors, coef = self.support_vectors_, self.dual_coef_
-        if self._centre is not None and not sparse.issparse(coef):
-            vectors = vectors - self._centre  # the same weights, as coefficients sum to zero
-        weights = self._layout.linear_weights(coef, vectors, self.n_support_)
-        (weights.data if sparse.issparse(weights) else weights).flags.writeable = False
-        return weights
+        return expansion_of(self).weights
 
 
 Predict = TypeVar("Predict", bound=Callable[..., Any])
@@ -204,45 +206,6 @@ def in_batches(predict: Predict) -> Predict:
     return cast(Predict, call)
 
 
-class Scorer:
-    """Scores of rows: sums of coefficient times kernel value over the support vectors.
-
-    Parameters
-    ----------
-    gram : Gram
-        Kernel values between the rows and the support vectors.
-    coef : ndarray of shape (lines, n_SV)
-    n_support : ndarray
-        Number of support vectors of each class.
-    """
-
-    def __init__(self, gram: Gram, coef: Floats, n_support: Ints) -> None:
-        self._gram, self._coef, self._layout = gram, coef, PairLayout(len(n_support))
-        inner = np.cumsum(n_support)[:-1].tolist() if self._layout.classes > 2 else []
-        self._ends = [0, *inner, coef.shape[1]]
-
-    def __call__(self, rows: Ints | None = None) -> Floats:
-        """Return the scores of some rows, or of all, of shape (pairs, n)."""
-        support = np.arange(self._coef.shape[1])
-        parts = np.array(
-            [
-                self._gram.scan(rows, support[a:b], self._coef[:, a:b])
-                for a, b in pairwise(self._ends)
-            ]
-        )
-        if not np.isfinite(parts).all():
-            raise ValueError(
-                "X contains values so large that kernel values overflow: scale the features as for "
-                "training"
-            )
-        return parts[0] if self._layout.classes <= 2 else self._layout.sums(parts)
-
-
 def as_names(names: Any) -> Any:
     """Return names of columns as scikit-learn stores them."""
     return np.array(names, dtype=object)
-
-
-def dense_coef(coef: Any) -> Floats:
-    """Return coefficients as an array."""
-    return np.asarray(coef.toarray() if sparse.issparse(coef) else coef)

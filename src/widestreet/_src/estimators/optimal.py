@@ -13,7 +13,7 @@ from widestreet._src.estimators import validation
 from widestreet._src.estimators.batch import BatchFit, shared_attributes
 from widestreet._src.estimators.callbacks import RoundReporter
 from widestreet._src.estimators.fitted import single_attributes
-from widestreet._src.estimators.model import dense_coef
+from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.interrupts import undisturbed
 from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.problems.goal import Goal
@@ -75,7 +75,7 @@ class OptimalFit(BatchFit):
         scale : float
             Parameter that the coefficients are proportional to.
         """
-        if not self.warm_start or not hasattr(self, "support_"):
+        if not self.warm_start or not hasattr(self, "support_") or hasattr(self, "compaction_"):
             return None
         coef = dense_coef(self.dual_coef_)
         if len(coef) != lines or self.shape_fit_[0] != rows:

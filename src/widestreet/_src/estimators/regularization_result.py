@@ -14,10 +14,11 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate import examine
 from widestreet._src.engines.homotopy.parametric_optimum import PathSegment
-from widestreet._src.estimators.model import KernelModel, dense_coef
+from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.online.machine import OnlineMachine
 from widestreet._src.estimators.online.optimum import ProblemSolution
 from widestreet._src.estimators.online.problem import OnlineProblem
+from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal

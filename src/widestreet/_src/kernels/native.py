@@ -15,7 +15,7 @@ from widestreet._src.kernels.combination import Combinations
 from widestreet._src.kernels.kernels import RBF, Linear, NativeKernel
 from widestreet._src.rows import DenseRows, Vectors
 
-_FAR = 1e3  # gamma |x|^2 above which a distance computed from norms loses too many digits
+FAR = 1e3  # gamma |x|^2 above which a distance computed from norms loses too many digits
 _FLOAT32_MAX = 1e30  # largest kernel value that may be added and multiplied in float32
 _LEAST_GAMMA, _LARGEST_GAMMA = 1e-37, 1e37  # factors that float32 holds with all its digits
 _INVERTED_BELOW = 0.03  # density below which the core uses an inverted index of the entries
@@ -24,7 +24,7 @@ _MANY_ROWS = 64  # left rows from which on a combination of right rows saves wor
 _NARROW = 512  # with fewer columns rows are not sorted by similarity
 
 
-def _native_kernel(kernel: NativeKernel, far: bool) -> _core.Kernel:
+def native_kernel(kernel: NativeKernel, far: bool) -> _core.Kernel:
     """Return the kernel for the core."""
     kind = "far_rbf" if far else kernel.name
     return _core.Kernel(
@@ -84,11 +84,11 @@ class NativeBackend:
     @cached_property
     def _far(self) -> bool:
         """True if rows are so long that distances must be computed from differences."""
-        return isinstance(self.kernel, RBF) and self.kernel.gamma * self._longest > _FAR
+        return isinstance(self.kernel, RBF) and self.kernel.gamma * self._longest > FAR
 
     @cached_property
     def _native(self) -> _core.Kernel:
-        return _native_kernel(self.kernel, self._far)
+        return native_kernel(self.kernel, self._far)
 
     @cached_property
     def _rank(self) -> Ints | None:

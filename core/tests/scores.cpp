@@ -1,0 +1,78 @@
+// Scores of packed rows, and the Shapley values that explain scores.
+#include "check.hpp"
+#include "dispatch.hpp"
+
+namespace widestreet {
+namespace {
+
+// Sums over packed rows are those of a scan, for one row and for several.
+void check_packed() {
+  const Kernel kernel{KernelKind::rbf, 0.5, 0.0, 1};
+  for (int l = 0; l < Data::mostly_zero; ++l)
+    for (int64_t rows : {1, 9}) {
+      const Data left(rows, 7, Data::Layout(l), true, 1), right(37, 7, Data::row_major, false, 2);
+      std::vector<double> coef(2 * 37), sums(size_t(2 * rows), 0.0), again(size_t(2 * rows), 0.0);
+      for (size_t j = 0; j < coef.size(); ++j) coef[j] = double(j % 5) - 2.0;
+      const PackedRows packed = functions().pack(kernel, {&right.rows, nullptr, 37}, 2);
+      ScanTask scan;
+      scan.kernel = kernel;
+      scan.left = {&left.rows, nullptr, rows};
+      scan.right = {&right.rows, nullptr, 37};
+      scan.sets = 2;
+      scan.coef = coef.data();
+      scan.out = sums.data();
+      scan.out_ld = rows;
+      scan.threads = 2;
+      functions().scan(scan);
+      scan.packed = &packed;
+      scan.out = again.data();
+      functions().scan(scan);
+      EXPECT(sums == again);
+    }
+}
+
+// The Shapley values of a row add up to its score less the mean score of the background.
+void check_shapley(KernelKind kind, Data::Layout layout, int64_t d) {
+  const Kernel kernel{kind, 0.5, 0.0, 1};
+  const Data rows(21, d, layout, true, 1), others(5, d, layout, false, 2);
+  const Data vectors(300, d, layout, true, 3);
+  const double node[] = {0.11270166537925831, 0.5, 0.88729833462074169};  // exact to degree 5
+  const double weight[] = {5.0 / 18 / 5, 8.0 / 18 / 5, 5.0 / 18 / 5};
+  std::vector<double> coef(600), out(size_t(21 * d * 2), 0.0);
+  for (size_t j = 0; j < coef.size(); ++j) coef[j] = (double(j % 7) - 3.0) / 300;
+  ShapleyTask task;
+  task.kernel = kernel;
+  task.rows = {&rows.rows, nullptr, 21};
+  task.background = {&others.rows, nullptr, 5};
+  task.vectors = {&vectors.rows, nullptr, 300};
+  task.nodes = 3;
+  task.node = node;
+  task.weight = weight;
+  task.lines = 2;
+  task.coef = coef.data();
+  task.out = out.data();
+  task.threads = 2;
+  functions().add_shapley_values(task);
+  for (int64_t i = 0; i < 21; ++i)
+    for (int64_t line = 0; line < 2; ++line) {
+      double sum = 0, expected = 0;
+      for (int64_t j = 0; j < d; ++j) sum += out[(i * d + j) * 2 + line];
+      for (int64_t s = 0; s < 300; ++s) {
+        double change = kernel_value(kernel, rows, i, vectors, s);
+        for (int64_t z = 0; z < 5; ++z) change -= kernel_value(kernel, others, z, vectors, s) / 5;
+        expected += coef[line * 300 + s] * change;
+      }
+      EXPECT(std::fabs(sum - expected) <= 1e-12);
+    }
+}
+
+}  // namespace
+
+void check_scores() {
+  check_packed();
+  for (KernelKind kind : {KernelKind::rbf, KernelKind::laplacian})
+    for (int l = 0; l < Data::layouts; ++l)
+      for (int64_t d : {1, 2, 6}) check_shapley(kind, Data::Layout(l), d);
+}
+
+}  // namespace widestreet

@@ -1,0 +1,257 @@
+"""Scores of new rows. What depends on the model only is prepared once and kept.
+
+A linear kernel needs the weights of the features only. Other native kernels of dense vectors keep
+the packed vectors, so that the score of one row costs no more than its kernel values. All else is
+left to the `Gram`.
+
+Prepared models are kept beside the estimators, not in them: they are not pickled, and predictions
+change no attribute. Threads that predict at the same time may prepare a model twice; the last one
+is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy import sparse
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import Kernel, Linear, NativeKernel, Precomputed
+from widestreet._src.kernels.packed import PackedRows
+from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.rows import KernelRows, Rows, Vectors, as_rows
+from widestreet._src.rows.dense import DenseRows
+from widestreet._src.threads import resolve_threads
+
+_LARGEST_WEIGHTS = 1 << 26  # bytes of the weights of a linear kernel
+_VALUES_AT_ONCE = 1 << 22  # of vectors that are added up to weights
+
+_prepared: WeakKeyDictionary[Any, Expansion] = WeakKeyDictionary()
+
+
+def expansion_of(model: Any) -> Expansion:
+    """Return the prepared expansion of a fitted model. Sets: it, if the model has changed."""
+    found = _prepared.get(model)
+    if found is None or not found.describes(model):
+        found = _prepared[model] = Expansion(
+            model._kernel,
+            model.support_vectors_,
+            model.support_,
+            model.dual_coef_,
+            model.n_support_,
+            model._centre,
+        )
+    return found
+
+
+def gram_of(
+    kernel: Kernel, X: Any, vectors: Any, column: Ints, centre: Floats | None, n_jobs: int | None
+) -> Gram:
+    """Return the kernel values between validated rows and vectors.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR
+    vectors : ndarray, CSR or Vectors
+    column : ndarray
+        Indices of the vectors among the training rows, for a precomputed kernel.
+    centre : ndarray or None
+        Point that is subtracted from dense rows.
+    n_jobs : int or None
+    """
+    if isinstance(kernel, Precomputed):
+        left: Rows = KernelRows(X, np.arange(X.shape[0]))
+        right: Rows = KernelRows(X, column.astype(np.int64))
+    else:
+        # Sparse rows are not centred, so the vectors must not be centred either.
+        centre = None if sparse.issparse(X) else centre
+        linear = isinstance(kernel, Linear)  # its intercept is for uncentred rows
+        left = as_rows(X, centre=None if linear else centre)
+        right = vectors if hasattr(vectors, "native") else as_rows(vectors, centre=centre)
+    return Gram(kernel, left, right, threads=resolve_threads(n_jobs))
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """Decision function of a fitted model, without intercepts.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    vectors : ndarray or CSR
+        Support vectors.
+    column : ndarray
+        Their indices among the training rows.
+    dual_coef : ndarray or CSR of shape (lines, n_SV)
+    n_support : ndarray
+        Number of support vectors of each class.
+    centre : ndarray or None
+        Point that is subtracted from dense rows.
+    """
+
+    kernel: Kernel
+    vectors: Any
+    column: Ints
+    dual_coef: Any
+    n_support: Ints
+    centre: Floats | None
+
+    def describes(self, model: Any) -> bool:
+        """Return whether the attributes of a model are still those of this expansion."""
+        return (
+            self.vectors is model.support_vectors_
+            and self.dual_coef is model.dual_coef_
+            and self.kernel is model._kernel
+            and self.n_support is model.n_support_
+            and self.column is model.support_
+            and self.centre is model._centre
+        )
+
+    @cached_property
+    def layout(self) -> PairLayout:
+        """Layout of the pairs of classes; one class for models without classes."""
+        return PairLayout(len(self.n_support))
+
+    @cached_property
+    def coef(self) -> Floats:
+        """Coefficients as an array."""
+        return dense_coef(self.dual_coef)
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """Zero, and the end of each part of the vectors that has sums of its own."""
+        inner = np.cumsum(self.n_support)[:-1].tolist() if self.layout.classes > 2 else []
+        return [0, *inner, self.coef.shape[1]]
+
+    @cached_property
+    def weights(self) -> Any:
+        """Weights of the features for each pair, for a linear kernel.
+
+        Weights that may be rounding errors only are zero.
+        """
+        weights: Any = 0.0
+        size: Any = 0.0
+        for coef, vectors, counts in self._blocks():
+            weights = weights + self.layout.linear_weights(coef, vectors, counts)
+            size = size + self.layout.linear_weights(abs(coef), abs(vectors), counts)
+        certain = abs(weights) > UNIT * self.dual_coef.shape[1] * size
+        if sparse.issparse(weights):
+            weights = weights.multiply(certain).tocsr()
+            weights.data.flags.writeable = False
+        else:
+            weights = weights * certain
+            weights.flags.writeable = False
+        return weights
+
+    def _blocks(self) -> Iterator[tuple[Any, Any, Ints]]:
+        """Yield coefficients, vectors and their number in each class, relative to the centre.
+
+        Since coefficients sum to zero where there is a centre, it changes no weight.
+        """
+        vectors, coef = self.vectors, self.dual_coef
+        if sparse.issparse(vectors) or sparse.issparse(coef):
+            yield coef, vectors, self.n_support
+            return
+        step = max(1, _VALUES_AT_ONCE // vectors.shape[1])
+        ends = np.append(0, np.cumsum(self.n_support))
+        for a in range(0, max(1, len(vectors)), step):
+            some = vectors[a : a + step]
+            if self.centre is not None:
+                some = some - self.centre
+            counts = np.diff(np.clip(ends, a, a + step))
+            yield coef[:, a : a + step], some, counts
+
+    @cached_property
+    def _weight_rows(self) -> Vectors | None:
+        """Dense weights as rows; None if the kernel is not linear or they would be large."""
+        pairs = len(self.layout.pairs) or 1
+        if not isinstance(self.kernel, Linear) or not np.prod(self.vectors.shape):
+            return None
+        if 8 * pairs * self.vectors.shape[1] > _LARGEST_WEIGHTS:
+            return None
+        return DenseRows(np.ascontiguousarray(dense_coef(self.weights), dtype=np.float64))
+
+    @cached_property
+    def packed(self) -> PackedRows | None:
+        """Packed vectors for dense rows; None if they are sparse, large or not used."""
+        dense = isinstance(self.vectors, np.ndarray) and len(self.vectors) > 0
+        kernel = self.kernel
+        if not dense or not isinstance(kernel, NativeKernel) or isinstance(kernel, Linear):
+            return None
+        rows = DenseRows(self.vectors, self.centre)
+        if not PackedRows.fit_memory(rows):
+            return None
+        return PackedRows(kernel, rows, self.ends, threads=1)
+
+    def scorer(self, X: Any, n_jobs: int | None) -> Scorer:
+        """Return a function that computes the scores of validated rows."""
+        return Scorer(self, X, n_jobs)
+
+
+class Scorer:
+    """Scores of rows: sums of coefficient times kernel value over the support vectors.
+
+    Parameters
+    ----------
+    expansion : Expansion
+    X : ndarray or CSR
+        Validated rows.
+    n_jobs : int or None
+    """
+
+    def __init__(self, expansion: Expansion, X: Any, n_jobs: int | None) -> None:
+        self._expansion, self._X, self._n_jobs = expansion, X, n_jobs
+
+    def __call__(self, rows: Ints | None = None) -> Floats:
+        """Return the scores of some rows, or of all, of shape (pairs, n)."""
+        scores = self._scores(rows)
+        if not np.isfinite(scores).all():
+            raise ValueError(
+                "X contains values so large that kernel values overflow: scale the features as for "
+                "training"
+            )
+        return scores
+
+    @cached_property
+    def _gram(self) -> Gram:
+        model = self._expansion
+        known = model._weight_rows
+        right = model.vectors if known is None else known
+        return gram_of(model.kernel, self._X, right, model.column, model.centre, self._n_jobs)
+
+    def _scores(self, rows: Ints | None) -> Floats:
+        model = self._expansion
+        if model._weight_rows is not None:
+            return np.asarray(self._gram.block(rows).T, dtype=np.float64)
+        parts = self._few(rows)
+        if parts is None:
+            support = np.arange(model.coef.shape[1])
+            scans = [
+                self._gram.scan(rows, support[a:b], model.coef[:, a:b])
+                for a, b in pairwise(model.ends)
+            ]
+            parts = np.array(scans)
+        return parts[0] if model.layout.classes <= 2 else model.layout.sums(parts)
+
+    def _few(self, rows: Ints | None) -> Floats | None:
+        """Return the sums over each part of the support vectors, if that needs no Gram."""
+        if rows is not None or not isinstance(self._X, np.ndarray):
+            return None
+        packed = self._expansion.packed
+        if packed is None:
+            return None
+        return packed.scan(self._X, self._expansion.coef, resolve_threads(self._n_jobs))
+
+
+def dense_coef(coef: Any) -> Floats:
+    """Return coefficients as an array."""
+    return np.asarray(coef.toarray() if sparse.issparse(coef) else coef)
