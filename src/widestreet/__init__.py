@@ -13,9 +13,11 @@ from widestreet._src.certificate import Certificate
 from widestreet._src.engines.solution import Trace
 from widestreet._src.estimators.ensemble import EnsembleSVC
 from widestreet._src.estimators.leave_one_out import leave_one_out
+from widestreet._src.estimators.loading import load
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.one_class import OneClassSVM
+from widestreet._src.estimators.registry import trusted_types
 from widestreet._src.estimators.regularization_path import regularization_path
 from widestreet._src.estimators.regularization_result import RegularizationPath
 from widestreet._src.estimators.svc import SVC
@@ -37,11 +39,13 @@ __all__ = [
     "__version__",
     "datasets",
     "leave_one_out",
+    "load",
     "online",
     "open_rows",
     "plots",
     "regularization_path",
     "strategies",
+    "trusted_types",
 ]
 
 set_home(__all__, globals())

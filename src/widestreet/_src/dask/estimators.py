@@ -52,7 +52,20 @@ class OnCluster(OptimalFit):
 
     def __getstate__(self) -> Any:
         """Return what is pickled or copied: a client belongs to its process and has no copy."""
-        return super().__getstate__() | {"client": None}
+        state = super().__getstate__()
+        return state | {"parameters": state["parameters"] | {"client": None}}
+
+    def save(self, path: Any, *, trace: bool = True) -> None:
+        """Write the model to a file, which `widestreet.load` reads as an estimator of one process.
+
+        Parameters
+        ----------
+        path : str or path-like
+        trace : bool, default=True
+            If False, `trace_` is left out.
+        """
+        self._check_fitted()
+        self.to_local().save(path, trace=trace)
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy with the same client."""

@@ -144,12 +144,14 @@ def _read(file: IO[bytes], path: str) -> tuple[dict[str, Any], dict[str, Any]]:
         whole = from_json(members.read(infos[_HEADER]))
         if whole.get("schema") != SCHEMA:
             raise _foreign(path, f"its schema is {whole.get('schema')!r}, not {SCHEMA!r}")
-        if whole["version"] > VERSION:
-            raise ArchiveError(
-                f"{path} has version {whole['version']} of the schema, but this widestreet reads "
-                f"versions up to {VERSION}: update widestreet"
-            )
         header, layout, parts = whole["header"], whole["arrays"], {}
+        if whole["version"] > VERSION:
+            made = header.get("widestreet") if isinstance(header, dict) else None
+            raise ArchiveError(
+                f"{path} has version {whole['version']} of the format, but this widestreet reads "
+                f"versions up to {VERSION}: "
+                + (f"install widestreet>={made}" if made else "update widestreet")
+            )
         if not isinstance(header, dict) or not isinstance(layout, dict):
             raise ValueError(f"its {_HEADER} is not that of an archive")
         for name in names_of_parts(layout):
