@@ -8,7 +8,7 @@
 'optimal'
 """
 
-from widestreet import datasets, online, plots, strategies
+from widestreet import datasets, io, online, plots, strategies
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.solution import Trace
 from widestreet._src.estimators.ensemble import EnsembleSVC
@@ -23,6 +23,7 @@ from widestreet._src.estimators.regularization_result import RegularizationPath
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
 from widestreet._src.files.opening import open_rows
+from widestreet._src.interchange.certifying import certify
 from widestreet._src.public import set_home
 
 __version__ = "0.1.0"
@@ -37,7 +38,9 @@ __all__ = [
     "RegularizationPath",
     "Trace",
     "__version__",
+    "certify",
     "datasets",
+    "io",
     "leave_one_out",
     "load",
     "online",

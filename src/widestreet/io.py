@@ -1,9 +1,19 @@
-"""Models of other libraries, and files for them."""
+"""Models of other libraries, and files for them.
 
+>>> import sklearn.svm
+>>> import widestreet as ws
+>>> from widestreet.datasets import twonorm
+>>> X, y = twonorm(300, random_state=0)
+>>> model = ws.io.from_sklearn(sklearn.svm.SVC().fit(X, y))
+>>> ws.io.to_sklearn(model)
+SVC()
+"""
+
+from widestreet._src.interchange.scikit_learn import from_sklearn, to_sklearn
 from widestreet._src.persistence.archive import ArchiveError
 from widestreet._src.public import set_home
 
-__all__ = ["ArchiveError"]
+__all__ = ["ArchiveError", "from_sklearn", "to_sklearn"]
 
 set_home(__all__, globals())
 del set_home

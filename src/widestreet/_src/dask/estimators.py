@@ -95,7 +95,7 @@ class OnCluster(OptimalFit):
 
     # -- training ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, start: Any = None) -> Self:
         """Train on the rows of collections.
 
         Parameters
@@ -106,6 +106,8 @@ class OnCluster(OptimalFit):
             Labels or targets, with the partitions of X. Ignored by one-class SVMs.
         sample_weight : Dask array, Dask series, or list of Delayed, default=None
             Weights of the rows, with the partitions of X.
+        start : estimator, default=None
+            Model to start from, for arrays only: as of the local estimator.
 
         Returns
         -------
@@ -114,16 +116,18 @@ class OnCluster(OptimalFit):
         """
         y = None if self._targets == "none" else y
         if not any(map(is_collection, (X, y, sample_weight))):
-            self._fit_locally(X, y, sample_weight)
+            self._fit_locally(X, y, sample_weight, start)
             return self
+        if start is not None:
+            raise ValueError("start must be None for collections, whose rows are on the workers")
         self._check_kernel()
         with connected(self.client) as client:
             fit_collections(self, client, X, y, sample_weight)
         return self
 
-    def _fit_locally(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_locally(self, X: Any, y: Any, sample_weight: Any, start: Any = None) -> None:
         """Train on arrays, as the local estimator does. Sets: the fitted attributes."""
-        super().fit(X, y, sample_weight)
+        super().fit(X, y, sample_weight, start)
 
     def _check_kernel(self) -> None:
         """Raise TypeError for kernels that workers cannot compute."""

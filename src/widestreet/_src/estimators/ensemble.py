@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from widestreet._src.engines.multiplicative.engine import FixedRate, Projection
 from widestreet._src.estimators import figures, validation
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTraining
+from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.stages import Stages
 from widestreet._src.kernels.kernels import Callable, Precomputed
 from widestreet._src.problems.formulations import HardMargin
@@ -218,7 +219,28 @@ class EnsembleSVC(BatchClassifier):
 
     # -- training --------------------------------------------------------------------------------
 
-    def _training(self) -> ClassTraining:
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on rows X with labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows, or the square kernel matrix for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Prior weights of the rows. A weight of two has the effect of a repeated row, a weight of
+            zero that of a missing row.
+
+        Returns
+        -------
+        EnsembleSVC
+            The fitted estimator itself.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _training(self, start: Any) -> ClassTraining:
         plan, resources = self._plan(), self._resources(self.max_memory)
         return ClassTraining(HardMargin(), resources, partial(self._train, plan, resources))
 
