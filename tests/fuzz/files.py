@@ -1,7 +1,8 @@
 """Damaged model files: each may only be refused with a clear error, or be a model that predicts.
 
 `case(seed, index)` draws a saved model and changes its file: single bytes, its length, or, with
-correct checksums, the values of its header and its arrays.
+correct checksums, the values of its header and its arrays. A part of the files are text models of
+LIBSVM.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 
 import widestreet as ws
 from support.fitted_models import fitted, names, online_names
-from widestreet.io import ArchiveError
+from widestreet.io import ArchiveError, from_libsvm, to_libsvm
 
 VALUES = (
     None,
@@ -42,6 +43,11 @@ VALUES = (
     {},
     [1],
 )
+WORDS = (b"", b"-1", b"0", b"1", b"7", b"1e400", b"nan", b"1:2", b"0:1", b"rbf", b"SV", b"9" * 30)
+TEXTS = 0.2  # part of the cases
+TEXT_MODELS = [
+    name for name in names() if not name.startswith("ensemble") and "laplacian" not in name
+]
 TYPES = ("<f8", "<f4", ">f8", "<i4", "<i8", "<u8", "|b1", "<c16", "<U3", "|S2", "<M8[s]")
 
 
@@ -52,14 +58,18 @@ class Case:
     name: str
     content: bytes
     rows: Any
+    text: bool = False
 
 
 @cache
-def _file(name: str) -> bytes:
+def _file(name: str, *, text: bool = False) -> bytes:
     """Content of the file of a model."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.street")
-        fitted(name).model.save(path)
+        if text:
+            to_libsvm(fitted(name).model, path)
+        else:
+            fitted(name).model.save(path)
         with open(path, "rb") as file:
             return file.read()
 
@@ -67,12 +77,14 @@ def _file(name: str) -> bytes:
 def case(seed: int, index: int) -> Case:
     """Draw a damaged file."""
     rng = np.random.default_rng([seed, index])
-    every = names() + online_names()
+    text = bool(rng.random() < TEXTS)
+    every, changes = (TEXT_MODELS, TEXT_CHANGES) if text else (names() + online_names(), CHANGES)
     name = every[int(rng.integers(len(every)))]
-    change = CHANGES[int(rng.integers(len(CHANGES)))]
+    change = changes[int(rng.integers(len(changes)))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Case(f"{name} {change.__name__}", change(_file(name), rng), fitted(name).new)
+        content = change(_file(name, text=text), rng)
+        return Case(f"{name} {change.__name__}", content, fitted(name).new, text)
 
 
 def run(seed: int, index: int) -> tuple[str, str | None]:
@@ -91,7 +103,7 @@ def run(seed: int, index: int) -> tuple[str, str | None]:
 
 def _judged(one: Case, path: str) -> tuple[str, str | None]:
     try:
-        model = ws.load(path)
+        model = from_libsvm(path) if one.text else ws.load(path)
     except ArchiveError as error:
         clear = path in str(error) and len(str(error)) < 2000
         return "refused", None if clear else f"{one.name}: {error}"
@@ -176,6 +188,20 @@ CHANGES: tuple[Callable[[bytes, np.random.Generator], bytes], ...] = (
     *(some_bytes, cut, moved, stated_shape, compressed),
     *(other_values, other_values, other_arrays, other_arrays),
 )
+
+
+def other_words(content: bytes, rng: np.random.Generator) -> bytes:
+    """Exchange or change words of a text."""
+    lines = content.split(b"\n")
+    for _ in range(int(rng.integers(1, 4))):
+        at = int(rng.integers(len(lines)) if rng.random() < 0.3 else rng.integers(12))
+        words = lines[min(at, len(lines) - 1)].split(b" ")
+        words[int(rng.integers(len(words)))] = WORDS[int(rng.integers(len(WORDS)))]
+        lines[min(at, len(lines) - 1)] = b" ".join(words)
+    return b"\n".join(lines)
+
+
+TEXT_CHANGES = (some_bytes, cut, moved, other_words, other_words)
 
 
 def _members(content: bytes) -> dict[str, bytes]:

@@ -1,6 +1,7 @@
 """Compute how exact a saved model is, from its file and its training data.
 
-The model is a .street file. Data are Parquet, Arrow, CSV or NumPy files with a column of labels or
+The model is a .street file or a text model of LIBSVM, which has no parameters C, nu and epsilon:
+state them. Data are Parquet, Arrow, CSV or NumPy files with a column of labels or
 targets (--target), or text in the format of LIBSVM. Prints the certificate. The exit status is 0 if
 the model is optimal, else 1.
 """
@@ -26,6 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("data", metavar="DATA", help="file, folder or pattern of the training rows")
     add("--target", metavar="COLUMN", help="name or number of the column of labels or targets")
     add("--weight", metavar="COLUMN", help="name or number of the column of sample weights")
+    add("-C", type=float, default=1.0, help="C of a model of LIBSVM (%(default)s)")
+    add("--nu", type=float, default=0.5, help="nu of a model of LIBSVM (%(default)s)")
+    add("--epsilon", type=float, default=0.1, help="epsilon of a model of LIBSVM (%(default)s)")
     add("--tol", type=float, metavar="TOL", help="largest violation; default: that of the model")
     add("--gap-tol", type=float, metavar="TOL", help="largest relative gap; default: the model's")
 
@@ -36,13 +40,28 @@ def run(options: argparse.Namespace) -> int:
 
     import widestreet as ws
 
-    model = ws.load(options.model)
+    model = _model(options)
     X, y, weight = _rows(options, model)
+    if X.shape[1] > model.n_features_in_:
+        model = _model(options, X.shape[1])
     found = ws.certify(model, X, y, weight, tol=options.tol, gap_tol=options.gap_tol, pairs=True)
     console = Console(highlight=False, soft_wrap=True)
     for name, certificate in zip(_names(model, found), found, strict=True):
         console.print(f"{name}{certificate}", markup=False)
     return 0 if all(one.status.success for one in found) else 1
+
+
+def _model(options: argparse.Namespace, columns: int | None = None) -> Any:
+    """Read the model; one of LIBSVM may have fewer columns than its rows, which are `columns`."""
+    import widestreet as ws
+
+    if not options.model.is_file():
+        raise FileNotFoundError(f"there is no file {str(options.model)!r}")
+    with options.model.open("rb") as file:
+        if file.read(8) != b"svm_type":
+            return ws.load(options.model)
+    given = {"C": options.C, "nu": options.nu, "epsilon": options.epsilon}
+    return ws.io.from_libsvm(options.model, n_features=columns, **given)
 
 
 def _names(model: Any, found: list[Certificate]) -> list[str]:
@@ -64,7 +83,8 @@ def _rows(options: argparse.Namespace, model: Any) -> tuple[Any, Any, Any]:
     if path.is_file() and path.suffix not in _TABLES:
         if options.weight is not None:
             raise ValueError("--weight: text in the format of LIBSVM has no weights")
-        X, y = load_svmlight_file(path, n_features=model.n_features_in_)
+        X, y = load_svmlight_file(path)
+        X.resize((X.shape[0], max(X.shape[1], model.n_features_in_)))
         return X, y, None
     found = ws.open_rows(
         options.data,

@@ -63,6 +63,20 @@ def test_named_columns_and_weights(tmp_path, capsys):
     assert "columns" in capsys.readouterr().err
 
 
+def test_a_model_of_libsvm(saved, capsys):
+    X, y = data("svc")
+    X = np.column_stack([X, np.zeros(len(y))])  # a column that no support vector has
+    np.save(saved / "wide.npy", np.column_stack([X, y]))
+    dump_svmlight_file(X, y, str(saved / "wide.txt"), zero_based=False)
+    ws.io.to_libsvm(ws.SVC(gamma=0.5, C=3.0).fit(X, y), saved / "m.street")
+    assert verify(saved, "wide.npy", "--target", "4", "-C", "3") == 0
+    assert verify(saved, "wide.txt", "-C", "3") == 0
+    capsys.readouterr()
+    assert verify(saved, "wide.txt", "-C", "1") == 1
+    assert "are C, nu and the weights those of the fit?" in capsys.readouterr().out
+    assert main(["verify", str(saved / "nothing"), str(saved / "wide.txt")]) == 2
+
+
 def test_what_is_wrong_ends_with_status_2(saved, capsys):
     assert verify(saved, "nothing.npy", "--target", "3") == 2
     assert verify(saved, "rows.txt", "--weight", "w") == 2
