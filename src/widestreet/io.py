@@ -10,11 +10,21 @@ SVC()
 """
 
 from widestreet._src.interchange.libsvm import from_libsvm, to_libsvm
+from widestreet._src.interchange.onnx_export import to_onnx
+from widestreet._src.interchange.onnx_pipelines import register_skl2onnx
 from widestreet._src.interchange.scikit_learn import from_sklearn, to_sklearn
 from widestreet._src.persistence.archive import ArchiveError
 from widestreet._src.public import set_home
 
-__all__ = ["ArchiveError", "from_libsvm", "from_sklearn", "to_libsvm", "to_sklearn"]
+__all__ = [
+    "ArchiveError",
+    "from_libsvm",
+    "from_sklearn",
+    "register_skl2onnx",
+    "to_libsvm",
+    "to_onnx",
+    "to_sklearn",
+]
 
 set_home(__all__, globals())
 del set_home
