@@ -12,7 +12,7 @@ from widestreet.online import OnlineSVC
 
 
 def test_coefficients_of_pairs_give_the_decision_values_of_pairs():
-    model, X, _, new = fitted("svc of three/linear/dense")
+    model, _, _, new = fitted("svc of three/linear/dense")
     coef = coefficients_of_pairs(model._layout, dense_coef(model.dual_coef_), model.n_support_)
     assert coef.shape == (len(model.support_), 3)
     found = new @ model.support_vectors_.T @ coef + model.intercept_
