@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn import svm
 from sklearn.utils.validation import check_is_fitted
 
 from widestreet._src.estimators import validation
@@ -144,6 +143,8 @@ def to_sklearn(model: Any) -> Any:
             f"kernel={model.kernel!r}: scikit-learn has only {', '.join(_KERNELS)} for models that "
             "keep their support vectors alone"
         )
+    from sklearn import svm  # here, because it is slow to import
+
     name = next(kind.__name__ for kind in type(model).__mro__ if kind.__name__ in _OWN)
     other = getattr(svm, name)()
     own = model.get_params(deep=False)
