@@ -15,7 +15,7 @@ import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -69,7 +69,9 @@ def _file(name: str, *, text: bool = False) -> bytes:
         if text:
             to_libsvm(fitted(name).model, path)
         else:
-            fitted(name).model.save(path)
+            model = copy.copy(fitted(name).model)
+            model.trace_ = ws.Trace(replace(r, seconds=0.0, timings={}) for r in model.trace_)
+            model.save(path)
         with open(path, "rb") as file:
             return file.read()
 
@@ -213,7 +215,9 @@ def _packed(members: dict[str, bytes], kind: int = zipfile.ZIP_STORED) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", kind) as file:
         for name, content in members.items():
-            file.writestr(name, content)
+            info = zipfile.ZipInfo(name)  # without the time
+            info.compress_type = kind
+            file.writestr(info, content)
     return stream.getvalue()
 
 

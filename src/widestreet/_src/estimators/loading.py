@@ -22,6 +22,7 @@ from widestreet._src.persistence.archive import ArchiveError
 from widestreet._src.persistence.journal import Journal, is_journal
 from widestreet._src.persistence.tree import join
 
+_LONGEST_REASON = 200  # characters
 _STATE_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError,
                  ArithmeticError, RuntimeError, np.linalg.LinAlgError)  # fmt: skip
 
@@ -138,8 +139,9 @@ def _explained(path: str) -> Iterator[None]:
     except NewerStateError as error:
         raise ArchiveError(f"{path} {error}") from None
     except _STATE_ERRORS as error:
+        reason = str(error)[:_LONGEST_REASON]  # it may quote the file
         raise ArchiveError(
-            f"{path} is damaged, or was changed after it was saved ({error}): copy it again from "
+            f"{path} is damaged, or was changed after it was saved ({reason}): copy it again from "
             "its source, or save the model again"
         ) from error
 
