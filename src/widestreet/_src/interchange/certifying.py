@@ -30,6 +30,8 @@ from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import KernelRows, Rows, as_rows
 from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
+from widestreet._src.training.pair_problems import PairProblems
+from widestreet._src.training.problem import Problem
 
 _AT_BOUND = 1e-10  # of the box: other libraries multiply C and weights in another order
 
@@ -185,29 +187,43 @@ def _codes(model: Any, y: Any) -> Floats:
 def _certificates(model: Any, rows: _Rows, goal: Goal) -> list[Certificate]:
     """Return the certificate of each problem."""
     formulation: DualFormulation = model._formulation()
-    intercepts = np.asarray(model.intercept_, dtype=np.float64)
     if not isinstance(model, Classifier):
-        coef = rows.lines[0]
+        coef, intercept = rows.lines[0], float(model.intercept_[0])
         dual = formulation.dual(rows.target, formulation.box(rows.weight))
         beta = coef[None] if dual.layers == 1 else np.stack([coef.clip(0), coef.clip(None, 0)])
+        score = scores(rows.gram, beta)
         if dual.groups == 2:
-            residual = rows.target - scores(rows.gram, coef[None]) - intercepts[0]
-            beta = _with_missing_sums(dual, beta, np.abs(residual))
-        return [_examined(rows.gram, formulation, dual, beta, intercepts[0], goal)]
+            beta = _with_missing_sums(dual, beta, np.abs(rows.target - score - intercept))
+        beta = _at_bounds(dual, beta)
+        return [_examined(rows.gram, formulation, dual, beta, score, intercept, goal)]
+    return _of_pairs(model, rows, formulation, goal)
+
+
+def _of_pairs(
+    model: Any, rows: _Rows, formulation: DualFormulation, goal: Goal
+) -> list[Certificate]:
+    """Return the certificate of each pair of classes."""
     layout, code = PairLayout(len(model.classes_)), rows.target.astype(np.int64)
     box, members = formulation.box(rows.weight), _members(code, layout.classes)
-    found = []
-    for p, coef in enumerate(layout.gather(rows.lines, members)):
-        i, j = layout.pairs[p]
+    coefs, intercepts = layout.gather(rows.lines, members), model.intercept_.tolist()
+    problems = []
+    for p, (i, j) in enumerate(layout.pairs):
         both = np.concatenate([members[i], members[j]])
         sign = layout.sign_of_first * np.where(code[both] == i, 1.0, -1.0)
-        gram, intercept = rows.gram.select(both), intercepts[p]
+        problems.append(Problem(formulation.dual(sign, box[both])))
         if isinstance(formulation, NuSVC):  # coefficients and intercept are divided by the margin
-            margin = formulation.margin(coef[: len(members[i])], box[members[i]], box[members[j]])
-            coef, intercept = margin * coef, margin * intercept
-        dual = formulation.dual(sign, box[both])
-        found.append(_examined(gram, formulation, dual, coef[None], intercept, goal))
-    return found
+            first = coefs[p][: len(members[i])]
+            margin = formulation.margin(first, box[members[i]], box[members[j]])
+            coefs[p], intercepts[p] = margin * coefs[p], margin * intercepts[p]
+    every = PairProblems(members, problems)
+    points = [_at_bounds(one.dual, coef[None]) for one, coef in zip(problems, coefs, strict=True)]
+    found = every.scores(rows.gram, [beta[0] for beta in points])
+    return [
+        _examined(rows.gram.select(every.rows(p)), formulation, one.dual, beta, score, b, goal)
+        for p, (one, beta, score, b) in enumerate(
+            zip(problems, points, found, intercepts, strict=True)
+        )
+    ]
 
 
 def _members(code: Ints, classes: int) -> list[Ints]:
@@ -228,21 +244,27 @@ def _with_missing_sums(dual: Dual, beta: Floats, residual: Floats) -> Floats:
     return beta + np.stack([more, -more])
 
 
+def _at_bounds(dual: Dual, beta: Floats) -> Floats:
+    """Return variables of which those that are at a bound up to rounding equal it."""
+    slack = _AT_BOUND * (dual.upper - dual.lower)
+    for bound in (dual.lower, dual.upper):
+        beta = np.where(np.abs(beta - bound) <= slack, bound, beta)
+    return beta
+
+
 def _examined(
     gram: Gram,
     formulation: DualFormulation,
     dual: Dual,
     beta: Floats,
+    score: Floats,
     intercept: float,
     goal: Goal,
 ) -> Certificate:
-    """Return the certificate of a point with the intercept of its model."""
-    slack = _AT_BOUND * (dual.upper - dual.lower)
-    for bound in (dual.lower, dual.upper):
-        beta = np.where(np.abs(beta - bound) <= slack, bound, beta)
+    """Return the certificate of a point, with its scores and the intercept of its model."""
     if dual.diagonal is not None:
         gram = gram.select(None, diagonal=dual.diagonal)
-    score = scores(gram, beta)
+        score = score + dual.diagonal * beta.sum(axis=0)
     found = examine(gram, dual, beta, score=score, tol=goal.tol)
     shift = intercept - formulation.read(found.bias, goal.tol).intercept
     violation = violation_at(dual, beta, score, found.bias + shift)
