@@ -12,7 +12,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 import widestreet as ws
 from conftest import KINDS, TOL
 from support.fitting import decision
-from support.machines import data, machine
+from support.machines import any_street, data, machine
 
 runtime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
@@ -23,6 +23,7 @@ def run(made, X):
     return session.run(None, {"X": X})
 
 
+@any_street
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pipeline_decides_as_before(kind, kernel):
@@ -49,6 +50,7 @@ def test_inputs_of_float32_are_computed_in_float64():
     np.testing.assert_allclose(scores, decision(model, X), atol=TOL.onnx_float32)
 
 
+@any_street
 def test_skl2onnx_itself_with_its_usual_options():
     X, y = data("svc of three")
     model = make_pipeline(StandardScaler(), ws.NuSVC(nu=0.2)).fit(X, y)
