@@ -98,7 +98,7 @@ $(SANITIZED)/short/passed: $(READY) $(CORE) CMakeLists.txt
 
 SECONDS ?= 600
 SEED    ?= 0
-fuzz: $(READY) ## random problems and malformed calls; SECONDS=600 SEED=0, or CASE=problems/0/17
+fuzz: $(READY) ## random problems, malformed calls, damaged files; SECONDS=600 SEED=0, or CASE=problems/0/17
 	@PYTHONPATH=tests $(BIN)/python -m fuzz \
 	    $(if $(CASE),--case $(CASE),--seconds $(SECONDS) --seed $(SEED))
 

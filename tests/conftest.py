@@ -141,6 +141,10 @@ class Tolerances:
     line_search: float = 5e-13  # of eta and of edge / variance, in which an edge met to 1e-13 shows
     bracket: float = 1e-12  # of rho: the bound of a point and rho* may cross by rounding
 
+    # -- files for other programs ------------------------------------------------------------------
+    onnx: float = 1e-12  # decision values of ONNX in float64, relative to the largest of them
+    onnx_float32: float = 1e-4  # the same in float32: 24 bits, and sums of large coefficients
+
     # -- statistics --------------------------------------------------------------------------------
     sampled: float = 0.03  # means over 10,000 rows and more, of numbers of size 1: four sigma
 

@@ -8,21 +8,24 @@
 'optimal'
 """
 
-from widestreet import datasets, online, plots, strategies
+from widestreet import datasets, io, online, plots, strategies
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.solution import Trace
 from widestreet._src.estimators.compaction import Compaction
 from widestreet._src.estimators.ensemble import EnsembleSVC
 from widestreet._src.estimators.explanation import Explanation, explain
 from widestreet._src.estimators.leave_one_out import leave_one_out
+from widestreet._src.estimators.loading import load
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.one_class import OneClassSVM
+from widestreet._src.estimators.registry import trusted_types
 from widestreet._src.estimators.regularization_path import regularization_path
 from widestreet._src.estimators.regularization_result import RegularizationPath
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
 from widestreet._src.files.opening import open_rows
+from widestreet._src.interchange.certifying import certify
 from widestreet._src.public import set_home
 
 __version__ = "0.1.0"
@@ -39,14 +42,18 @@ __all__ = [
     "RegularizationPath",
     "Trace",
     "__version__",
+    "certify",
     "datasets",
     "explain",
+    "io",
     "leave_one_out",
+    "load",
     "online",
     "open_rows",
     "plots",
     "regularization_path",
     "strategies",
+    "trusted_types",
 ]
 
 set_home(__all__, globals())

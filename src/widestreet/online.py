@@ -10,7 +10,7 @@
 (150, 'optimal')
 """
 
-from widestreet._src.estimators.online.loading import load
+from widestreet._src.estimators.loading import load
 from widestreet._src.estimators.online.nu_svc import OnlineNuSVC
 from widestreet._src.estimators.online.nu_svr import OnlineNuSVR
 from widestreet._src.estimators.online.one_class import OnlineOneClassSVM

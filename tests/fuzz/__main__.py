@@ -1,4 +1,6 @@
-"""Run random problems and malformed calls: python -m fuzz [--seconds S | --count N] [--seed K].
+"""Run random problems, malformed calls and damaged files.
+
+python -m fuzz [--seconds S | --count N] [--seed K]
 
 Each failure is one line that begins with SEED/INDEX; --case SEED/INDEX repeats it alone.
 """
@@ -9,10 +11,10 @@ import argparse
 import sys
 import time
 
-from fuzz import malformed, problems, runner
+from fuzz import files, malformed, problems, runner
 
-MODULES = {"problems": problems, "malformed": malformed}
-SHARES = {"problems": 0.7, "malformed": 0.3}  # of the seconds
+MODULES = {"problems": problems, "malformed": malformed, "files": files}
+SHARES = {"problems": 0.6, "malformed": 0.3, "files": 0.1}  # of the seconds
 ENDLESS = 1 << 40
 
 

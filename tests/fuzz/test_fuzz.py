@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fuzz import judge, malformed, problems, runner
+from fuzz import files, judge, malformed, problems, runner
 from reference import duals, kkt
 from support.problems import toy_model
 
@@ -24,6 +24,12 @@ def test_malformed_calls_are_refused_by_name_or_accepted():
     found = [malformed.run(SEED, index) for index in range(250)]
     assert [wrong for _, wrong in found if wrong] == []
     assert {status for status, _ in found} == {"refused", "accepted"}
+
+
+def test_damaged_files_are_refused_clearly_or_predict():
+    found = [files.run(SEED, index) for index in range(150)]
+    assert [wrong for _, wrong in found if wrong] == []
+    assert {status for status, _ in found} == {"refused", "loaded"}
 
 
 FAILED_ONCE = {
@@ -44,6 +50,7 @@ def test_cases_are_the_same_every_time():
     assert one.name == other.name
     assert np.array_equal(one.X, other.X)
     assert malformed.case(3, 5).name == malformed.case(3, 5).name
+    assert files.case(3, 5).content == files.case(3, 5).content
 
 
 # -- the judge -------------------------------------------------------------------------------------

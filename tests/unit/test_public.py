@@ -9,7 +9,7 @@ import pytest
 
 from widestreet._src.public import set_home
 
-HOMES = ("widestreet", "widestreet.online", "widestreet.strategies")
+HOMES = ("widestreet", "widestreet.io", "widestreet.online", "widestreet.strategies")
 
 
 @pytest.mark.parametrize("home", HOMES)

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from types import ModuleType
 
-from widestreet.cli import demo, race, reproduce
+from widestreet.cli import demo, race, reproduce, verify
 
 __all__ = ["main"]
 
-COMMANDS: tuple[ModuleType, ...] = (demo, race, reproduce)
+COMMANDS: tuple[ModuleType, ...] = (demo, race, reproduce, verify)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -313,3 +313,13 @@ def test_sparse_rows_with_indices_outside(path):
     archive.write(path, {}, {"rows": matrix})
     with pytest.raises(ArchiveError, match="is damaged"):
         archive.read(path)
+
+
+def test_a_reason_does_not_quote_the_whole_file(path):
+    content = bytearray(saved(path))
+    at = content.index(b"labels.npy") - 4  # the length of this name in its local header
+    content[at : at + 2] = (2000).to_bytes(2, "little")
+    path.write_bytes(bytes(content) + bytes(4000))
+    with pytest.raises(ArchiveError) as caught:
+        archive.read(path)
+    assert len(str(caught.value)) < 500

@@ -8,6 +8,8 @@ from math import isinf, isnan
 from widestreet._src.certificate.sampling import GapEstimate
 from widestreet._src.status import Status
 
+FEASIBILITY_TOL = 1e-10  # violation of constraints by rounding, relative to the boxes
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -42,7 +44,12 @@ class Certificate:
     gap_tol : float or None
         Bound on relative_gap for "optimal"; None if there is none.
     n_distinct_rows : int
-        Number of distinct rows: rows equal in all features and in the target count once.
+        Number of distinct rows: rows equal in all features and in the target count once. Zero if
+        they were not counted.
+    infeasibility : float
+        Largest violation of a constraint of the dual, relative to the boxes; rounding in a model of
+        this package. A large value means that the model has other coefficients than its parameters
+        allow, such as a larger C. The dual objective bounds nothing then, and the gap is nan.
     estimate : GapEstimate or None
         Estimate of the relative gap from a random sample of the rows, if the rows were not
         examined; its attributes are `relative_gap`, `interval`, `n_rows` and `pass_seconds`.
@@ -71,6 +78,7 @@ class Certificate:
     rounding: float = 0.0
     gap_tol: float | None = None
     n_distinct_rows: int = 0
+    infeasibility: float = 0.0
     estimate: GapEstimate | None = None
 
     @classmethod
@@ -129,7 +137,12 @@ class Certificate:
         if self.rounding > 0.01 * self.tol:
             violation += f" +- {self.rounding:.1g} by rounding"
         gap = f"relative duality gap {self.relative_gap:.2g}"
-        if isnan(self.gap):
+        if self.infeasibility > FEASIBILITY_TOL:
+            gap = (
+                f"constraints of the dual violated by {self.infeasibility:.2g} of the box (are C, "
+                "nu and the weights those of the fit?)"
+            )
+        elif isnan(self.gap):
             gap = "no duality gap (the kernel may be indefinite)"
         return (
             f"{self.status}: {rows}, {violation} (tol {self.tol:g}), {gap}; "

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from widestreet._src.arrays import Floats
-from widestreet._src.certificate.certificate import Certificate
+from widestreet._src.certificate.certificate import FEASIBILITY_TOL, Certificate
 from widestreet._src.problems.goal import Goal
 from widestreet._src.status import Status
 
-_FEASIBILITY_TOL = 1e-10  # violation of constraints by rounding, relative to the boxes
 _GAP_MARGIN = 0.3  # fraction of the allowed gap to aim at: a gap falls slower than the violation
 _SMALLEST_AIM = 0.1  # of tol: smallest violation to aim at when rounding takes the rest
 _SLOWEST_REDUCTION, _FASTEST_REDUCTION = 0.5, 1e-3  # bounds on the factor of the next violation
@@ -62,7 +61,7 @@ class Examination:
 
     def meets(self, goal: Goal) -> bool:
         """Return whether the point is proved to be optimal."""
-        return self.infeasibility <= _FEASIBILITY_TOL and self._attainable(goal).met(
+        return self.infeasibility <= FEASIBILITY_TOL and self._attainable(goal).met(
             self.violation + self.rounding,
             gap=abs(self.primal - self.dual),
             scale=self._scale,
@@ -104,7 +103,7 @@ class Examination:
             status = Status.OPTIMAL
         gap, scale = self.gap, self._scale
         relative = gap / scale if 0 < scale < float("inf") else gap
-        if not self.convex:
+        if not self.convex or self.infeasibility > FEASIBILITY_TOL:
             gap = relative = float("nan")
         return Certificate(
             primal_objective=float(self.primal),
@@ -118,4 +117,5 @@ class Examination:
             rounding=self.rounding,
             gap_tol=goal.gap_tol,
             n_distinct_rows=self.rows,
+            infeasibility=self.infeasibility,
         )

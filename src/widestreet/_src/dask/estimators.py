@@ -52,7 +52,20 @@ class OnCluster(OptimalFit):
 
     def __getstate__(self) -> Any:
         """Return what is pickled or copied: a client belongs to its process and has no copy."""
-        return super().__getstate__() | {"client": None}
+        state = super().__getstate__()
+        return state | {"parameters": state["parameters"] | {"client": None}}
+
+    def save(self, path: Any, *, trace: bool = True) -> None:
+        """Write the model to a file, which `widestreet.load` reads as an estimator of one process.
+
+        Parameters
+        ----------
+        path : str or path-like
+        trace : bool, default=True
+            If False, `trace_` is left out.
+        """
+        self._check_fitted()
+        self.to_local().save(path, trace=trace)
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy with the same client."""
@@ -82,7 +95,7 @@ class OnCluster(OptimalFit):
 
     # -- training ----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, start: Any = None) -> Self:
         """Train on the rows of collections.
 
         Parameters
@@ -93,6 +106,8 @@ class OnCluster(OptimalFit):
             Labels or targets, with the partitions of X. Ignored by one-class SVMs.
         sample_weight : Dask array, Dask series, or list of Delayed, default=None
             Weights of the rows, with the partitions of X.
+        start : estimator, default=None
+            Model to start from, for arrays only: as of the local estimator.
 
         Returns
         -------
@@ -101,16 +116,18 @@ class OnCluster(OptimalFit):
         """
         y = None if self._targets == "none" else y
         if not any(map(is_collection, (X, y, sample_weight))):
-            self._fit_locally(X, y, sample_weight)
+            self._fit_locally(X, y, sample_weight, start)
             return self
+        if start is not None:
+            raise ValueError("start must be None for collections, whose rows are on the workers")
         self._check_kernel()
         with connected(self.client) as client:
             fit_collections(self, client, X, y, sample_weight)
         return self
 
-    def _fit_locally(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit_locally(self, X: Any, y: Any, sample_weight: Any, start: Any = None) -> None:
         """Train on arrays, as the local estimator does. Sets: the fitted attributes."""
-        super().fit(X, y, sample_weight)
+        super().fit(X, y, sample_weight, start)
 
     def _check_kernel(self) -> None:
         """Raise TypeError for kernels that workers cannot compute."""

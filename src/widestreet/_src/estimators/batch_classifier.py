@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.batch import BatchFit, Prepared, shared_attributes
-from widestreet._src.estimators.callbacks import RoundReporter, with_callbacks
+from widestreet._src.estimators.callbacks import RoundReporter
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.fitted import classifier_attributes
 from widestreet._src.estimators.stored import in_memory, is_stored
@@ -53,36 +53,19 @@ class BatchClassifier(BatchFit, Classifier):
     """Base class of the classifiers that train on all rows at once."""
 
     @abstractmethod
-    def _training(self) -> ClassTraining:
-        """Return the validated parameters and the function that trains."""
+    def _training(self, start: Any) -> ClassTraining:
+        """Return the validated parameters and the function that trains from a model `start`."""
 
-    def _check_classification(self) -> ClassTraining:
+    def _check_classification(self, start: Any = None) -> ClassTraining:
         """Check all parameters that do not depend on the rows; return what `_training` does."""
         self._values_per_class()  # refuses other values than "ovr" and "ovo"
         validation.check_class_weight(self.class_weight)
-        return self._training()
+        return self._training(start)
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on rows X with labels y.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
-            Training rows, or the square kernel matrix for kernel="precomputed".
-        y : array-like of shape (n_samples,)
-            Labels of two or more classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A weight of two has the effect of a repeated row, a weight of zero
-            that of a missing row.
-
-        Returns
-        -------
-        estimator
-            The fitted estimator itself.
-        """
+    def _fit(self, X: Any, y: Any, sample_weight: Any, start: Any = None) -> Self:
+        """Train on rows X with labels y. Sets: everything that is fitted."""
         given = X, y, sample_weight
-        training = self._check_classification()
+        training = self._check_classification(start)
         formulation, tol = training.formulation, training.resources.final_violation
         if training.fit_stored is not None and is_stored(self, X, training.resources):
             training.fit_stored(given)

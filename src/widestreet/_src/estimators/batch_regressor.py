@@ -8,6 +8,7 @@ from widestreet._src.estimators import columns
 from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.regressor import Regressor
+from widestreet._src.estimators.starting import check_start
 from widestreet._src.estimators.stored import fit_stored, in_memory, is_stored
 
 
@@ -15,7 +16,7 @@ class BatchRegressor(OptimalFit, Regressor):
     """Base class of the regressors that train on all rows at once."""
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, start: Any = None) -> Self:
         """Train on rows X with targets y.
 
         Parameters
@@ -26,6 +27,10 @@ class BatchRegressor(OptimalFit, Regressor):
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of C for the rows. A weight of two has the effect of a repeated row, a weight of
             zero that of a missing row.
+        start : estimator, default=None
+            Fitted model of the same kind, of this package or of scikit-learn, from whose solution
+            training starts. Its support vectors must be among the rows; its parameters may differ.
+            The result does not depend on it.
 
         Returns
         -------
@@ -34,12 +39,14 @@ class BatchRegressor(OptimalFit, Regressor):
         """
         given = X, y, sample_weight
         settings, formulation = self._settings(), self._formulation()
+        check_start(self, start)
         if is_stored(self, X, settings, layers=2):
+            check_start(self, start, stored=True)
             fit_stored(self, given, settings, formulation, layers=2)
             return self
         given, names = in_memory(*given, settings)
         X, y, _ = given
         (X, y), seen = self._validated(X, y, names=names, y_numeric=True)
         target = columns.numbers("y", y)
-        self._fit_one_problem(given, X, seen, target, settings, formulation)
+        self._fit_one_problem(given, X, seen, target, settings, formulation, start)
         return self

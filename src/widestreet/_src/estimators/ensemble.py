@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,6 +17,8 @@ from widestreet._src.engines.multiplicative.engine import FixedRate, Projection
 from widestreet._src.estimators import figures, validation
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTraining
+from widestreet._src.estimators.callbacks import with_callbacks
+from widestreet._src.estimators.stages import Stages
 from widestreet._src.kernels.kernels import Callable, Precomputed
 from widestreet._src.problems.formulations import HardMargin
 from widestreet._src.problems.pairs import PairLayout
@@ -165,7 +166,7 @@ class EnsembleSVC(BatchClassifier):
     n_members_: Ints
     pruning_bound_: Floats
     trace_left_: Floats
-    _stages: _Stages | None
+    _stages: Stages | None
 
     def __init__(
         self,
@@ -218,7 +219,28 @@ class EnsembleSVC(BatchClassifier):
 
     # -- training --------------------------------------------------------------------------------
 
-    def _training(self) -> ClassTraining:
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on rows X with labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows, or the square kernel matrix for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Prior weights of the rows. A weight of two has the effect of a repeated row, a weight of
+            zero that of a missing row.
+
+        Returns
+        -------
+        EnsembleSVC
+            The fitted estimator itself.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _training(self, start: Any) -> ClassTraining:
         plan, resources = self._plan(), self._resources(self.max_memory)
         return ClassTraining(HardMargin(), resources, partial(self._train, plan, resources))
 
@@ -302,7 +324,7 @@ class EnsembleSVC(BatchClassifier):
             vectors = np.empty((0, 0)) if precomputed else prepared.rows.data[merged.kept]
             rows_of = [np.concatenate([members[i], members[j]]) for i, j in layout.pairs]
             stages = [one.stages for one in found]
-            more["_stages"] = _Stages(vectors, merged.kept, rows_of, stages, plan.intercept)
+            more["_stages"] = Stages(vectors, merged.kept, rows_of, stages, plan.intercept)
         coefs = [one.trained.solution.beta[0] for one in found]
         kept = [merged.kept[rows] for rows in members]
         return layout.scatter(coefs, kept, len(code)), [one.trained for one in found], more
@@ -358,27 +380,3 @@ def _warn_of_slow_steps(rows: int, plan: Plan) -> None:
             UserWarning,
             stacklevel=level_of_caller(),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Stages:
-    """Coefficients of the model after every step.
-
-    Attributes
-    ----------
-    vectors : ndarray or CSR
-        The distinct rows.
-    column : ndarray
-        Indices of these rows among the training rows.
-    rows : list of ndarray
-        Indices into `vectors` of the rows of each pair of classes.
-    coefs : list of ndarray of shape (steps, rows)
-    raised : bool
-        True if 1 was added to all kernel values.
-    """
-
-    vectors: Any
-    column: Ints
-    rows: list[Ints]
-    coefs: list[Floats]
-    raised: bool

@@ -19,6 +19,8 @@ from widestreet._src.engines.solution import Trace
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.census_checks import checked
 from widestreet._src.estimators.columns import explained
+from widestreet._src.estimators.plain_state import attributes_of, state_of
+from widestreet._src.estimators.saving import save
 from widestreet._src.estimators.scoring import Scorer, expansion_of, gram_of
 from widestreet._src.files.stream import Stream
 from widestreet._src.files.table import StoredRows
@@ -74,6 +76,30 @@ class KernelModel(BaseEstimator):
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+    # -- files -------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        return state_of(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = attributes_of(state)
+
+    def save(self, path: Any, *, trace: bool = True) -> None:
+        """Write the fitted estimator to a file, which `widestreet.load` reads.
+
+        The file holds JSON and arrays, no code. It is replaced atomically. Equal models have equal
+        files, apart from the times in their traces.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Usually with the ending ".street".
+        trace : bool, default=True
+            If False, `trace_` is left out.
+        """
+        self._check_fitted()
+        save(self, path, {}, trace=trace)
 
     # -- data --------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from widestreet._src import checks
 from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.outlier_detector import OutlierDetector
+from widestreet._src.estimators.starting import check_start
 from widestreet._src.estimators.stored import fit_stored, in_memory, is_stored
 from widestreet._src.problems.formulations import OneClass
 
@@ -162,7 +163,9 @@ default="rbf"
         return OneClass(nu=checks.require_real("nu", self.nu, above=0.0, most=1.0))
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, start: Any = None
+    ) -> OneClassSVM:
         """Train on rows X.
 
         Parameters
@@ -174,6 +177,10 @@ default="rbf"
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. A weight of two has the effect of a repeated row, a weight of zero
             that of a missing row.
+        start : estimator, default=None
+            Fitted model of the same kind, of this package or of scikit-learn, from whose solution
+            training starts. Its support vectors must be among the rows; its parameters may differ.
+            The result does not depend on it.
 
         Returns
         -------
@@ -181,10 +188,13 @@ default="rbf"
             The fitted estimator itself.
         """
         settings, formulation = self._settings(), self._formulation()
+        check_start(self, start)
         if is_stored(self, X, settings):
+            check_start(self, start, stored=True)
             fit_stored(self, (X, None, sample_weight), settings, formulation)
             return self
         given, names = in_memory(X, None, sample_weight, settings)
         X, seen = self._validated(given[0], names=names)
-        self._fit_one_problem(given, X, seen, np.zeros(X.shape[0]), settings, formulation)
+        target = np.zeros(X.shape[0])
+        self._fit_one_problem(given, X, seen, target, settings, formulation, start)
         return self

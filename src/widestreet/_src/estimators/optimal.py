@@ -14,6 +14,7 @@ from widestreet._src.estimators.batch import BatchFit, shared_attributes
 from widestreet._src.estimators.callbacks import RoundReporter
 from widestreet._src.estimators.fitted import single_attributes
 from widestreet._src.estimators.scoring import dense_coef
+from widestreet._src.estimators.starting import starting_lines
 from widestreet._src.interrupts import undisturbed
 from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.problems.goal import Goal
@@ -92,6 +93,7 @@ class OptimalFit(BatchFit):
         target: Floats,
         settings: Settings,
         formulation: DualFormulation,
+        start: Any = None,
     ) -> None:
         """Train the single problem of a regressor or a one-class SVM.
 
@@ -106,6 +108,8 @@ class OptimalFit(BatchFit):
         target : ndarray
         settings : Settings
         formulation : DualFormulation
+        start : object
+            None or a fitted SVM to start from.
 
         Sets: everything that is fitted.
         """
@@ -122,7 +126,10 @@ class OptimalFit(BatchFit):
         merged = prepared.merged
         dual = formulation.dual(target[merged.kept], merged.box)
         problem = Problem(dual)
-        before = self._warm(1, X.shape[0], formulation.scale)
+        if start is None:
+            before = self._warm(1, X.shape[0], formulation.scale)
+        else:
+            before = starting_lines(self, start, X, target, prepared.box, formulation)
         if before is not None:
             coef = merged.gather(before)
             layers = [coef] if dual.layers == 1 else [np.maximum(coef, 0), np.minimum(coef, 0)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTraining
+from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.optimal import OptimalFit
+from widestreet._src.estimators.starting import check_start, starting_lines
 from widestreet._src.estimators.stored import fit_stored
 from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.problems.pairs import PairLayout
@@ -27,15 +29,42 @@ class OptimalClassifier(OptimalFit, BatchClassifier):
 
     break_ties: bool
 
-    def _training(self) -> ClassTraining:
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, start: Any = None) -> Self:
+        """Train on rows X with labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
+            Training rows, or the square kernel matrix for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A weight of two has the effect of a repeated row, a weight of zero
+            that of a missing row.
+        start : estimator, default=None
+            Fitted model of the same kind, of this package or of scikit-learn, from whose solution
+            training starts. Its support vectors must be among the rows; its parameters may differ.
+            The result does not depend on it.
+
+        Returns
+        -------
+        estimator
+            The fitted estimator itself.
+        """
+        return self._fit(X, y, sample_weight, start)
+
+    def _training(self, start: Any) -> ClassTraining:
         checks.require_flag("break_ties", self.break_ties)
         settings, formulation = self._settings(), self._formulation()
-        return ClassTraining(
-            formulation,
-            settings,
-            partial(self._train, settings, formulation),
-            lambda given: fit_stored(self, given, settings, formulation, labels=True),
-        )
+        check_start(self, start)
+
+        def stored(given: tuple[Any, Any, Any]) -> None:
+            check_start(self, start, stored=True)
+            fit_stored(self, given, settings, formulation, labels=True)
+
+        train = partial(self._train, settings, formulation, start)
+        return ClassTraining(formulation, settings, train, stored)
 
     def _breaks_ties(self) -> bool:
         return validation.breaks_ties(self.break_ties, self.decision_function_shape)
@@ -44,15 +73,20 @@ class OptimalClassifier(OptimalFit, BatchClassifier):
         self,
         settings: Settings,
         formulation: DualFormulation,
+        start: Any,
         prepared: Prepared,
         code: Ints,
         observers: Observers,
     ) -> tuple[Floats, list[Trained], dict[str, Any]]:
         """Train the problems of all pairs of classes, as `ClassTraining` requires."""
         layout, merged = PairLayout(int(np.max(code)) + 1), prepared.merged
-        start = self._warm(layout.lines, prepared.rows.shape[0], formulation.scale)
         if start is not None:
-            start = merged.gather(start * layout.by_line_and_class(self._rho)[:, code])
+            X, box = prepared.rows.data, prepared.box
+            before: Any = starting_lines(self, start, X, code, box, formulation)
+        else:
+            before = self._warm(layout.lines, prepared.rows.shape[0], formulation.scale)
+            if before is not None:
+                before = before * layout.by_line_and_class(self._rho)[:, code]
         lines, trained = train_classes(
             prepared.kernel,
             prepared.rows,
@@ -61,7 +95,7 @@ class OptimalClassifier(OptimalFit, BatchClassifier):
             formulation,
             settings,
             observers,
-            start,
+            None if before is None else merged.gather(before),
         )
         spread = merged.spread(lines, prepared.box, proportional=formulation.proportional)
         return spread, trained, {}

@@ -10,7 +10,7 @@ from sklearn.base import OutlierMixin
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators.model import KernelModel, in_batches
 
-_BOUNDARY_ROUNDING = 1e-12  # of the offset: decision values up to this are rounding errors
+BOUNDARY_ROUNDING = 1e-12  # of the offset: decision values up to this are rounding errors
 
 
 class OutlierDetector(OutlierMixin, KernelModel):
@@ -35,7 +35,7 @@ class OutlierDetector(OutlierMixin, KernelModel):
         ndarray of shape (n_samples,)
         """
         decision: Floats = self._scorer(self._query(X))()[0] + self.intercept_
-        decision[np.abs(decision) <= _BOUNDARY_ROUNDING * abs(float(self.offset_[0]))] = 0.0
+        decision[np.abs(decision) <= BOUNDARY_ROUNDING * abs(float(self.offset_[0]))] = 0.0
         return decision
 
     def score_samples(self, X: Any) -> Floats:

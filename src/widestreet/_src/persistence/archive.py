@@ -50,6 +50,7 @@ VERSION = 1
 _HEADER = "header.json"
 _TIME_STAMP = (1980, 1, 1, 0, 0, 0)  # of every member, so that equal models are equal files
 _ZIP64_SIZE = 2**30  # bytes from which on a member is written with 64-bit sizes
+_LONGEST_REASON = 200  # characters
 _READ_ERRORS = (zipfile.BadZipFile, struct.error, ValueError, KeyError, IndexError, TypeError,
                 RuntimeError, EOFError, OSError, OverflowError)  # fmt: skip
 
@@ -124,8 +125,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
         except ArchiveError:
             raise
         except _READ_ERRORS as error:
+            reason = str(error)[:_LONGEST_REASON]  # it may quote the file
             raise ArchiveError(
-                f"{name} is damaged ({error}): copy it again from its source, or save the model "
+                f"{name} is damaged ({reason}): copy it again from its source, or save the model "
                 "again"
             ) from error
 
@@ -144,12 +146,14 @@ def _read(file: IO[bytes], path: str) -> tuple[dict[str, Any], dict[str, Any]]:
         whole = from_json(members.read(infos[_HEADER]))
         if whole.get("schema") != SCHEMA:
             raise _foreign(path, f"its schema is {whole.get('schema')!r}, not {SCHEMA!r}")
-        if whole["version"] > VERSION:
-            raise ArchiveError(
-                f"{path} has version {whole['version']} of the schema, but this widestreet reads "
-                f"versions up to {VERSION}: update widestreet"
-            )
         header, layout, parts = whole["header"], whole["arrays"], {}
+        if whole["version"] > VERSION:
+            made = header.get("widestreet") if isinstance(header, dict) else None
+            raise ArchiveError(
+                f"{path} has version {whole['version']} of the format, but this widestreet reads "
+                f"versions up to {VERSION}: "
+                + (f"install widestreet>={made}" if made else "update widestreet")
+            )
         if not isinstance(header, dict) or not isinstance(layout, dict):
             raise ValueError(f"its {_HEADER} is not that of an archive")
         for name in names_of_parts(layout):

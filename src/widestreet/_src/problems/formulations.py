@@ -196,6 +196,19 @@ class NuSVC(DualFormulation):
         rho = (minus - plus) / 2  # may be negative for indefinite kernels
         return Reading((plus + minus) / 2, rho if abs(rho) > tol else None)
 
+    def margin(self, coef: Floats, box: Floats, other: Floats) -> float:
+        """Return the margin that coefficients were divided by, from their sum.
+
+        Parameters
+        ----------
+        coef, box : ndarray
+            Coefficients and boxes of one class.
+        other : ndarray
+            Boxes of the other class.
+        """
+        size = float(np.abs(coef).sum())
+        return self.nu * float(box.sum() + other.sum()) / 2 / size if size > 0 else 1.0
+
     def is_feasible(self, first: float, second: float) -> bool:
         """Return whether two classes of these total weights allow this nu."""
         return self.nu <= largest_nu(first, second) * (1 + _NU_ROUNDING)

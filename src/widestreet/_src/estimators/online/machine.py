@@ -26,6 +26,7 @@ from widestreet._src.estimators.online.intake import (
 from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.path_optimum import PathOptimum
 from widestreet._src.estimators.online.persistence import Log, open_journal, save
+from widestreet._src.estimators.online.plain_state import rows_of, state_from
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.state import OnlineState
 from widestreet._src.estimators.online.tasks import Task
@@ -113,6 +114,7 @@ class OnlineMachine(KernelModel):
             )
         if state is not None:
             check_same_kernel(self, state.store.kernel)
+            self._restore_optima(state)
         arrays, seen = self._validated(X, y, reset=first, **options)
         X, y = arrays if isinstance(arrays, tuple) else (arrays, None)
         names = seen.get("feature_names_in_")
@@ -195,6 +197,7 @@ class OnlineMachine(KernelModel):
         self._check_parameters()
         state = self._state
         check_same_kernel(self, state.store.kernel)
+        self._restore_optima(state)
         self._check_weights(weight, state.store.weight[rows])
         open_journal(self, journal)
         given = {"ids": state.store.ids[rows]} | ({} if leaving else {"weight": weight})
@@ -219,8 +222,8 @@ class OnlineMachine(KernelModel):
             self._log.journal.close()
             self._log = None
 
-    def save(self, path: Any) -> None:
-        """Write the estimator with its rows to a file, which `widestreet.online.load` reads.
+    def save(self, path: Any, *, trace: bool = True) -> None:
+        """Write the estimator with its rows to a file, which `widestreet.load` reads.
 
         The file is replaced atomically. An open journal continues. `load` reads both files and
         replays the journal records that were made after `save`.
@@ -228,13 +231,23 @@ class OnlineMachine(KernelModel):
         Parameters
         ----------
         path : str or path-like
+        trace : bool, default=True
+            If False, `trace_` is left out.
         """
-        self._present()
-        save(self, path)
+        check_is_fitted(self, "_state")
+        save(self, path, trace=trace)
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_log"}
+        state = super().__getstate__()
+        other = {name: value for name, value in state["other"].items() if name != "_log"}
+        if "_state" in other:
+            state["rows"] = rows_of(other.pop("_state"))
+        return state | {"other": other}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "rows" in state:
+            self._state = state_from(self, state["rows"])
 
     def __copy__(self) -> Self:
         return deepcopy(self)
@@ -328,7 +341,20 @@ class OnlineMachine(KernelModel):
     def _present(self) -> OnlineState:
         """Return the state with all optima, which are solved again after a failed change."""
         check_is_fitted(self, "_state")
+        self._restore_optima(self._state)
         if not self._state.optima:
             with changing(self, self._state, None, "", {}):
                 self._arrange(self._state, _NO_ROWS)
         return self._state
+
+    def _restore_optima(self, state: OnlineState) -> None:
+        """Restore optima whose variables were read from a file or a pickle. Sets: state."""
+        if not state.known:
+            return
+        wanted = self._task.problems(state, self._formulation())
+        with limited_blas(1), indefinite_kernels_named(state.store):
+            state.optima = {
+                key: self._solve(state, wanted[key][0], members, beta)
+                for key, (members, beta) in state.known.items()
+            }
+        state.known = {}

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from widestreet._src.arrays import Ints
+from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate
 from widestreet._src.estimators.online.optimum import Optimum
 from widestreet._src.estimators.online.problem import OnlineProblem
@@ -32,6 +32,8 @@ class OnlineState:
         Labels of the classes; targets in the store are indices into them.
     optima : dict
         Optimum of each problem; empty after a failed change, until they are solved again.
+    known : dict
+        Rows and variables of problems whose optima are not restored yet.
     proof : list of Certificate or None
         Certificate of each problem, if computed since the last change.
     counts : object
@@ -42,6 +44,7 @@ class OnlineState:
     seen: dict[str, Any]
     classes: Any = None
     optima: dict[Key, Optimum] = field(default_factory=dict)
+    known: dict[Key, tuple[Ints, Floats]] = field(default_factory=dict)
     proof: list[Certificate] | None = None
     counts: Any = None
 
@@ -117,7 +120,7 @@ class OnlineState:
         """Restore an earlier state; the problems are solved again when they are needed."""
         self.store.restore(kept.rows)
         self.classes, self.counts = kept.classes, kept.counts
-        self.optima, self.proof = {}, None
+        self.optima, self.known, self.proof = {}, {}, None
 
 
 @dataclass

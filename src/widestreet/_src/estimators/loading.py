@@ -1,64 +1,79 @@
-"""Online estimators from files: the state of an archive, and the changes of a journal."""
+"""Estimators from files: the state of an archive, and the changes of a journal."""
 
 from __future__ import annotations
 
 import warnings
-from os import PathLike
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from widestreet._src.estimators import validation
 from widestreet._src.estimators.online.machine import OnlineMachine
-from widestreet._src.estimators.online.nu_svc import OnlineNuSVC
-from widestreet._src.estimators.online.nu_svr import OnlineNuSVR
-from widestreet._src.estimators.online.one_class import OnlineOneClassSVM
-from widestreet._src.estimators.online.persistence import SCHEMA, Log
-from widestreet._src.estimators.online.row_store import RowStore
-from widestreet._src.estimators.online.state import OnlineState
-from widestreet._src.estimators.online.svc import OnlineSVC
-from widestreet._src.estimators.online.svr import OnlineSVR
+from widestreet._src.estimators.online.persistence import Log
+from widestreet._src.estimators.plain_state import NewerStateError, check_schema
+from widestreet._src.estimators.registry import ESTIMATORS
+from widestreet._src.estimators.saving import parameters_from
+from widestreet._src.estimators.state_checks import check_fitted, check_rows
 from widestreet._src.persistence import archive
+from widestreet._src.persistence.archive import ArchiveError
 from widestreet._src.persistence.journal import Journal, is_journal
-from widestreet._src.threads import limited_blas, resolve_threads
+from widestreet._src.persistence.tree import join
 
-_ESTIMATORS: dict[str, type[OnlineMachine]] = {
-    estimator.__name__: estimator
-    for estimator in (OnlineSVC, OnlineNuSVC, OnlineSVR, OnlineNuSVR, OnlineOneClassSVM)
-}
+_LONGEST_REASON = 200  # characters
+_STATE_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError,
+                 ArithmeticError, RuntimeError, np.linalg.LinAlgError)  # fmt: skip
 
 
 def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) -> Any:
-    """Read an online estimator from a file.
+    """Read an estimator from a file.
+
+    Nothing in the file is executed.
 
     Parameters
     ----------
     path : str or path-like
-        Archive written by `save`, or a journal.
+        File written by `save` of any estimator, or the journal of an online estimator.
     journal : str or path-like, optional
-        Journal that continues the archive. Its records made after `save` are replayed. Later calls
-        with the same `journal` continue it.
+        Journal that continues an online estimator. Its records made after `save` are replayed.
+        Later calls with the same `journal` continue it.
 
     Returns
     -------
     estimator
         The estimator, of the class that was saved.
 
+    Raises
+    ------
+    ArchiveError
+        If the file is not a saved model, is damaged, or is from a later version. It is a
+        ValueError, and the message says what to do.
+
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
+    >>> import widestreet as ws
     >>> from widestreet.datasets import twonorm
-    >>> from widestreet.online import OnlineSVC, load
     >>> X, y = twonorm(120, random_state=0)
     >>> folder = Path(tempfile.mkdtemp())
+    >>> model = ws.SVC(gamma=0.05).fit(X, y)
+    >>> model.save(folder / "model.street")
+    >>> again = ws.load(folder / "model.street")
+    >>> bool((again.decision_function(X) == model.decision_function(X)).all())
+    True
+
+    An online estimator with a journal, after a crash:
+
+    >>> from widestreet.online import OnlineSVC
     >>> model = OnlineSVC(gamma=0.05).fit(X[:100], y[:100])
     >>> model = model.partial_fit(X[100:110], y[100:110], journal=folder / "rows.journal")
     >>> model.save(folder / "model.street")
     >>> model = model.partial_fit(X[110:], y[110:], journal=folder / "rows.journal")
     >>> del model  # or the power fails
-    >>> load(folder / "model.street", journal=folder / "rows.journal").n_rows_
+    >>> ws.load(folder / "model.street", journal=folder / "rows.journal").n_rows_
     120
     """
     if not Path(path).is_file():
@@ -66,7 +81,7 @@ def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) 
     if is_journal(path):
         return _replayed(None, Journal(path))
     header, arrays = archive.read(path)
-    machine = restore(header, arrays)
+    machine = restored(header, arrays, fspath(path))
     if journal is None:
         if "base" in header:
             warnings.warn(
@@ -76,6 +91,8 @@ def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) 
                 stacklevel=2,
             )
         return machine
+    if not isinstance(machine, OnlineMachine):
+        raise ValueError(f"journal: {str(path)!r} holds no online estimator, which has no journal")
     if not Path(journal).exists():
         raise FileNotFoundError(f"journal={str(journal)!r} does not exist")
     if "base" in header:
@@ -83,56 +100,50 @@ def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) 
         return _replayed(machine, Journal(journal, header["base"], start), start)
     log = Journal(journal)
     first = next(log.records(), None)  # it may begin where the archive ends
-    ids = None if first is None or first.kind != "begin" else first.arrays.get("ids")
+    ids = None if first is None or first.kind != "begin" else first.arrays.get("rows.ids")
     if ids is None or not np.array_equal(np.sort(ids), machine.ids_):
         log.close()
         raise ValueError(f"journal={str(journal)!r} does not begin with the state in {str(path)!r}")
     return _replayed(None, log)
 
 
-def restore(header: dict[str, Any], arrays: dict[str, Any]) -> Any:
-    """Return the estimator of a snapshot."""
-    if header.get("schema") != SCHEMA:
-        raise ValueError(
-            f"schema {header.get('schema')!r} is not known to this version, which reads {SCHEMA}"
-        )
-    name = str(header.get("machine"))
-    if name not in _ESTIMATORS:
-        raise ValueError(f"the file holds a {name!r}, which is not an online estimator")
-    machine: OnlineMachine = _ESTIMATORS[name]()
-    _set_parameters(machine, header["parameters"])
-    if "X" not in arrays:
-        return machine
-    X = arrays["X"]
-    said = {"gamma": 0.0, "coef0": 0.0, "degree": 3} | header["kernel"]
-    name = said.pop("name")
-    kernel = validation.resolve_kernel(
-        name, **{key: said[key] for key in ("gamma", "coef0", "degree")}
-    )
-    store = RowStore(kernel, X, arrays.get("centre"), resolve_threads(machine.n_jobs))
-    store.add(X, arrays["target"], arrays["weight"])
-    store.ids[:], store.arrived = arrays["ids"], int(header["arrived"])
-    seen: dict[str, Any] = {"n_features_in_": X.shape[1]}
-    if "feature_names" in arrays:
-        seen["feature_names_in_"] = arrays["feature_names"].astype(object)
-    state = OnlineState(store, seen, arrays.get("classes"))
-    optima = [
-        (None if key is None else tuple(key), arrays[f"members_{p}"], arrays[f"beta_{p}"])
-        for p, key in enumerate(header["problems"])
-    ]
-    wanted = machine._task.problems(state, machine._formulation())
-    with limited_blas(1):
-        for key, members, beta in optima:
-            state.optima[key] = machine._solve(state, wanted[key][0], members, beta)
-    machine.__dict__ = machine._published(state)
-    return machine
+def restored(header: dict[str, Any], arrays: dict[str, Any], path: str) -> Any:
+    """Return the estimator of a snapshot; a wrong one raises an ArchiveError that names `path`."""
+    with _explained(path):
+        check_schema(header)
+        name = header.get("machine")
+        if name not in ESTIMATORS:
+            raise ValueError(f"it holds a {name!r}, which is no estimator of this version")
+        kind = ESTIMATORS[name]
+        state = join(header, arrays)
+        given = kind(**parameters_from(state["parameters"]))
+        fitted = {"trace_": {}, **state["fitted"]} if state["fitted"] else {}
+        if fitted:
+            check_fitted(kind, fitted)
+        whole = {"schema": state["schema"], "parameters": vars(given), "fitted": fitted}
+        if "rows" in state and issubclass(kind, OnlineMachine):
+            check_rows(state["rows"], fitted)
+            whole["rows"] = state["rows"]
+        model = object.__new__(kind)
+        model.__setstate__(whole | {"other": {}})
+        return model
 
 
-def _set_parameters(machine: OnlineMachine, parameters: dict[str, Any]) -> None:
-    given = parameters.get("class_weight")
-    if given is not None:
-        parameters = parameters | {"class_weight": dict(given)}
-    machine.set_params(**parameters)
+@contextmanager
+def _explained(path: str) -> Iterator[None]:
+    """Replace errors in this block by one that names the file."""
+    try:
+        yield
+    except ArchiveError:
+        raise
+    except NewerStateError as error:
+        raise ArchiveError(f"{path} {error}") from None
+    except _STATE_ERRORS as error:
+        reason = str(error)[:_LONGEST_REASON]  # it may quote the file
+        raise ArchiveError(
+            f"{path} is damaged, or was changed after it was saved ({reason}): copy it again from "
+            "its source, or save the model again"
+        ) from error
 
 
 def _replayed(machine: OnlineMachine | None, journal: Journal, start: int = 0) -> OnlineMachine:
@@ -144,7 +155,7 @@ def _replayed(machine: OnlineMachine | None, journal: Journal, start: int = 0) -
                     raise ValueError(f"{journal.path!r} does not begin with an estimator")
                 _repeat(machine, record.kind, record.header, record.arrays)
             elif machine is None:
-                machine = restore(record.header, record.arrays)
+                machine = restored(record.header, record.arrays, journal.path)
         if machine is None:
             raise ValueError(
                 f"{journal.path!r} holds no estimator: no call that wrote to it has returned"
@@ -158,7 +169,7 @@ def _replayed(machine: OnlineMachine | None, journal: Journal, start: int = 0) -
 
 def _repeat(machine: Any, kind: str, header: dict[str, Any], arrays: dict[str, Any]) -> None:
     """Repeat the change of a record."""
-    _set_parameters(machine, header["parameters"])
+    machine.set_params(**parameters_from(header["parameters"]))
     arrived = machine._state.store.arrived if hasattr(machine, "_state") else 0
     if arrived != header["arrived"]:
         raise ValueError(

@@ -1,0 +1,49 @@
+"""The estimators that files can hold, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy import sparse
+
+from widestreet._src.estimators import validation
+from widestreet._src.estimators.ensemble import EnsembleSVC
+from widestreet._src.estimators.nu_svc import NuSVC
+from widestreet._src.estimators.nu_svr import NuSVR
+from widestreet._src.estimators.one_class import OneClassSVM
+from widestreet._src.estimators.online.nu_svc import OnlineNuSVC
+from widestreet._src.estimators.online.nu_svr import OnlineNuSVR
+from widestreet._src.estimators.online.one_class import OnlineOneClassSVM
+from widestreet._src.estimators.online.svc import OnlineSVC
+from widestreet._src.estimators.online.svr import OnlineSVR
+from widestreet._src.estimators.svc import SVC
+from widestreet._src.estimators.svr import SVR
+
+_BATCH = (SVC, NuSVC, SVR, NuSVR, OneClassSVM, EnsembleSVC)
+_ONLINE = (OnlineSVC, OnlineNuSVC, OnlineSVR, OnlineNuSVR, OnlineOneClassSVM)
+ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*_BATCH, *_ONLINE)}
+
+
+def trusted_types() -> list[str]:
+    """Return the types that skops must trust to load an estimator of this package.
+
+    Returns
+    -------
+    list of str
+        Names of the estimators, of their strategies and of sparse matrices. A model holds
+        nothing else that skops does not trust by itself.
+
+    Examples
+    --------
+    >>> import skops.io
+    >>> import widestreet as ws
+    >>> from widestreet.datasets import twonorm
+    >>> X, y = twonorm(100, random_state=0)
+    >>> content = skops.io.dumps(ws.SVC().fit(X, y))
+    >>> model = skops.io.loads(content, trusted=ws.trusted_types())
+    >>> model.certificate_.status
+    'optimal'
+    """
+    matrices = (sparse.csr_array, sparse.csr_matrix)
+    kinds = (*ESTIMATORS.values(), *validation.STRATEGIES.values(), *matrices)
+    return sorted(f"{kind.__module__}.{kind.__name__}" for kind in kinds)

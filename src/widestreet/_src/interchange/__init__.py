@@ -1,0 +1,1 @@
+"""Models of other libraries: their certificates, and conversions from and to them."""

@@ -1,0 +1,71 @@
+"""Pipelines as ONNX, by converters that skl2onnx calls."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+import widestreet as ws
+from conftest import KINDS, TOL
+from support.fitting import decision
+from support.machines import any_street, data, machine
+
+runtime = pytest.importorskip("onnxruntime")
+skl2onnx = pytest.importorskip("skl2onnx")
+
+
+def run(made, X):
+    session = runtime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, {"X": X})
+
+
+@any_street
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pipeline_decides_as_before(kind, kernel):
+    X, y = data(kind)
+    model = make_pipeline(StandardScaler(), machine(kind, kernel=kernel, tol=1e-3))
+    given = (X,) if kind == "one_class" else (X, y)
+    made = ws.io.to_onnx(model.fit(*given))
+    found = run(made, X)
+    expected = decision(model, X) if hasattr(model, "decision_function") else model.predict(X)
+    scale = max(1.0, float(np.abs(expected).max()))
+    np.testing.assert_allclose(found[-1], expected, rtol=0, atol=TOL.onnx * scale)
+    if hasattr(model, "classes_"):
+        assert np.array_equal(found[0], model.predict(X))
+    assert len(found) == (1 if "svr" in kind else 2)
+
+
+def test_inputs_of_float32_are_computed_in_float64():
+    X, y = data("svc")
+    model = make_pipeline(MinMaxScaler(), ws.SVC()).fit(X, np.where(y > 0, "yes", "no"))
+    made = ws.io.to_onnx(model, precision="float32")
+    label, scores = run(made, X.astype(np.float32))
+    assert label.tolist() == model.predict(X).tolist()
+    assert scores.dtype == np.float64
+    np.testing.assert_allclose(scores, decision(model, X), atol=TOL.onnx_float32)
+
+
+@any_street
+def test_skl2onnx_itself_with_its_usual_options():
+    X, y = data("svc of three")
+    model = make_pipeline(StandardScaler(), ws.NuSVC(nu=0.2)).fit(X, y)
+    ws.io.register_skl2onnx()
+    made = skl2onnx.to_onnx(model, X[:1], options={"zipmap": False}, target_opset=18)
+    label, scores = run(made, X)
+    assert np.array_equal(label, model.predict(X))
+    np.testing.assert_allclose(scores, decision(model, X), atol=TOL.onnx * 10)
+
+
+def test_what_is_missing_is_named(monkeypatch):
+    X, y = data("svc")
+    model = make_pipeline(StandardScaler(), ws.SVC()).fit(X, y)
+    with pytest.raises(TypeError, match="estimator of widestreet"):
+        ws.io.to_onnx(make_pipeline(ws.SVC(), StandardScaler()))
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    with pytest.raises(ImportError, match="pip install skl2onnx"):
+        ws.io.to_onnx(model)

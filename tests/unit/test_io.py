@@ -1,0 +1,10 @@
+"""What models of other libraries and files for them need."""
+
+from __future__ import annotations
+
+from widestreet import io
+
+
+def test_the_error_of_a_damaged_file_is_a_value_error():
+    assert issubclass(io.ArchiveError, ValueError)
+    assert io.ArchiveError.__module__ == "widestreet.io"
