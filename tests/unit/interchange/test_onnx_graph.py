@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from support.fitted_models import fitted, names
-from widestreet._src.estimators.model import dense_coef
+from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.interchange.onnx_graph import check_exportable, coefficients_of_pairs
 from widestreet.online import OnlineSVC
 

@@ -193,6 +193,8 @@ def test_rounds_continue_if_the_examination_leaves_time(rounds, monkeypatch, cap
     phases = [one.record.phase for one in caplog.records if hasattr(one, "record")]
     assert phases.count("certificate") == 1
     assert phases[-1] == "round"
+
+
 def test_of_points_with_equal_objectives_that_with_the_smaller_violation_is_better():
     X, y = noisy(80)
     found = []

@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from widestreet._src.certificate import Certificate, worst
+from widestreet._src.certificate import Certificate, GapEstimate, worst
 from widestreet._src.engines.solution import Trace, TraceRecord
 from widestreet._src.estimators import validation
+from widestreet._src.estimators.compaction import Compaction
 from widestreet._src.estimators.stages import Stages
 from widestreet._src.kernels.kernels import Callable, Kernel
 from widestreet._src.status import Status
@@ -134,7 +135,17 @@ def plain_certificates(certificates: list[Certificate]) -> list[dict[str, Any]]:
 
 def certificates_from(plain: list[dict[str, Any]]) -> list[Certificate]:
     """Return the certificates with these figures."""
-    return [Certificate(**one | {"status": Status(one["status"])}) for one in plain]
+    return [Certificate(**one | _objects(one)) for one in plain]
+
+
+def _objects(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures of a certificate that are no plain values."""
+    found: dict[str, Any] = {"status": Status(plain["status"])}
+    if plain.get("estimate") is not None:
+        estimate = plain["estimate"]
+        interval = tuple(float(end) for end in estimate["interval"])
+        found["estimate"] = GapEstimate(**estimate | {"interval": interval})
+    return found
 
 
 def _plain_stages(stages: Stages | None) -> dict[str, Any] | None:
@@ -150,4 +161,5 @@ _PLAIN: dict[str, tuple[Function[..., Any], Function[..., Any]]] = {
     "trace_": (_plain_trace, _trace_from),
     "certificates_": (plain_certificates, certificates_from),
     "_stages": (_plain_stages, _stages_from),
+    "compaction_": (asdict, lambda plain: Compaction(**plain)),
 }

@@ -12,12 +12,12 @@ from scipy import sparse
 from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators.classifier import Classifier
-from widestreet._src.estimators.model import dense_coef
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.one_class import OneClassSVM
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.plain_state import kernel_from, plain_kernel
+from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
 from widestreet._src.interchange.assembling import assembled

@@ -14,8 +14,9 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats
 from widestreet._src.estimators.classifier import Classifier
-from widestreet._src.estimators.model import KernelModel, dense_coef
+from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.outlier_detector import BOUNDARY_ROUNDING, OutlierDetector
+from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly, Precomputed, Sigmoid
 from widestreet._src.problems.pairs import PairLayout
 

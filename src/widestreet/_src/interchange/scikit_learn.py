@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.locating import classes_of
-from widestreet._src.estimators.model import KernelModel, dense_coef
+from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.one_class import OneClassSVM
 from widestreet._src.estimators.optimal import OptimalFit
+from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
 from widestreet._src.interchange.assembling import assembled

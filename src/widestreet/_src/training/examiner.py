@@ -210,6 +210,7 @@ def sampled_gap(
     except (OutOfBudget, KeyboardInterrupt):
         return None
 
+
 def _is_better(one: Examination, other: Examination) -> bool:
     """Return whether a point is better than another: by the dual, or by the violation if equal."""
     rounding = _ROUNDING_OF_DUAL * max(abs(one.dual), abs(other.dual))
