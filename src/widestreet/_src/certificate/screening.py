@@ -27,7 +27,7 @@ from widestreet._src.certificate.earlier import (
     lengths,
 )
 from widestreet._src.certificate.sums import rounded
-from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.gram import Gram, off_centre
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
@@ -41,7 +41,21 @@ def scores(gram: Gram, beta: Floats, poll: Poll | None = None) -> Floats:
     """Return the scores K c of all rows in float64, with the arguments of `examine`."""
     coef = beta.sum(axis=0)
     support = np.flatnonzero(coef)
-    return gram.scan(None, support, coef[support], poll=poll)
+    return exact_scan(gram, None, support, coef[support], poll=poll)
+
+
+def exact_scan(
+    gram: Gram,
+    rows: Ints | None,
+    columns: Ints,
+    coef: Floats,
+    *,
+    out: Floats | None = None,
+    poll: Poll | None = None,
+) -> Floats:
+    """Scan in float64, as `Gram.scan`; scores of centred rows are those of the rows themselves."""
+    score = gram.scan(rows, columns, coef, out=out, poll=poll)
+    return score + off_centre(gram, rows, rounded([coef.tolist()]))
 
 
 def screens(rows: int, support: int) -> bool:
@@ -213,11 +227,16 @@ class Scores:
             known = self._exact_before(rows)
             mine, rows = rows[known], rows[~known]
             if len(mine):
-                self.score[mine] = self.gram.scan(
-                    mine, updates.columns, updates.values, out=self.score[mine], poll=self.poll
+                self.score[mine] = exact_scan(
+                    self.gram,
+                    mine,
+                    updates.columns,
+                    updates.values,
+                    out=self.score[mine],
+                    poll=self.poll,
                 )
                 self.state[mine], self._updated = EXACT, self._rounding_of_updates
-        self.score[rows] = self.gram.scan(rows, self.columns, self.coef, poll=self.poll)
+        self.score[rows] = exact_scan(self.gram, rows, self.columns, self.coef, poll=self.poll)
         self.state[rows], self.error[rows] = EXACT, 0.0
 
     def _exact_before(self, rows: Ints) -> Bools:

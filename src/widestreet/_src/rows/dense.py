@@ -30,12 +30,15 @@ class DenseRows:
     skip_zeros : bool
     low : ndarray of shape (n, d), optional
         What rounding has removed from the values, if they were computed with more digits.
+    origin : ndarray of shape (d,), optional
+        Point that was subtracted from the values before.
     """
 
     values: Real
     centre: Floats | None = None
     skip_zeros: bool = False
     low: Floats | None = None
+    origin: Floats | None = None
 
     sparse: ClassVar[bool] = False
 

@@ -82,7 +82,7 @@ def monomial_rows(
             part = slice(a, a + step)
             total, error = Pair(high[part], low[part]).plus(-centre)
             high[part], low[part] = two_sum(total, error)
-    return MonomialRows(DenseRows(high, low=low), centre)
+    return MonomialRows(DenseRows(high, low=low, origin=centre), centre)
 
 
 def _in_doubt(kernel: Poly, rows: Rows, dual: Dual, tol: float) -> bool:
