@@ -29,19 +29,27 @@ def crossed_over(dual: Dual, at: Iterate, factor: Factor | None = None) -> tuple
     free = at.movable & ~lower & ~upper
     beta = np.where(lower, dual.lower, np.where(upper, dual.upper, at.beta))
     beta = np.clip(beta, dual.lower, dual.upper)
-    for g in range(dual.groups):
-        mine = free & (dual.group == g)
-        lack = _lack(dual, beta, g)
-        room = np.where(mine, dual.upper - beta if lack > 0 else beta - dual.lower, 0.0)
-        most = float(room.sum())
-        if most > abs(lack) > 0:
-            beta += room * (lack / most)
+    beta = _filled(dual, beta, free)
     if factor is not None:
-        beta = _refined(factor, dual, at, beta, free)
-    beta = dual.nearest(beta)
+        beta = np.clip(_refined(factor, dual, at, beta, free), dual.lower, dual.upper)
+        beta = _filled(dual, beta, free)
     for g in range(dual.groups):
         _settle_sum(dual, beta, g, free & (dual.group == g))
     return beta, np.flatnonzero(free.any(axis=0))
+
+
+def _filled(dual: Dual, beta: Floats, free: Bools) -> Floats:
+    """Return a point whose free variables meet the sums; all variables if these do not suffice."""
+    for g in range(dual.groups):
+        lack = _lack(dual, beta, g)
+        room = dual.upper - beta if lack > 0 else beta - dual.lower
+        room = np.where(free & (dual.group == g), room, 0.0)
+        most = float(room.sum())
+        if abs(lack) > most:
+            return dual.nearest(beta)
+        if most > 0:
+            beta = np.clip(beta + room * (lack / most), dual.lower, dual.upper)
+    return beta
 
 
 def _lack(dual: Dual, beta: Floats, g: int) -> float:
