@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 import widestreet as ws
 from conftest import KINDS, TOL
 from support.fitting import decision
-from support.machines import KERNELS, data, machine
+from support.machines import KERNELS, any_street, data, machine
 from widestreet.datasets import checkerboard, twonorm
 
 pytestmark = pytest.mark.numeric
@@ -51,6 +51,7 @@ def test_a_smaller_tolerance_needs_no_fewer_vectors(board):
     assert sizes == sorted(sizes)
 
 
+@any_street
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_machine(kind, kernel, rng):
@@ -63,6 +64,7 @@ def test_every_machine(kind, kernel, rng):
     assert np.abs(decision(small, Z) - decision(model, Z)).max() <= small.compaction_.bound
 
 
+@any_street
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_linear_machine_becomes_its_weights(kind, storage):

@@ -16,7 +16,7 @@ import widestreet as ws
 from conftest import KINDS, TOL
 from reference.shapley import shapley_values
 from support.fitting import decision
-from support.machines import KERNELS, data, machine
+from support.machines import KERNELS, any_street, data, machine
 from widestreet.online import OnlineSVC
 
 pytestmark = pytest.mark.numeric
@@ -54,6 +54,7 @@ def assert_explains(found, model, X, background):
     np.testing.assert_allclose(base, mean, rtol=0, atol=slack(model))
 
 
+@any_street
 @pytest.mark.parametrize("kernel", PRODUCTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_values_are_those_of_all_coalitions(kind, kernel):

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.pipeline import Pipeline
 
 from widestreet._src import checks
 from widestreet._src.arrays import Floats
@@ -142,7 +141,7 @@ def explain(
 
 def _require_model(model: Any) -> None:
     """Raise TypeError or ValueError for a model that cannot be explained."""
-    if isinstance(model, Pipeline):
+    if hasattr(model, "steps"):  # a pipeline
         raise TypeError(
             "explain needs the SVM itself: pass model[-1], model[:-1].transform(X) and "
             "model[:-1].transform(background)"
