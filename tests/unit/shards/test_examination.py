@@ -95,7 +95,7 @@ def test_float32_scores_are_used_again(double, monkeypatch):
     assert (shard.memory.version[rough] == current - double).all()
     assert np.array_equal(shard.memory.score, scores.score)
     assert error == (np.max(scores.error[rough] + scores.rounding) if double else 0.0)
-    past = shard.memory.ledger.change_since(current - 1, shards.news.expansion)
+    past = shard.memory.ledger.change_since(current - 1, shards.news.expansion, shards.rows)
     assert (past is None) == double
 
 

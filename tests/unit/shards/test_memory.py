@@ -113,8 +113,8 @@ def test_a_dropped_version_updates_no_score():
     ledger.drop(1)
     ledger.drop(1)
     expansion = news(2, 2).expansion
-    assert ledger.change_since(1, expansion) is None
-    assert ledger.change_since(2, expansion) is not None
+    assert ledger.change_since(1, expansion, _MANY_ROWS) is None
+    assert ledger.change_since(2, expansion, _MANY_ROWS) is not None
 
 
 def test_scores_of_an_examination_outlive_its_point():

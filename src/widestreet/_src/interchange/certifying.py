@@ -89,10 +89,10 @@ def certify(
     >>> import widestreet as ws
     >>> from widestreet.datasets import twonorm
     >>> X, y = twonorm(500, random_state=0)
-    >>> model = sklearn.svm.SVC(tol=0.1).fit(X, y)
-    >>> ws.certify(model, X, y).status
+    >>> model = sklearn.svm.SVC(tol=1e-4).fit(X, y)
+    >>> ws.certify(model, X, y, tol=1e-3).status
     'optimal'
-    >>> ws.certify(model, X, y, tol=1e-6).status
+    >>> ws.certify(model, X, y, tol=1e-8).status
     'stalled'
     """
     if isinstance(model, Pipeline):
