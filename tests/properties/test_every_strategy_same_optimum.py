@@ -37,7 +37,7 @@ from widestreet.strategies import ISVM, PRSVM, RSVM, RandSVM
 pytestmark = pytest.mark.numeric
 
 NAMES = {"isvm": ISVM, "randsvm": RandSVM, "rsvm": RSVM, "prsvm": PRSVM}
-STRATEGIES: dict[str, Any] = {name: name for name in NAMES} | SMALL
+STRATEGIES: dict[str, Any] = {name: name for name in NAMES} | SMALL | {"interior": "interior"}
 
 every_strategy = pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
 
