@@ -46,7 +46,7 @@ test: lint $(SANITIZED)/short/passed ## lint, then all tests
 	@$(PYTEST) -m "not alone" $(PARALLEL)
 	@for isa in $$($(BIN)/python -c '$(OTHERS)'); do \
 	    echo "== pytest ($$isa)"; \
-	    WIDESTREET_ISA=$$isa $(PYTEST) -m numeric --part 4 $(PARALLEL) \
+	    WIDESTREET_ISA=$$isa $(PYTEST) -m numeric --part 8 $(PARALLEL) \
 	        $$(grep -rl --include='test_*.py' 'mark\.numeric' tests) || exit; \
 	done
 
