@@ -103,7 +103,11 @@ template <class T>
 inline T start_of(const Folding<T>& fold, const T* x, int64_t d) {
   if (fold.norm == T(0)) return T(0);
   double s = 0;
-  for (int64_t k = 0; k < d; ++k) s += double(x[k]) * double(x[k]);
+  for (int64_t k0 = 0; k0 < d; k0 += kTerms) {
+    double part = 0;
+    for (int64_t k = k0; k < std::min(d, k0 + kTerms); ++k) part += double(x[k]) * double(x[k]);
+    s += part;
+  }
   return T(double(fold.norm) * s);
 }
 

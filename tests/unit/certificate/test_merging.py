@@ -148,7 +148,7 @@ def test_one_part_that_disagrees_with_itself_is_enough(monkeypatch, rng):
     parts = list(split(gram, dual, beta, np.arange(dual.rows) % 4))
     ask = LocalParts(parts)
     assert np.isfinite(examine_parts(ask, dual.total, convex=True, compare=True).rounding)
-    monkeypatch.setattr(Part, "disagrees", lambda part: part is parts[2])
+    monkeypatch.setattr(Part, "disagrees", lambda part, rows: part is parts[2])
     assert examine_parts(ask, dual.total, convex=True, compare=True).rounding == np.inf
     assert np.isfinite(examine_parts(ask, dual.total, convex=True).rounding)
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import widestreet as ws
 from conftest import TOL
 from support.fitted_models import fitted, names, online_names
-from support.machines import data
+from support.machines import data, machine
 from widestreet._experiments.harness.discovery import solvers, tasks
 from widestreet._experiments.harness.verdict import verdict
 
@@ -158,3 +158,12 @@ def test_rows_in_files(tmp_path):
     np.save(tmp_path / "rows.npy", np.column_stack([X, y]))
     rows, target = ws.open_rows(tmp_path / "rows.npy", target=3, dtype="float64")
     assert ws.certify(ws.SVR().fit(X, y), rows, target).status == "optimal"
+
+
+@pytest.mark.parametrize("name", ["dual_coef_", "intercept_"])
+def test_values_that_are_not_finite_are_named(name):
+    X, y = data("svc")
+    model = machine("svc").fit(X, y)
+    setattr(model, name, np.full_like(getattr(model, name), np.nan))
+    with pytest.raises(ValueError, match=f"model: {name} has values that are not finite"):
+        ws.certify(model, X, y)

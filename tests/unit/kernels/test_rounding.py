@@ -103,6 +103,19 @@ def test_exact_scores_lie_within_both_bounds(kernel, seed, isa):
     assert (by_row <= (1 + TOL.exact * len(X)) * crude).all()
 
 
+@extended
+@pytest.mark.parametrize("features", [20, 33, 300, 5000])
+def test_equal_features_whose_roundings_add_up(features, rng):
+    """Every addition of a norm of equal features rounds in the same direction for a while."""
+    sign = np.where(rng.random((20, features)) < 0.5, 1.0, -1.0)
+    for a in 0.01 + rng.random(20):
+        X = a * np.concatenate([sign, -sign])
+        gram = Gram(RBF(1.0 / (features * a * a)), as_rows(X))
+        exact = exact_values(gram.kernel, X, X).sum(axis=1)
+        error = np.abs(exact - gram.scan(None, np.arange(40), np.ones(40)))
+        assert (error <= gram.score_errors(None, np.arange(40), np.ones(40))).all()
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_bounds_are_small_for_scaled_rows(kernel, rng):
     """Scores of a thousand rows of size one are known to ten digits and more."""

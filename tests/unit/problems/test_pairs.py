@@ -10,6 +10,8 @@ from hypothesis.extra.numpy import arrays
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from conftest import TOL
+from support.fitted_models import fitted
+from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.problems.pairs import PairLayout
 
 
@@ -57,3 +59,17 @@ def test_a_circle_of_votes():
     decision = np.array([[1.0, -1.0, 3.0]])  # 0 beats 1, 2 beats 0, 1 beats 2 by far
     assert PairLayout(3).most_votes(decision).tolist() == [0]
     assert PairLayout(3).one_vs_rest(decision).argmax(axis=1).tolist() == [1]
+
+
+def test_coefficients_of_pairs_give_the_decision_values_of_pairs():
+    model, _, _, new = fitted("svc of three/linear/dense")
+    coef = model._layout.coefficients(dense_coef(model.dual_coef_), model.n_support_)
+    assert coef.shape == (3, len(model.support_))
+    found = new @ model.support_vectors_.T @ coef.T + model.intercept_
+    np.testing.assert_allclose(found, model.decision_function(new), atol=TOL.decision)
+
+
+def test_a_model_of_one_problem_has_one_line_of_coefficients():
+    for name in ("svr/rbf/dense", "svc/rbf/dense"):
+        model = fitted(name).model
+        assert model._layout.coefficients(model.dual_coef_, model.n_support_) is model.dual_coef_

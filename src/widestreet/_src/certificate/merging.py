@@ -130,7 +130,7 @@ def examine_parts(
         if tol is not None and violation <= tol < violation + rounding:
             reach = partial(Part.reach, high=found.high, low=found.low, accurate=accurate)
             rounding = min(rounding, _distance(violation, np.max(parts.ask(reach), axis=0)))
-    if compare and any(parts.ask(Part.disagrees)):
+    if compare and any(parts.ask(partial(Part.disagrees, rows=found.rows))):
         rounding = float("inf")
     half = 0.5 * found.norm
     losses = rounded([[half, -0.5 * found.squares, *(one.loss for one in best)]])

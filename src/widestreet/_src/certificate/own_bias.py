@@ -23,6 +23,8 @@ def violation_at(dual: Dual, beta: Floats, score: Floats, bias: Floats) -> float
         Scores K c of all rows.
     bias : ndarray of shape (groups,)
     """
+    if not np.isfinite(score).all():
+        return float("inf")
     F, worst = dual.indicator(score), 0.0
     for g, own in enumerate(bias.tolist()):
         mine = dual.group == g

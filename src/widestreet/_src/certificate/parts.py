@@ -266,11 +266,20 @@ class Part:
                     found[1, k, g] = np.max(computed - error, where=which, initial=-np.inf)
         return found
 
-    def disagrees(self) -> bool:
-        """Return whether scores differ from a second computation by more than rounding."""
+    def disagrees(self, rows: int | None = None) -> bool:
+        """Return whether scores differ from a second computation by more than rounding.
+
+        `rows` is the number of rows of all parts; None means that this is the only one.
+        """
         scores = self.scores
         return disagrees(
-            self.gram, scores.columns, scores.coef, scores.score, scores.bounds(), scores.poll
+            self.gram,
+            scores.columns,
+            scores.coef,
+            scores.score,
+            scores.bounds(),
+            self.dual.rows if rows is None else rows,
+            scores.poll,
         )
 
     # -- variables -------------------------------------------------------------------------------

@@ -313,7 +313,9 @@ class Scores:
         error[state == UNKNOWN] = np.inf
         past = (state == OLDER) | (state == LAST)
         if past.any():
-            error[past] += self.drift * lengths(self.gram, rows[past]) + self._before
+            with np.errstate(invalid="ignore"):  # an infinite drift of a row of length zero
+                error[past] += self.drift * lengths(self.gram, rows[past]) + self._before
+            error[np.isnan(error)] = np.inf
         return error
 
     def doubtful(self, dual: Dual, rows: Ints, limits: Limits) -> Bools:

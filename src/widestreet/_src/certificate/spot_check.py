@@ -29,6 +29,7 @@ def disagrees(
     coef: Floats,
     score: Floats,
     error: Floats,
+    rows: int,
     poll: Poll | None = None,
 ) -> bool:
     """Return whether scores of rows differ from those of NumPy by more than rounding.
@@ -44,10 +45,12 @@ def disagrees(
     score, error : ndarray
         Scores of all left rows, of which some are compared, and bounds on their errors in addition
         to float64 rounding.
+    rows : int
+        Number of rows of the examination, of which these may be a part.
     poll : Poll, optional
         Checks the time limit.
     """
-    if not isinstance(gram.kernel, NativeKernel) or len(score) * len(J) < _COMPARISON_VALUES:
+    if not isinstance(gram.kernel, NativeKernel) or rows * len(J) < _COMPARISON_VALUES:
         return False
     rng = np.random.default_rng([len(J), crc32(coef.tobytes())])
     kinds = np.flatnonzero(error > 0), np.flatnonzero(error == 0)  # float32 and float64

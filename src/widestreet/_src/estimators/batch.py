@@ -81,7 +81,8 @@ class BatchFit(CallbackSupport, KernelModel):
         estimator
             Another fitted estimator. Its attribute `compaction_` holds the bound or the measured
             change, and the numbers of support vectors. It has all support vectors if fewer are
-            not enough, or more than half of many. The certificate is that of the model before.
+            not enough, or more than half of many. The figures of the
+            certificate are those of the model before, its status is "approximate".
 
         Examples
         --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from widestreet._src.kernels.kernels import RBF, Kernel, Laplacian, Linear, Poly
 from widestreet._src.kernels.native import FAR
 from widestreet._src.kernels.span import Span, remainder_norm
 from widestreet._src.rows import Vectors, as_rows
+from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
 
 _FEW_VECTORS = 2000  # of more support vectors at most half are chosen, since time grows as n^3
@@ -84,6 +85,8 @@ def compacted(model: Any, tolerance: float, rows: Any, quantile: float) -> Any:
     counts = np.bincount(code[kept], minlength=len(model.n_support_))
     found.n_support_ = counts.astype(model.n_support_.dtype)
     found.compaction_ = Compaction(tolerance, n_before=len(code), n_after=len(kept), **reached)
+    found.certificates_ = [replace(one, status=Status.APPROXIMATE) for one in model.certificates_]
+    found.certificate_ = replace(model.certificate_, status=Status.APPROXIMATE)
     return found
 
 

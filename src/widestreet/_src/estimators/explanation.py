@@ -27,7 +27,9 @@ _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 class Explanation:
     """SHAP values of rows: how much each feature moved a decision value.
 
-    For each row, `base_values` plus the sum of `values` over the features is the decision value.
+    For each row, `base_values` plus the sum of `values` over the features is the output that is
+    explained: the decision value or, of more than two classes with the shape "ovr", the sum of the
+    decision values of the pairs of a class.
 
     Attributes
     ----------

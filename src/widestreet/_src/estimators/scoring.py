@@ -11,7 +11,6 @@ is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -22,6 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.kernels.combination import combination
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Linear, NativeKernel, Precomputed
 from widestreet._src.kernels.packed import PackedRows
@@ -31,8 +31,8 @@ from widestreet._src.rows import KernelRows, Rows, Vectors, as_rows
 from widestreet._src.rows.dense import DenseRows
 from widestreet._src.threads import resolve_threads
 
+_UNITS = 8  # of rounding of the coefficients: weights below are not known
 _LARGEST_WEIGHTS = 1 << 26  # bytes of the weights of a linear kernel
-_VALUES_AT_ONCE = 1 << 22  # of vectors that are added up to weights
 
 _prepared: WeakKeyDictionary[Any, Expansion] = WeakKeyDictionary()
 
@@ -136,39 +136,22 @@ class Expansion:
     def weights(self) -> Any:
         """Weights of the features for each pair, for a linear kernel.
 
-        Weights that may be rounding errors only are zero.
+        If all weights of a pair may be due to the rounding of the coefficients, they are zero.
         """
-        weights: Any = 0.0
-        size: Any = 0.0
-        for coef, vectors, counts in self._blocks():
-            weights = weights + self.layout.linear_weights(coef, vectors, counts)
-            size = size + self.layout.linear_weights(abs(coef), abs(vectors), counts)
-        certain = abs(weights) > UNIT * self.dual_coef.shape[1] * size
-        if sparse.issparse(weights):
-            weights = weights.multiply(certain).tocsr()
-            weights.data.flags.writeable = False
-        else:
-            weights = weights * certain
-            weights.flags.writeable = False
-        return weights
-
-    def _blocks(self) -> Iterator[tuple[Any, Any, Ints]]:
-        """Yield coefficients, vectors and their number in each class, relative to the centre.
-
-        Since coefficients sum to zero where there is a centre, it changes no weight.
-        """
-        vectors, coef = self.vectors, self.dual_coef
+        vectors, coef, n_support = self.vectors, self.dual_coef, self.n_support
+        size = self.layout.linear_weights(abs(coef), abs(vectors), n_support)
         if sparse.issparse(vectors) or sparse.issparse(coef):
-            yield coef, vectors, self.n_support
-            return
-        step = max(1, _VALUES_AT_ONCE // vectors.shape[1])
-        ends = np.append(0, np.cumsum(self.n_support))
-        for a in range(0, max(1, len(vectors)), step):
-            some = vectors[a : a + step]
-            if self.centre is not None:
-                some = some - self.centre
-            counts = np.diff(np.clip(ends, a, a + step))
-            yield coef[:, a : a + step], some, counts
+            weights = self.layout.linear_weights(coef, vectors, n_support)
+            known = (abs(weights) > _UNITS * UNIT * size).sum(axis=1) > 0
+            weights = weights.multiply(np.reshape(known, (-1, 1))).tocsr()
+            weights.eliminate_zeros()
+            weights.data.flags.writeable = False
+            return weights
+        lines = self.layout.coefficients(coef, n_support)
+        weights = np.array([combination(DenseRows(vectors), None, line) for line in lines])
+        weights[~(np.abs(weights) > _UNITS * UNIT * size).any(axis=1)] = 0.0
+        weights.flags.writeable = False
+        return weights
 
     @cached_property
     def _weight_rows(self) -> Vectors | None:

@@ -16,7 +16,7 @@ from scipy import sparse
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.outlier_detector import OutlierDetector
 from widestreet._src.estimators.plain_state import is_fitted, kernel_from
-from widestreet._src.kernels.kernels import Precomputed
+from widestreet._src.kernels.kernels import Callable, Precomputed
 from widestreet._src.problems.pairs import PairLayout
 
 _MOST_FEATURES = 2**31  # columns; the core counts them in 32 bits
@@ -33,9 +33,13 @@ def check_fitted(kind: type[Any], fitted: Mapping[str, Any]) -> None:
         Fitted attributes in plain values.
     """
     _require(all(map(is_fitted, fitted)), "a name that no fitted attribute has")
+    _require(fitted["_kernel"].get("name") != Callable.name, "a kernel that is a function")
+    if "certificates_" in fitted:
+        _check_certificates(fitted["certificates_"])
     size, columns = len(fitted["support_"]), _whole(fitted["n_features_in_"], most=_MOST_FEATURES)
     classes = len(fitted["n_support_"])
-    _numbers(fitted, "support_", (size,), "i", least=0)
+    # a compact linear model consists of its weights, which are no rows
+    _numbers(fitted, "support_", (size,), "i", least=-1 if "compaction_" in fitted else 0)
     _numbers(fitted, "n_support_", (classes,), "i", least=0)
     _require(int(fitted["n_support_"].sum()) == size, "n_support_ that do not sum to the vectors")
     layout = PairLayout(classes)
@@ -66,6 +70,16 @@ def check_fitted(kind: type[Any], fitted: Mapping[str, Any]) -> None:
         _numbers(fitted, "offset_", (1,), "f")
     if fitted.get("_stages") is not None:
         _check_stages(fitted["_stages"], columns, len(layout.pairs))
+
+
+def _check_certificates(certificates: list[Mapping[str, Any]]) -> None:
+    """Raise ValueError unless all figures of certificates are numbers."""
+    _require(len(certificates) > 0, "no certificate")
+    words = {"status", "estimate"}
+    for one in certificates:
+        figures = [value for name, value in one.items() if name not in words]
+        real = all(value is None or isinstance(value, int | float) for value in figures)
+        _require(real, "a figure of a certificate that is no number")
 
 
 def _check_stages(stages: Mapping[str, Any], columns: int, pairs: int) -> None:

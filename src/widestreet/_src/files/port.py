@@ -130,6 +130,7 @@ class StoredPort:
             known.counts,
         ):
             return
+        self._records.pop(k, None)  # an interrupt must not leave old figures of new scores
         for name, values in zip(EXAMINED, record.load(), strict=True):
             self._store.write(name, k, values)
         self._records[k] = replace(record, load=partial(self._load, k))

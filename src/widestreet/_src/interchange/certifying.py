@@ -19,6 +19,7 @@ from widestreet._src.estimators.ensemble import EnsembleSVC
 from widestreet._src.estimators.locating import coefficients_over
 from widestreet._src.estimators.online.machine import OnlineMachine
 from widestreet._src.estimators.regressor import Regressor
+from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.files.table import StoredRows
 from widestreet._src.interchange.scikit_learn import as_own
 from widestreet._src.kernels.gram import Gram
@@ -67,7 +68,8 @@ def certify(
     tol : float, default=None
         Violation up to which the model is optimal; by default that of the model.
     gap_tol : float, default=None
-        Relative gap up to which it is optimal; by default that of the model, or 0.01.
+        Relative gap up to which it is optimal; by default that of the model (None, which is no
+        limit, for online estimators), or 0.01.
     pairs : bool, default=False
         If True, return a list with the certificate of each pair of classes.
 
@@ -101,6 +103,9 @@ def certify(
     if isinstance(X, StoredRows):
         model, X = model._without_names(X.feature_names), X.to_numpy()
     model._check_fitted()
+    for name in ("dual_coef_", "intercept_"):
+        if not np.isfinite(dense_coef(getattr(model, name))).all():
+            raise ValueError(f"model: {name} has values that are not finite; fit it again")
     rows = _validated(model, X, y, sample_weight)
     if isinstance(model, EnsembleSVC):
         found = _margins_of(model, rows)

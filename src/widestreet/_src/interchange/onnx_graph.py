@@ -86,22 +86,9 @@ def _values(g: Nodes, X: str, model: Any) -> str:
         weights = weights.toarray() if sparse.issparse(weights) else weights
         found = g.node("MatMul", X, g.constant(g.dtype(weights.T)))
     else:
-        coef = coefficients_of_pairs(layout, dense_coef(model.dual_coef_), model.n_support_)
+        coef = layout.coefficients(dense_coef(model.dual_coef_), model.n_support_).T
         found = g.node("MatMul", _kernel(g, X, model), g.constant(g.dtype(coef)))
     return g.node("Add", found, g.constant(g.dtype(model.intercept_)))
-
-
-def coefficients_of_pairs(layout: PairLayout, coef: Floats, n_support: Any) -> Floats:
-    """Return the coefficients of the support vectors for each pair, of shape (n_SV, pairs)."""
-    if layout.classes <= 2:
-        return coef.T
-    ends = np.cumsum(n_support)
-    members = [np.arange(end - n, end) for end, n in zip(ends, n_support, strict=True)]
-    found = np.zeros((coef.shape[1], len(layout.pairs)))
-    for p, (i, j) in enumerate(layout.pairs):
-        found[members[i], p] = coef[layout.line(i, j), members[i]]
-        found[members[j], p] = coef[layout.line(j, i), members[j]]
-    return found
 
 
 # -- kernels ---------------------------------------------------------------------------------------

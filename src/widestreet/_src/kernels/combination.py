@@ -116,6 +116,8 @@ class Combinations:
         """
         length = float(np.linalg.norm(self.of(index, coef[None])))
         product = (additions + 6) * UNIT * length
-        if self.rows.centre is not None:  # which is subtracted from sums of uncentred rows
-            size += 2.0 * float(np.linalg.norm(self.rows.centre) * np.abs(coef).sum())
+        removed = self.rows.centre  # subtracted from sums of uncentred rows, or from the rows
+        removed = getattr(self.rows, "origin", None) if removed is None else removed
+        if removed is not None:
+            size += 2.0 * float(np.linalg.norm(removed) * np.abs(coef).sum())
         return 1.01 * (product + combination_error(self.rows, len(coef)) * size)

@@ -138,7 +138,7 @@ class NativeBackend:
             return None
         error = rounding.RBFBound.of(
             self.kernel.gamma,
-            rounding.exponent_units(self.left.shape[1], sparse=self._sparse),
+            rounding.exponent_units(self.left.shape[1], sparse=self._sparse, double=False),
             unit=rounding.UNIT_FLOAT32,
             power=rounding.EXPONENTIAL_FLOAT32 + 18 * rounding.UNIT_FLOAT32,
         )

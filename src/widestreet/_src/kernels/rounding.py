@@ -78,7 +78,7 @@ def value_error(
         case Sigmoid(gamma, coef0):
             return ValueBound(0.0, ((d + 6) * (gamma * square + abs(coef0)) + 8) * u, 1.0)
         case RBF(gamma) if not far:
-            units = exponent_units(features, sparse=sparse)
+            units = exponent_units(features, sparse=sparse, double=True)
             error = RBFBound.of(gamma, units, unit=u, power=EXPONENTIAL)
             return ValueBound(min(1.0, error.relative(2.0 * square)), 0.0, 1.0)
         case RBF(gamma):  # squares of differences, each off by 4 u X sqrt(gamma log2 e)
@@ -125,18 +125,19 @@ class RBFBound:
         return self.constant + self.slope * squares if squares <= self.most else float("inf")
 
 
-def exponent_units(features: int, *, sparse: bool) -> int:
+def exponent_units(features: int, *, sparse: bool, double: bool) -> int:
     """Bound the error of the exponent of an RBF kernel, in units of S.
 
     S = (|x|^2 + |s|^2) gamma log2(e), and u is the unit of rounding. The exponent is a sum of d
     products of at most S in all and of two squares, which are S. Their values are off by 4 u each
     (rounded features and factors): 8 u S. In one sequence every partial sum is at most 2 S, so that
     adding up costs (2 d + 8) u S. In parts, the products cost 32 u S and the sums of the parts
-    2 u S each.
+    2 u S each. The squares are added up in float64, which counts if that is the precision.
     """
+    squares = chain(features, sparse=sparse) if double else 0
     if sparse or features <= _PART:
-        return 2 * features + 16
-    return _PART + 2 * ceil(features / _PART) + 16
+        return 2 * features + 16 + squares
+    return _PART + 2 * ceil(features / _PART) + 16 + squares
 
 
 def sum_error(terms: Floats | int) -> Floats:

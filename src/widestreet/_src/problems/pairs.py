@@ -128,6 +128,26 @@ class PairLayout:
         found: Floats = parts[self.first, self.second - 1] + parts[self.second, self.first]
         return found
 
+    def coefficients(self, coef: Floats, n_support: Ints) -> Floats:
+        """Return the coefficients of all support vectors for each pair, of shape (pairs, n).
+
+        Parameters
+        ----------
+        coef : ndarray of shape (lines, n)
+            Lines of `dual_coef_`.
+        n_support : ndarray
+            Support vectors of each class.
+        """
+        if self.classes <= 2:
+            return coef
+        ends = np.cumsum(n_support)
+        members = [slice(end - size, end) for end, size in zip(ends, n_support, strict=True)]
+        found = np.zeros((len(self.pairs), coef.shape[1]))
+        for line, (i, j) in zip(found, self.pairs, strict=True):
+            line[members[i]] = coef[self.line(i, j), members[i]]
+            line[members[j]] = coef[self.line(j, i), members[j]]
+        return found
+
     def linear_weights(self, coef: Any, vectors: Any, n_support: Ints) -> Any:
         """Return the weights of the features for each pair.
 

@@ -28,7 +28,7 @@ from widestreet._src.training.problem import Problem
 
 _BYTES_PER_VARIABLE = 300  # of the vectors of an iteration
 _PASSES_OF_CERTIFICATE = 3.0  # in units of a scan
-_MATRICES = 4  # of the size of the Newton system
+_MATRICES = 4  # of the size of the Newton system, and one more for each thread
 _LAST_STEPS_PER_ROW, _LEAST_LAST_STEPS = 20, 20_000  # pair steps of the rounds that follow
 
 
@@ -173,7 +173,8 @@ class LowRank:
         """Return the largest rank: that asked for, or where it pays, if the memory allows it."""
         if most is None:
             most = cost.largest_rank(self.gram.kernel, self.dual.rows, self.gram.left.shape[1])
-        return min(most, isqrt(max(1, self._memory // (8 * _MATRICES))))
+        matrices = _MATRICES + self.threads
+        return min(most, isqrt(max(1, self._memory // (8 * matrices))))
 
     @property
     def _memory(self) -> int:

@@ -370,7 +370,8 @@ class _Fit:
         p = int(np.argmax([beta.size * np.count_nonzero(beta) for beta in (s.beta for s in kept)]))
         coef, largest = kept[p].beta.sum(axis=0), self._gram(p)
         used = np.flatnonzero(coef)
-        if disagrees(largest, used, coef[used], scores[p], np.zeros(len(coef)), poll):
+        every = np.zeros(len(coef)), len(coef)
+        if disagrees(largest, used, coef[used], scores[p], *every, poll):
             seen[:] = [replace(one, rounding=np.inf) for one in seen]
         return kept
 

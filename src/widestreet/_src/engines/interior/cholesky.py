@@ -54,7 +54,7 @@ def pivoted_cholesky(gram: Gram, most: int, poll: Poll) -> Floats:
     while left.sum() > _ROUNDING * trace:
         if rank >= most:
             raise RankTooLarge
-        drawn = np.argsort(-left, kind="stable")[: min(_TOGETHER, n)]
+        drawn = np.argsort(-left, kind="stable")[: min(_TOGETHER, n, most - rank)]
         drawn = drawn[left[drawn] > _LEAST_RESIDUAL * left[drawn[0]]]
         block = gram.block(drawn, None, poll=poll)
         for line in lines:

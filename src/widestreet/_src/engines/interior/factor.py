@@ -84,7 +84,7 @@ class Factor:
             scaled = V * np.sqrt(weight[part])[:, None]
             return scaled.T @ scaled, V.T @ columns[part]
 
-        for one, other in self._each(of):
+        for one, other in self._each(of, ahead=1):
             square += one
             product += other
         return square, product
@@ -139,8 +139,8 @@ class Factor:
         V = self.block(part)
         return V - self.centre if self.centre.any() else V
 
-    def _each(self, function: Callable[[slice], Result]) -> Iterator[Result]:
-        """Yield the results of a function of all blocks, in order."""
+    def _each(self, function: Callable[[slice], Result], ahead: int = _AHEAD) -> Iterator[Result]:
+        """Yield the results of a function of all blocks, in order; `ahead` for each thread wait."""
         step = max(64, _VALUES_AT_ONCE // max(1, self.rank))
         parts = [slice(a, min(a + step, self.rows)) for a in range(0, self.rows, step)]
         if self.threads == 1 or len(parts) == 1:
@@ -148,11 +148,11 @@ class Factor:
                 self.poll.look()
                 yield function(part)
             return
-        ahead = _AHEAD * self.threads
+        together = ahead * self.threads
         with ThreadPoolExecutor(self.threads) as pool:
-            for a in range(0, len(parts), ahead):
+            for a in range(0, len(parts), together):
                 self.poll.look()
-                yield from pool.map(function, parts[a : a + ahead])
+                yield from pool.map(function, parts[a : a + together])
 
 
 def rank_bound(kernel: Kernel, rows: int, columns: int) -> int:
