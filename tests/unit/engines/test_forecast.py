@@ -36,7 +36,8 @@ def test_float64_surveys_have_measured_float64(shards):
     assert Forecast().seconds(shards, 100, 1.0) < before
 
 
-def test_an_examination_replaces_the_count(shards):
+def test_an_examination_replaces_the_count(shards, monkeypatch):
+    monkeypatch.setattr(module, "_LEAST_VALUES", 1)
     forecast = Forecast()
     forecast.learn(2.0, 90, 100)
     assert forecast.seconds(shards, 100) == pytest.approx(module._SAFETY * 2.0, rel=TOL.twin)
@@ -46,6 +47,13 @@ def test_an_examination_replaces_the_count(shards):
     assert few < forecast.seconds(shards, 100) == forecast.seconds(shards, 100, changed=500)
     forecast.learn(0.1, 90, 100)  # one that used scores of the first
     assert forecast.seconds(shards, 100) == pytest.approx(module._SAFETY * 2.0, rel=TOL.twin)
+
+
+def test_a_short_examination_says_nothing(shards):
+    forecast = Forecast()
+    before = forecast.seconds(shards, 100)
+    forecast.learn(2.0, 90, 100)
+    assert forecast.seconds(shards, 100) == before
 
 
 def test_an_examination_without_support_vectors(shards):
@@ -63,6 +71,7 @@ def test_a_sample_does_not_depend_on_the_number_of_rows(shards):
 
 def test_a_probe_measures_float64_once_for_so_many_support_vectors(shards, monkeypatch):
     monkeypatch.setattr(module, "_PROBED_VALUES", 500)
+    monkeypatch.setattr(module, "_LEAST_VALUES", 1)
     forecast = Forecast()
     forecast.probe(shards)
     assert forecast.exact == 0.0  # there are no support vectors

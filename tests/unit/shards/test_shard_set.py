@@ -144,7 +144,7 @@ def test_rows_of_the_working_set_are_not_surveyed(port, rng):
 def test_the_pace_is_that_of_large_questions(monkeypatch, rng):
     """A question that takes long for other reasons does not make kernel values look slow."""
     shards, _, _ = shards_at_a_point(2, "local", rng)
-    now = [0.0]
+    now, guess = [0.0], shards.seconds_per_value
     monkeypatch.setattr(shard_set.time, "perf_counter", lambda: now[0])
 
     def ask(seconds: float, values: int) -> None:
@@ -154,11 +154,13 @@ def test_the_pace_is_that_of_large_questions(monkeypatch, rng):
 
         shards.ask(question, {0: ()})
 
+    ask(9.0, 100)
+    assert shards.seconds_per_value == guess  # too few to tell
     ask(0.5, 0)
-    ask(1.5, 1000)
-    ask(5.0, 10)
-    assert shards.seconds_per_value == 1e-3
-    ask(4.5, 2000)
-    assert shards.seconds_per_value == 2e-3
-    ask(2.0, 1500)
-    assert shards.seconds_per_value == 1e-3
+    ask(1.5, 10_000_000)
+    ask(5.0, 100_000)
+    assert shards.seconds_per_value == 1e-7
+    ask(4.5, 20_000_000)
+    assert shards.seconds_per_value == 2e-7
+    ask(2.0, 15_000_000)
+    assert shards.seconds_per_value == 1e-7

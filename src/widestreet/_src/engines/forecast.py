@@ -20,6 +20,7 @@ from widestreet._src.shards.shard_set import ShardSet
 SAMPLED_ROWS = 512  # of the support vectors, and of the others, for an estimate of the gap
 _FLOAT64_VALUE = 2.5  # seconds of a float64 kernel value in units of one of float32, until measured
 _PROBED_VALUES = 20_000_000  # kernel values from which the seconds of one of float64 are measured
+_LEAST_VALUES = 50_000_000  # rows times support vectors of an examination that is measured
 _SECONDS_PER_ROW = 1e-6  # for sums over rows and their variables, beside kernel values
 _SAFETY = 1.2  # factor of all forecasts
 _SAFETY_IF_UNMEASURED = 1.5  # further factor, if not even a float64 value was measured
@@ -32,8 +33,8 @@ class Forecast:
     Attributes
     ----------
     measured : float
-        Largest number of seconds per row and support vector of an examination so far; zero before
-        the first.
+        Largest number of seconds per row and support vector of an examination so far, without
+        short ones; zero before the first.
     exact : float
         Seconds of a float64 kernel value; zero if they were not measured.
     probed : int
@@ -45,9 +46,10 @@ class Forecast:
     probed: int = 0
 
     def learn(self, seconds: float, rows: int, support: int) -> None:
-        """Learn from an examination. Sets: measured."""
-        scanning = max(0.0, seconds - rows * _SECONDS_PER_ROW)
-        self.measured = max(self.measured, scanning / max(1, rows * support))
+        """Learn from an examination, unless it was too short to tell. Sets: measured."""
+        if rows * support >= _LEAST_VALUES:
+            scanning = max(0.0, seconds - rows * _SECONDS_PER_ROW)
+            self.measured = max(self.measured, scanning / (rows * support))
 
     def probe(self, shards: ShardSet) -> None:
         """Measure a float64 kernel value by scores of some rows. Sets: exact, probed.

@@ -30,6 +30,7 @@ from widestreet._src.shards.shard import Candidates, Shard
 from widestreet._src.shards.survey import Survey, SurveyOrder
 
 Answer = TypeVar("Answer")
+_LEAST_QUESTION = 1_000_000  # kernel values of a question whose time says something
 _LARGE_QUESTION = 0.5  # of the most kernel values of a question so far
 
 Connect: TypeAlias = Callable[[Sequence[Shard]], Port]
@@ -136,7 +137,7 @@ class ShardSet:
         finally:
             values, seconds = self.poll.kernel_values - before, time.perf_counter() - begun
             self._shortest = min(self._shortest, seconds)
-            if values > _LARGE_QUESTION * self._most_values:
+            if values > max(_LEAST_QUESTION, _LARGE_QUESTION * self._most_values):
                 self._seconds, self._values = seconds, values
                 self._most_values = max(self._most_values, values)
 
