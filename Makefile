@@ -136,9 +136,9 @@ $(BIN)/python:
 	$$python -m venv $(VENV)
 
 # Build tools first, then an editable install without isolation: the build directory is kept, so
-# a change in core/ recompiles one file.
+# a change in core/ recompiles one file. LIBSVM, which tests compare with, is built by setuptools.
 BUILD_REQUIRES = import tomllib; p = tomllib.load(open("pyproject.toml", "rb")); \
-                 print(*p["build-system"]["requires"], "cmake", "ninja", sep="\n")
+                 print(*p["build-system"]["requires"], "cmake", "ninja", "setuptools", "wheel", sep="\n")
 
 $(READY): pyproject.toml CMakeLists.txt $(CORE) | $(BIN)/python
 	@echo "== building widestreet (the first time takes a few minutes)"
