@@ -115,7 +115,8 @@ def test_all_five_duals_against_the_quadratic_programme(model, weighted, rng):
         assert kkt.feasibility(terms, beta) <= TOL.feasibility
         assert kkt.kkt_violation(K, terms, beta) <= TOL.violation
         assert kkt.dual_objective(K, terms, beta) == pytest.approx(optimum, rel=TOL.strategies_rel)
-        assert_rising(trained.solution.trace)
+        if strategy != "interior":  # whose iterates are not feasible
+            assert_rising(trained.solution.trace)
 
 
 @cache
