@@ -125,6 +125,7 @@ class Tolerances:
     # -- twins: a native function against its NumPy version, the same arithmetic reordered ---------
     twin: float = 1e-10
     steps_rel: float = 0.5  # pair steps of two SMOs that break ties and round differently
+    lengths: float = 2e-6  # sqrt(K(x, x)) is stated this much too long in certificates
     skip_safety: float = 1e-3  # lengths of changes are stated this much too long, as engines do
     newton_rel: float = 1e-7  # a Newton step against the reference: the condition of K_FF times eps
 
@@ -146,6 +147,7 @@ class Tolerances:
     onnx_float32: float = 1e-4  # the same in float32: 24 bits, and sums of large coefficients
 
     # -- statistics --------------------------------------------------------------------------------
+    estimated_gap: float = 0.5  # of a gap, at the engine's bias instead of the best one
     sampled: float = 0.03  # means over 10,000 rows and more, of numbers of size 1: four sigma
 
     # -- what is shown to people -------------------------------------------------------------------

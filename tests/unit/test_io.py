@@ -1,4 +1,4 @@
-"""What models of other libraries and files for them need."""
+"""The public names of widestreet.io."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scores of an earlier examination prove about a later point."""
+"""Scores of an earlier examination: bounds, updates and drift at a later point."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_lengths_include_the_added_diagonal(rng):
     X, d = rng.normal(size=(20, 2)), rng.random(20)
     gram = Gram(RBF(1.0), as_rows(X)).select(None, diagonal=d)
     found = lengths(gram, np.array([3, 5]))
-    np.testing.assert_allclose(found, np.sqrt(1.0 + d[[3, 5]]), rtol=2e-6)
+    np.testing.assert_allclose(found, np.sqrt(1.0 + d[[3, 5]]), rtol=TOL.lengths)
     assert (found >= np.sqrt(1.0 + d[[3, 5]])).all()
 
 

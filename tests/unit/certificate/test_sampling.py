@@ -61,7 +61,7 @@ def test_all_rows_leave_nothing_to_chance(rng):
 
 
 def test_intervals_contain_the_gap_as_often_as_they_say(rng):
-    """Of 400 samples of two strata: the normal approximation is close for these terms."""
+    """400 samples of two strata; the normal approximation is close for these terms."""
     strata = [rng.random(3000) + 1.0, rng.random(20_000) ** 4]
     gap = sum(terms.sum() for terms in strata)
     exact, inside = gap / (1000.0 + gap), 0

@@ -1,4 +1,4 @@
-"""How long a certificate takes, from what a fit has measured."""
+"""Forecasts of the seconds of a certificate, from times measured in the fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is prepared for predictions: kept while the model stays the same, and never seen."""
+"""Prepared expansions of models: kept while the model stays the same, not pickled."""
 
 from __future__ import annotations
 

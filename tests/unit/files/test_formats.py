@@ -43,7 +43,7 @@ def test_without_pyarrow_the_error_says_how_to_install_it(monkeypatch):
     ],
 )
 def test_a_column_of_text_and_numbers_is_named(tmp_path, monkeypatch, line, match):
-    """What a column contains is known after the first block."""
+    """The type of a column is that of its first block."""
     monkeypatch.setattr(formats, "_CSV_BLOCK_BYTES", 100)
     path = tmp_path / "rows.csv"
     path.write_text("\n".join(["a,b,label", *["1,2,1"] * 200, line]))

@@ -112,7 +112,7 @@ def two_points(dual, rng):
 @every_port
 @pytest.mark.parametrize("parts", [1, 4])
 def test_a_later_examination_has_the_figures_of_one_from_scratch(model, port, parts, monkeypatch):
-    """Whether shards remember the first one or not."""
+    """The figures are equal for shards that remember the first examination and for others."""
     monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
     monkeypatch.setattr(screening, "FLOAT64_FRACTION", 2.0)
     whole, dual, _ = shards_at_a_point(1, "local", np.random.default_rng(3), model)

@@ -110,7 +110,7 @@ def test_without_time_for_an_examination_a_sample_estimates_the_gap(name, monkey
     assert low == found.estimated_gap == high
     # the bias is that of the engine, which is not quite the best
     assert wanted.relative_gap - TOL.strategies_rel <= found.estimated_gap <= 2
-    assert found.estimated_gap == pytest.approx(wanted.relative_gap, rel=0.5)
+    assert found.estimated_gap == pytest.approx(wanted.relative_gap, rel=TOL.estimated_gap)
 
 
 @pytest.mark.usefixtures("by_rounds")

@@ -67,9 +67,9 @@ class Budget:
 
     @contextmanager
     def pausing(self, steps: int) -> Iterator[None]:
-        """Let `spend` raise OutOfBudget with status "stalled" after so many pair steps.
+        """Limit the pair steps within the context; `spend` then raises OutOfBudget with "stalled".
 
-        Sets: the number of these steps, within the context.
+        Sets: the limit, until the context ends.
         """
         before, self._pause = self._pause, self._steps + steps
         try:

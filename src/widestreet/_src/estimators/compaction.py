@@ -28,7 +28,7 @@ _REACH = 4.0  # rows may be this many times longer than vectors, in bounds on ro
 
 @dataclass(frozen=True)
 class Compaction:
-    """What `compact` reached.
+    """Result of `compact`: the bound or the measured change, and the numbers of vectors.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from widestreet._src.interchange.onnx_graph import add_model, check_exportable
 
 
 def register_skl2onnx() -> None:
-    """Let skl2onnx convert pipelines that contain estimators of this package.
+    """Register converters for the estimators of this package with skl2onnx.
 
     `to_onnx` calls this by itself. Call it before ``skl2onnx.to_onnx``, for example for a pipeline
     with columns of several types. Estimators are computed in float64; classifiers and one-class
