@@ -17,8 +17,8 @@ def test_scores_may_be_off_by_a_tenth_of_what_is_at_stake():
     goal = Goal(1e-3)
     assert not precision.too_coarse(0.99e-4, goal)
     assert precision.too_coarse(1.01e-4, goal)
-    assert not precision.too_coarse(1.01e-4, goal, violation=1.0)
-    assert precision.too_coarse(1.01e-3, goal, violation=1.0)
+    assert not precision.too_coarse(1.01e-4, goal, violation=1e-2)
+    assert precision.too_coarse(1.01e-3, goal, violation=1e-2)
 
 
 def test_small_problems_and_kernels_of_any_size_begin_in_float64():
@@ -37,8 +37,19 @@ def test_wrong_scores_raise_the_precision_and_are_put_right():
     state.work.score[:300] += 1.0
     precision.check_float32(inputs, state, 1.0)
     assert state.work.double
-    assert inputs.shards.news.double
+    assert not inputs.shards.news.double
     assert np.array_equal(state.work.score[:300], np.zeros(300))  # of the zero expansion
+
+
+@pytest.mark.parametrize(("error", "double"), [(0.009, False), (0.011, True)])
+def test_surveys_are_float64_once_their_scores_hide_a_tenth_of_the_violation(error, double):
+    engine = engine_with(300)
+    inputs, state = engine.inputs, engine.state
+    state.work.use_double()
+    state.work.score[:300] += error
+    precision.check_float32(inputs, state, 1.0)
+    assert inputs.shards.news.double is double
+    assert np.array_equal(state.work.score[:300], np.full(300, 0.0 if double else error))
 
 
 def test_a_few_newcomers_are_not_worth_a_look():

@@ -22,6 +22,7 @@ NEWCOMERS_WORTH_A_CHECK = 0.02  # of the working set
 _FLOAT64_ROWS = 2048  # problems up to this size are float64 throughout: it costs nothing there
 _SCORE_ERROR = 0.1  # part of tol by which float32 scores may be off
 _VIOLATION_TO_COME = 0.01  # of the violation: what float32 must resolve before the next look
+_FOUND_BY_SURVEYS = 0.1  # of the violation: what surveys must resolve, to find the worst rows
 
 
 def starts_in_float64(shards: ShardSet) -> bool:
@@ -30,8 +31,8 @@ def starts_in_float64(shards: ShardSet) -> bool:
 
 
 def too_coarse(error: float, goal: Goal, violation: float = 0.0) -> bool:
-    """Tell whether scores with this error cannot tell violators from other rows."""
-    return error > _SCORE_ERROR * max(goal.tol, _VIOLATION_TO_COME * violation)
+    """Tell whether scores with this error cannot tell rows that violate so much from others."""
+    return error > _SCORE_ERROR * max(goal.tol, violation)
 
 
 def few_came(state: State) -> bool:
@@ -43,26 +44,35 @@ def raise_precision(inputs: Inputs, state: State, error: float) -> None:
     """Compute kernel values in float64 from here on. Sets: the shards, the working set."""
     log.debug("scores were off by %.3g: kernel values in float64 from here", error)
     inputs.shards.use_double()
-    state.work.use_double()
+    if not state.work.double:
+        state.work.use_double()
 
 
 def check_float32(inputs: Inputs, state: State, violation: float) -> None:
     """Compare some scores with exact ones; change to float64 where they are too coarse.
 
+    The errors of pair steps add up, so that the working set is too coarse first. Once its kernel
+    values are float64, the errors left are those of surveys, which rows bring with them.
     Sets: newcomers, and scores if the precision is raised.
     """
-    work = state.work
+    work, shards = state.work, inputs.shards
     if few_came(state):
         return
     state.newcomers = 0
-    if work.double:
+    if shards.news.double:
         return
     sample = inputs.rng.choice(work.size, min(work.size, ROWS_COMPARED), replace=False)
-    exact = inputs.shards.scores(work.ids[sample])
+    exact = shards.scores(work.ids[sample])
     error = float(np.abs(exact - work.score[sample]).max())
-    if too_coarse(error, state.goal, violation):
+    at_stake = _FOUND_BY_SURVEYS if work.double else _VIOLATION_TO_COME
+    if not too_coarse(error, state.goal, at_stake * violation):
+        return
+    if work.double:
         raise_precision(inputs, state, error)
-        refresh_working_set(inputs, state)
+    else:
+        log.debug("scores were off by %.3g: kernel values of the working set in float64", error)
+        work.use_double()
+    work.score[work.present] = shards.scores(work.ids[work.present])
 
 
 def refresh_working_set(inputs: Inputs, state: State) -> float:
@@ -86,5 +96,5 @@ def take_over(inputs: Inputs, state: State, exact: Floats) -> None:
     work = state.work
     error = float(np.abs(exact - work.score[work.present]).max())
     work.score[work.present] = exact
-    if too_coarse(error, state.goal) and not work.double:
+    if too_coarse(error, state.goal) and not inputs.shards.news.double:
         raise_precision(inputs, state, error)
