@@ -382,9 +382,10 @@ def test_a_survey_stops_when_it_has_enough(rng):
 def test_a_survey_visits_as_many_rows_as_its_quota_needs(quota, found, visited):
     found = min(found, quota - 1, visited)
     first, step = _rows_to_visit(quota), _rows_to_visit(quota, found, visited)
-    assert 0 < step <= first
+    most = max(first, visited)
+    assert 0 < step <= most
     expected = found / visited * step  # further violators, if they are as frequent
-    assert step == first or expected >= quota - found - 1
+    assert step == most or expected >= quota - found - 1
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -49,6 +49,8 @@ class Ledger:
         self._serial = -1
         self._members = nothing
         self._past: dict[int, tuple[Ints, Floats]] = {0: (nothing, np.empty(0))}
+        self._change: dict[int, tuple[Ints, Floats]] = {}  # from past versions to `_now`
+        self._now = -1
 
     def between(self, begin: int, end: int) -> Ledger:
         """Return the ledger of some of the rows, which shares the arrays and the news so far."""
@@ -104,11 +106,16 @@ class Ledger:
 
         The result is None if the expansion is not stored, or if it is old and the scores of too few
         rows were computed from it: to find what changed since would cost more than it saves.
+        The changes are kept for the other blocks of a survey. Sets: change.
         """
         past = self._past.get(version)
         if past is None or (expansion.version - version >= _KEPT_VERSIONS and rows < _MANY_ROWS):
             return None
-        return expansion.change_from(*past)
+        if expansion.version != self._now:
+            self._now, self._change = expansion.version, {}
+        if version not in self._change:
+            self._change[version] = expansion.change_from(*past)
+        return self._change[version]
 
 
 class Memory:

@@ -280,9 +280,9 @@ class Shard:
 def _rows_to_visit(quota: int, found: int = 0, visited: int = 0) -> int:
     """Return the number of rows in which the rest of a quota of violators is likely to be found.
 
-    At first, and at most, it is twice the quota.
+    At first it is twice the quota; later it is at most that, or the number of rows visited so far.
     """
-    most = max(_ROWS_AT_ONCE, 2 * quota)
+    most = max(_ROWS_AT_ONCE, 2 * quota, visited)
     if found == 0:
         return most
     return min(most, max(_ROWS_AT_ONCE, int(_AHEAD * (quota - found) / found * visited)))
