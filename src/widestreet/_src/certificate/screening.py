@@ -3,7 +3,7 @@
 A row with a zero coefficient is first scored in float32, with a proven bound on the error. It is
 scored again in float64 unless the bound shows that the row satisfies the optimality conditions and
 has no loss, so that it cannot affect any figure of the certificate. A score of an earlier
-examination may show this as well, if the point has not moved too far since (earlier.py).
+examination may show this as well, if the point has not moved too far since (earlier_scores.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widestreet._src.arrays import Bools, Floats, Ints
-from widestreet._src.certificate.earlier import (
+from widestreet._src.certificate.earlier_scores import (
     EXACT,
     LAST,
     OLDER,
@@ -104,7 +104,7 @@ class Scores:
     score, error : ndarray of shape (n,)
         Score of each row, and bound on its error in addition to `rounding`.
     state : ndarray of int8, shape (n,)
-        What is known of the score of each row (earlier.py).
+        What is known of the score of each row (earlier_scores.py).
     begun : bool
         True if the scores of the support vectors are known.
     counts : list of int

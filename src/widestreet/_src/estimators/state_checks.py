@@ -17,7 +17,7 @@ from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.outlier_detector import OutlierDetector
 from widestreet._src.estimators.plain_state import is_fitted, kernel_from
 from widestreet._src.kernels.kernels import Callable, Precomputed
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 
 _MOST_FEATURES = 2**31  # columns; the core counts them in 32 bits
 
