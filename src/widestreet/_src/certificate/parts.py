@@ -42,7 +42,8 @@ from widestreet._src.certificate.loss import Band, Variables, band
 from widestreet._src.certificate.screening import Limits, Scores
 from widestreet._src.certificate.spot_check import disagrees
 from widestreet._src.certificate.sums import Terms, exact_sum
-from widestreet._src.kernels.gram import Gram, accurate_scan
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.more_digits import accurate_scan
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
