@@ -1,8 +1,8 @@
 """Checks of the state of an estimator that was read from a file.
 
 Native code trusts the shapes of arrays, and a file may have been changed by anybody. After these
-checks a model can be used without an error; whether it is the right one is the question of
-`widestreet.certify`.
+checks a model can be used without an error. They do not tell whether it is the right model:
+`widestreet.certify` does.
 """
 
 from __future__ import annotations
