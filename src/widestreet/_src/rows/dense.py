@@ -95,7 +95,8 @@ class DenseRows:
         if self.low is None:
             return replace(self, values=data)
         columns = self.shape[1]
-        return replace(self, values=data[:, :columns], low=data[:, columns:])
+        high, low = data[:, :columns], np.asarray(data[:, columns:], dtype=np.float64)
+        return replace(self, values=high, low=low)
 
     @property
     def data(self) -> Real:
