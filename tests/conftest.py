@@ -184,6 +184,14 @@ def by_rounds_over_shards(request: pytest.FixtureRequest, monkeypatch: pytest.Mo
         monkeypatch.setattr(whole, "_MOST_ROWS", 0)
 
 
+@pytest.fixture(autouse=True)
+def without_the_port(request: pytest.FixtureRequest) -> None:
+    """Behind a pickling port leave out tests of what such a port changes, and say why."""
+    marker = request.node.get_closest_marker("in_process")
+    if PORT == "pickling" and marker is not None:
+        pytest.skip(marker.args[0])
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """A generator that starts afresh in every test."""

@@ -14,8 +14,8 @@ from widestreet._src.certificate import examine
 from widestreet._src.engines.budget import Budget
 from widestreet._src.kernels import kernels as package
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.goal import Goal
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.point import Point
 from widestreet._src.training import one_vs_one

@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 import widestreet as ws
 from conftest import OF_THREE, TOL
 from reference import kernels
+from support.clocks import SimulatedClock
 from support.fitting import cut_short
 from support.interrupted import GENEROUS, Interrupting
 from support.machines import GAMMA, data
@@ -203,11 +204,12 @@ def test_a_time_limit_leaves_a_model(kind, options, seconds):
 
 
 @pytest.mark.parametrize("options", [{"max_memory": 100_000}, {"rank": 5}])
-def test_a_time_limit_leaves_time_for_the_certificate(options):
-    """With a kernel so slow that nothing else takes time, however busy the machine is."""
+def test_a_time_limit_leaves_time_for_the_certificate(options, monkeypatch):
+    """With a kernel so slow that nothing else takes much time."""
+    clock = SimulatedClock(monkeypatch)
 
     def slow(A, B):
-        time.sleep(0.02)
+        clock.wait(0.02)
         return kernels.matrix("rbf", A, B, gamma=GAMMA)
 
     X, y = data("svc", 300)

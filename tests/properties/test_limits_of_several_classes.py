@@ -61,7 +61,7 @@ def shares(workers: int, seconds: float | None) -> list[float | None]:
         1,
         workers,
     )
-    return [fit._share(problem.dual.rows).max_time for problem in machines.problems]
+    return [fit._shares.share(problem.dual.rows).max_time for problem in machines.problems]
 
 
 def test_every_pair_gets_its_share_of_the_time():

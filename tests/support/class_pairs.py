@@ -14,8 +14,8 @@ from support.fitting import cut_short
 from widestreet._src.estimators.callbacks import RoundReporter
 from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import c_svc, nu_svc
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import KernelRows, as_rows
 from widestreet._src.training.one_vs_one import train_pairs

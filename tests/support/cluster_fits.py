@@ -18,7 +18,7 @@ from support.cluster import PATIENCE
 from widestreet import dask as wd
 from widestreet._src.dask import fit
 from widestreet._src.estimators.scoring import dense_coef
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet.datasets import friedman, twonorm
 
 N, CUTS = 500, [120, 120, 250, 390]  # one partition is empty

@@ -37,4 +37,5 @@ def engine_with(
     taken = inputs.shards.take(np.arange(inside))
     engine.state.work.exchange(np.zeros(0, dtype=bool), taken)
     engine.state.newcomers = inside
+    engine._tell()
     return engine

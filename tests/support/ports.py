@@ -93,16 +93,16 @@ def far_shards(
 ) -> ShardSet:
     """Shards behind a pickling port that have no rows but their own."""
     every = np.arange(dual.rows)
-    data, longest = gram.left.data[gram.left_index(every)], gram.left.largest_square(threads)
+    longest = gram.left.largest_square(threads)
     shards = []
     for ids in np.array_split(every, parts):
-        own = gram.left.holding(data[ids])
+        own = gram.left.take(gram.left_index(ids))
         variables = select(dual, ids)
         columns = HeardRows(
             gram.kernel, own, int(ids[0]), longest, ids, variables.diagonal, threads
         )
         shards.append(Shard(columns, variables, threads, int(ids[0])))
-    known = TakenRows(gram.kernel, gram.left.holding(data[:0]), longest, threads)
+    known = TakenRows(gram.kernel, gram.left.take(every[:0]), longest, threads)
     port = PicklingPort(shards, forget)
     return ShardSet(port, known, select(dual, every[:0]), poll or Poll())
 

@@ -30,6 +30,17 @@ def test_long_arrays_are_added_up_piece_by_piece(monkeypatch, rng):
     assert sum(map(Fraction, whole)) == sum(map(Fraction, values.tolist()))
 
 
+@given(seed=st.integers(0, 2**32 - 1), widest=st.sampled_from([0, 20, 600]))
+def test_long_arrays_are_reduced_to_few_terms_of_the_same_sum(seed, widest):
+    rng = np.random.default_rng(seed)
+    values = np.ldexp(rng.normal(size=1000), rng.integers(-widest, widest + 1, 1000))
+    values[:9] = 5e-324, -5e-324, 2.0**-1022, -1.0, 1.0, 2.0**53, 2.0**-53, 1 / 3, -(2.0**-1074)
+    found = sums._reduced(values)
+    assert sum(map(Fraction, found)) == sum(map(Fraction, values.tolist()))
+    assert widest or len(found) < 100
+    assert exact_sum(values) == tuple(sums._expansion(values.tolist()))
+
+
 def test_nothing_is_zero():
     assert exact_sum(np.zeros(3)) == ()
     assert rounded([(), ()]) == 0.0
@@ -41,3 +52,6 @@ def test_what_is_no_number_stays_so():
     assert np.isnan(exact_sum(np.array([np.nan, 1.0]))).all()
     assert np.isnan(rounded([(inf,), (-inf,)]))
     assert exact_sum(np.full(3, 1e308)) == (inf,)
+    assert exact_sum(np.full(3000, 1e308)) == (inf,)
+    assert np.isnan(exact_sum(np.full(3000, np.nan))).all()
+    assert exact_sum(np.r_[np.ones(3000), -inf]) == (-inf,)

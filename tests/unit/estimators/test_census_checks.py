@@ -16,7 +16,8 @@ from widestreet._src.estimators.census_checks import (
     kernel_for,
 )
 from widestreet._src.files.stream import Stream
-from widestreet._src.rows.census import Census, Fault
+from widestreet._src.rows.census import Census
+from widestreet._src.rows.faults import Fault
 from widestreet._src.rows.labels import Labels
 
 X = np.random.default_rng(0).normal(size=(100, 3))

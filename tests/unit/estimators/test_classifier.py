@@ -8,7 +8,7 @@ import pytest
 import widestreet as ws
 from support.class_pairs import clouds, machine, ovo
 from widestreet._src.estimators import classifier
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet.online import OnlineNuSVC, OnlineSVC
 
 

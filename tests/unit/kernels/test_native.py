@@ -84,6 +84,18 @@ def test_similar_rows_are_put_together(rng):
     assert backend(RBF(0.5), X[:, :10]).together(None, 1000) is None
 
 
+def test_few_rows_that_face_others_keep_the_digits_of_combinations(rng):
+    """Rows of a shard do, however few; rows of a prediction do not: it takes longer."""
+    X, S = 1e6 + rng.random((10, 3)), 1e6 + rng.random((1000, 3))
+    coef = rng.standard_normal(1000)
+    coef -= coef.mean()
+    shard = backend(Linear(), X).facing(as_rows(S))
+    prediction = NativeBackend(Linear(), as_rows(X), as_rows(S), 1)
+    every = np.arange(1000)
+    small, large = (one.score_errors(None, every, coef) for one in (shard, prediction))
+    assert (1e3 * small < large).all()
+
+
 def test_more_columns_cost_more(rng):
     few, many = (backend(RBF(0.5), rng.random((10, d))).cost for d in (5, 50))
     assert few < many

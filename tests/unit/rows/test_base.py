@@ -66,3 +66,12 @@ def test_some_rows_are_taken_in_the_same_form(storage):
     assert taken.shape == (3, 7)
     assert (taken.sparse, taken.few_nonzeros) == (rows.sparse, rows.few_nonzeros)
     np.testing.assert_array_equal(taken.squares(), rows.squares(index))
+
+
+@every_storage
+def test_some_rows_arrive_as_they_were_sent(storage):
+    X, index = sample(40, 7), np.array([5, 1, 5])
+    rows = as_rows(STORAGES[storage](X))
+    arrived = rows.take(index[:0]).holding(rows.to_send(index))
+    assert (arrived.sparse, arrived.few_nonzeros) == (rows.sparse, rows.few_nonzeros)
+    np.testing.assert_array_equal(kernels.dense(arrived.data), kernels.dense(rows.data)[index])

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from conftest import TOL
 from widestreet._src.estimators import columns, figures
-from widestreet._src.rows.census import Census, Fault
+from widestreet._src.rows.census import Census
 
 ROWS, COLUMNS = 5000, 4
 RNG = np.random.default_rng(0)
@@ -115,20 +115,6 @@ def test_the_first_invalid_value_is_found(storage, value, what):
     assert (fault.name, fault.what, fault.row, fault.column) == ("X", what, 2801, 2)
 
 
-def test_invalid_targets_labels_and_weights_are_found():
-    y = np.where(np.arange(ROWS) == 7, np.nan, 1.0)
-    assert Census.of(X, y, labels=False).fault.name == "y"
-    label = LABEL.astype(object)
-    label[7] = None
-    for fault in (
-        Census.of(X, y, labels=False).fault,
-        Census.of(X, label).fault,
-        Census.of(X, LABEL, y).fault,
-    ):
-        assert (fault.row, fault.column) == (7, None)
-    assert Census.of(X, LABEL, y).fault.name == "sample_weight"
-
-
 def test_parts_of_different_kinds_are_refused():
     with pytest.raises(ValueError, match="4 columns in one part and 3 in another"):
         Census.merged([Census.of(X), Census.of(X[:, :3])])
@@ -156,8 +142,3 @@ def test_values_too_large_for_sums_are_told_by_the_largest():
 def test_weights_that_overflow_are_infinite():
     parts = [Census.of(X[:2], weight=np.full(2, 1e308)) for _ in range(2)]
     assert Census.merged(parts).weights.total == np.inf
-
-
-def test_the_first_negative_weight_is_a_fault():
-    weight = np.where(np.arange(len(X)) >= 5, -1.0, 1.0)
-    assert Census.of(X, LABEL, weight).fault == Fault("sample_weight", "a negative value", 5)

@@ -63,3 +63,12 @@ def test_what_rounding_removed_is_taken_with_the_rows(rng):
     some = rows.take(np.array([3, 0]))
     assert np.array_equal(some.values, rows.values[[3, 0]])
     assert np.array_equal(some.low, rows.low[[3, 0]])
+
+
+def test_what_rounding_removed_travels_with_the_rows(rng):
+    origin = np.ones(2)
+    rows = DenseRows(rng.normal(size=(5, 2)), low=rng.normal(size=(5, 2)), origin=origin)
+    some = rows.take(np.array([], dtype=np.int64)).holding(rows.to_send(np.array([3, 0])))
+    assert np.array_equal(some.values, rows.values[[3, 0]])
+    assert np.array_equal(some.low, rows.low[[3, 0]])
+    assert some.origin is origin

@@ -10,8 +10,8 @@ from reference import kernels
 from support.problems import toy_svc
 from support.settings import NoCallbacks, settings
 from widestreet._src.kernels.kernels import RBF
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import CSVC, NuSVC
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import as_rows, merge_duplicates
 from widestreet._src.training.classification import train_classes

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from conftest import TOL
 from support.class_pairs import FORMS, GAMMA, SMALL, clouds, in_form, machine, ovo, rbf
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.training import one_vs_one
 from widestreet._src.training.solver import Solver
 

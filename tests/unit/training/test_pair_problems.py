@@ -9,7 +9,7 @@ from conftest import TOL
 from support.class_pairs import FORMS, gram_in_form, rbf
 from widestreet._src.kernels import blocks
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.training import pair_problems
 from widestreet._src.training.pair_problems import PairProblems
 

@@ -16,9 +16,9 @@ from support.settings import NoCallbacks, settings
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.kernels.kernels import RBF, Linear
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import CSVC, EpsilonSVR, NuSVC, NuSVR, OneClass
 from widestreet._src.problems.goal import Goal
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.status import Status
 from widestreet._src.training import sharded

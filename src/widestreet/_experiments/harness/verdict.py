@@ -11,8 +11,8 @@ from widestreet._experiments.harness.task import Task
 from widestreet._src.certificate import Examination, examine
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import c_svc, eps_svr
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import as_rows
 from widestreet._src.training.pair_problems import PairProblems
 from widestreet._src.training.problem import Problem

@@ -2,14 +2,14 @@
 
 from widestreet._src.certificate.advice import advice, worst
 from widestreet._src.certificate.certificate import Certificate
-from widestreet._src.certificate.earlier import Arrays, Change, Examined, Record, distance
+from widestreet._src.certificate.earlier_scores import Arrays, Change, Examined, Record, distance
 from widestreet._src.certificate.examination import Examination
-from widestreet._src.certificate.many import examine_all
+from widestreet._src.certificate.gap_estimate import GapEstimate, estimate, gap_terms
 from widestreet._src.certificate.margins import examine_margins
 from widestreet._src.certificate.merging import LocalParts, examine, examine_parts
 from widestreet._src.certificate.parts import Part, Parts
-from widestreet._src.certificate.sampling import GapEstimate, estimate, gap_terms
 from widestreet._src.certificate.screening import FLOAT64_FRACTION, Limits, scores, screens
+from widestreet._src.certificate.several_duals import examine_all
 from widestreet._src.certificate.spot_check import disagrees
 
 __all__ = [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isnan
 
 from widestreet._src.certificate.certificate import Certificate
-from widestreet._src.certificate.sampling import GapEstimate
+from widestreet._src.certificate.gap_estimate import GapEstimate
 from widestreet._src.status import Status
 
 _CLOSE_GAP, _USABLE_GAP = 0.01, 0.1  # relative gaps up to which a model is close, and usable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isinf, isnan
 
-from widestreet._src.certificate.sampling import GapEstimate
+from widestreet._src.certificate.gap_estimate import GapEstimate
 from widestreet._src.status import Status
 
 FEASIBILITY_TOL = 1e-10  # violation of constraints by rounding, relative to the boxes

@@ -20,7 +20,7 @@ in brackets is convex and piecewise linear in b with kinks at the F_v.
 
 The rows of one dual may be divided into parts (parts.py), and rows whose float32 scores prove that
 they cannot affect any figure are not scored in float64 (screening.py). Neither changes the figures.
-The core examines many small duals at once by the same formulas (many.py).
+The core examines many small duals at once by the same formulas (several_duals.py).
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ coefficients, the band may be too narrow; the slope at its ends shows this.
 A question is a function of a part, made of methods of `Part` and `functools.partial`, so that
 questions and answers can be pickled. A part stores its scores between questions. They depend only
 on the limits it was screened with, so a part that was lost and made again repeats these screenings
-and gives the same answers, up to the rounding of scores that were updated (earlier.py). Sums are
-returned without rounding (sums.py), so that the figures of an examination do not depend on how the
-rows are divided.
+and gives the same answers, up to the rounding of scores that were updated (earlier_scores.py).
+Sums are returned without rounding (sums.py), so that the figures of an examination do not depend on
+how the rows are divided.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ from widestreet._src.certificate.loss import Band, Variables, band
 from widestreet._src.certificate.screening import Limits, Scores
 from widestreet._src.certificate.spot_check import disagrees
 from widestreet._src.certificate.sums import Terms, exact_sum
-from widestreet._src.kernels.gram import Gram, accurate_scan
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.more_digits import accurate_scan
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 

@@ -3,7 +3,7 @@
 A row with a zero coefficient is first scored in float32, with a proven bound on the error. It is
 scored again in float64 unless the bound shows that the row satisfies the optimality conditions and
 has no loss, so that it cannot affect any figure of the certificate. A score of an earlier
-examination may show this as well, if the point has not moved too far since (earlier.py).
+examination may show this as well, if the point has not moved too far since (earlier_scores.py).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widestreet._src.arrays import Bools, Floats, Ints
-from widestreet._src.certificate.earlier import (
+from widestreet._src.certificate.earlier_scores import (
     EXACT,
     LAST,
     OLDER,
@@ -27,7 +27,8 @@ from widestreet._src.certificate.earlier import (
     lengths,
 )
 from widestreet._src.certificate.sums import rounded
-from widestreet._src.kernels.gram import Gram, off_centre
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.more_digits import off_centre
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
@@ -104,7 +105,7 @@ class Scores:
     score, error : ndarray of shape (n,)
         Score of each row, and bound on its error in addition to `rounding`.
     state : ndarray of int8, shape (n,)
-        What is known of the score of each row (earlier.py).
+        What is known of the score of each row (earlier_scores.py).
     begun : bool
         True if the scores of the support vectors are known.
     counts : list of int

@@ -1,4 +1,9 @@
-"""Sums without rounding, which do not depend on the division of rows into parts."""
+"""Sums without rounding, which do not depend on the division of rows into parts.
+
+Long arrays are first reduced to a few floats with the same exact sum. A float64 number is
+hi 2^(e-27) + lo 2^(e-53) with integers |hi| <= 2^27 and |lo| < 2^26. Sums of these integers over
+numbers with the same exponent e are integers below 2^53, which float64 holds exactly.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,16 @@ from itertools import chain
 from math import fsum, isfinite
 from typing import TypeAlias
 
+import numpy as np
+
 from widestreet._src.arrays import Floats
 
 # Floats whose exact sum is the value, the largest first; usually two or three.
 Terms: TypeAlias = tuple[float, ...]
 
-_BLOCK_VALUES = 1 << 16  # values converted to Python objects at a time
+_BLOCK_VALUES = 1 << 16  # values added at a time
+_FEW_VALUES = 512  # that are added one by one
+_LARGE = 2.0**900  # larger values may overflow in sums of integers
 
 
 def exact_sum(values: Floats) -> Terms:
@@ -23,8 +32,25 @@ def exact_sum(values: Floats) -> Terms:
     values = values[values != 0]
     terms: list[float] = []
     for a in range(0, len(values), _BLOCK_VALUES):
-        terms = _expansion([*terms, *values[a : a + _BLOCK_VALUES].tolist()])
+        terms = _expansion([*terms, *_reduced(values[a : a + _BLOCK_VALUES])])
     return tuple(terms)
+
+
+def _reduced(values: Floats) -> list[float]:
+    """Return floats with the same exact sum, few of them unless exponents differ much."""
+    if len(values) <= _FEW_VALUES or not np.abs(values).max() < _LARGE:
+        return values.tolist()
+    fraction, exponent = np.frexp(values)
+    least = int(exponent.min())
+    fraction *= 2.0**27
+    high = np.trunc(fraction)
+    low = (fraction - high) * 2.0**26
+    place = exponent - least
+    at = least + np.arange(int(place.max()) + 1)
+    highs, lows = np.bincount(place, high), np.bincount(place, low)
+    every = np.concatenate([np.ldexp(highs, at - 27), np.ldexp(lows, at - 53)])
+    found: list[float] = every[every != 0].tolist()
+    return found
 
 
 def _expansion(values: list[float]) -> list[float]:

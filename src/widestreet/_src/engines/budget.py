@@ -46,7 +46,7 @@ class Budget:
     reserve: float = 0.0  # seconds reserved for the certificate
     affordable: bool = False  # whether the time has ever sufficed for a certificate
     stopped: bool = False  # by another thread: treated like an interrupt
-    _begun: float = field(default_factory=time.perf_counter)
+    _begun: float = field(default_factory=lambda: time.perf_counter())
     _steps: int = 0
     _pause: int = 2**62  # pair steps after which work is put to another engine
 

@@ -19,8 +19,8 @@ from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.fitted import classifier_attributes
 from widestreet._src.estimators.stored import in_memory, is_stored
 from widestreet._src.interrupts import undisturbed
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import Formulation
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.training.outcome import Trained
 from widestreet._src.training.settings import Resources

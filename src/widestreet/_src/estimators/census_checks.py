@@ -17,7 +17,8 @@ from widestreet._src.estimators.columns import cure_of, warn_of_scales
 from widestreet._src.files.formats import Batch
 from widestreet._src.files.stream import Stream
 from widestreet._src.kernels.kernels import Kernel
-from widestreet._src.rows.census import Census, Fault, first_fault
+from widestreet._src.rows.census import Census
+from widestreet._src.rows.faults import Fault, first_fault
 from widestreet._src.rows.labels import Labels
 from widestreet._src.stacklevel import level_of_caller
 

@@ -91,7 +91,7 @@ def compacted(model: Any, tolerance: float, rows: Any, quantile: float) -> Any:
 
 
 def _require_kernel(kernel: Kernel, name: Any, measured: bool) -> None:
-    """Raise ValueError for a kernel whose expansions are not projected."""
+    """Raise ValueError if models with this kernel cannot be compacted."""
     if isinstance(kernel, RBF | Laplacian):
         return
     if isinstance(kernel, Poly) and kernel.positive:

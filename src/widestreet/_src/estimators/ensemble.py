@@ -20,8 +20,8 @@ from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTr
 from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.stages import Stages
 from widestreet._src.kernels.kernels import Callable, Precomputed
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import HardMargin
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.training.ensemble import streams, train_ensembles

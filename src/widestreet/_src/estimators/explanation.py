@@ -92,7 +92,7 @@ def explain(
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Rows to explain.
     background : array-like or sparse matrix of shape (n_background, n_features)
-        Rows that stand for what is known without the features, for example 100 training rows.
+        Rows from which missing features are taken, for example 100 training rows.
     max_time : float, default=3600.0
         Seconds. If the computation would take longer, by a rough estimate, it is refused.
     verbose : bool, default=False

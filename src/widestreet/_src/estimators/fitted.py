@@ -12,8 +12,8 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, worst
 from widestreet._src.engines.solution import Trace, TraceRecord
 from widestreet._src.kernels.kernels import Callable, Kernel, Linear, Precomputed
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import Reading
-from widestreet._src.problems.pairs import PairLayout
 
 
 def fitted_attributes(

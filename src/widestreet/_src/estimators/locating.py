@@ -119,7 +119,7 @@ def _found(
 
 
 def _keys(X: Any) -> list[bytes]:
-    """Return the values of each row as bytes; equal rows have equal ones, dense or sparse."""
+    """Return the values of each row as bytes, which are equal for equal rows, dense or sparse."""
     if not sparse.issparse(X):
         X = np.asarray(X, dtype=np.float64) + 0.0  # without negative zeros
         return [_key(np.flatnonzero(row), row[row != 0]) for row in X]

@@ -26,7 +26,7 @@ from widestreet._src.files.stream import Stream
 from widestreet._src.files.table import StoredRows
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Linear
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 
 _DTYPES = [np.float64, np.float32]
 _FEW_VALUES = 1 << 16  # of an array whose validation is worth a shortcut

@@ -16,8 +16,8 @@ from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.starting import check_start, starting_lines
 from widestreet._src.estimators.stored import fit_stored
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import DualFormulation
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.training.classification import train_classes
 from widestreet._src.training.outcome import Trained

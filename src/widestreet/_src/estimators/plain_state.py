@@ -9,8 +9,8 @@ A state is a dictionary:
     other         what scikit-learn keeps in an estimator, such as requests of metadata
 
 Online estimators add `rows` (online/plain_state.py). The kernel is its name with its parameters,
-the trace a table with one column per field, a certificate the dictionary of its fields. No class of
-this package is in it: classes can be moved and renamed, and old states can still be read.
+the trace a table with one column per field, a certificate the dictionary of its fields. It
+contains no class of this package, so old states can still be read after classes were moved.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def state_of(model: Any) -> dict[str, Any]:
 
 
 def attributes_of(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of an estimator from its state; a state of a newer version raises."""
+    """Return the attributes of an estimator from its state; raise for a later version."""
     check_schema(state)
     fitted = dict(state["fitted"])
     for name in _PLAIN.keys() & fitted.keys():
@@ -74,7 +74,7 @@ def is_fitted(name: str) -> bool:
 
 
 def check_schema(state: Mapping[str, Any]) -> None:
-    """Raise ValueError if a state is of a later schema, or is none."""
+    """Raise ValueError if a state is of a later schema, or is no state."""
     schema = state.get("schema")
     if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
         raise ValueError(f"a state of schema {schema!r}, which no version has written")

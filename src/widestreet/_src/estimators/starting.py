@@ -8,8 +8,8 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators.locating import coefficients_over
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import DualFormulation, NuSVC
-from widestreet._src.problems.pairs import PairLayout
 
 _NEEDED = ("support_", "support_vectors_", "dual_coef_", "shape_fit_", "kernel")
 

@@ -1,8 +1,8 @@
 """Checks of the state of an estimator that was read from a file.
 
 Native code trusts the shapes of arrays, and a file may have been changed by anybody. After these
-checks a model can be used without an error; whether it is the right one is the question of
-`widestreet.certify`.
+checks a model can be used without an error. They do not tell whether it is the right model:
+`widestreet.certify` does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.outlier_detector import OutlierDetector
 from widestreet._src.estimators.plain_state import is_fitted, kernel_from
 from widestreet._src.kernels.kernels import Callable, Precomputed
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 
 _MOST_FEATURES = 2**31  # columns; the core counts them in 32 bits
 

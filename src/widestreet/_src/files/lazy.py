@@ -75,6 +75,10 @@ class LazyRows:
         """Return some of the rows, which are not read yet."""
         return LazyRows(lambda: self.data[index], len(index), self._none)
 
+    def to_send(self, index: Ints) -> Any:
+        """Return some of the rows with all their digits."""
+        return self._rows.to_send(index)
+
     def holding(self, data: Any) -> Vectors:
-        """Return other rows in the same form."""
+        """Return rows from what `to_send` returned, in the same form."""
         return self._none.holding(data)

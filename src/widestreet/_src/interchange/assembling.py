@@ -13,7 +13,7 @@ from widestreet._src.estimators.fitted import fitted_attributes
 from widestreet._src.estimators.model import as_names
 from widestreet._src.estimators.outlier_detector import OutlierDetector
 from widestreet._src.kernels.kernels import Kernel, Precomputed
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 
 
 def assembled(

@@ -24,10 +24,10 @@ from widestreet._src.files.table import StoredRows
 from widestreet._src.interchange.scikit_learn import as_own
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Precomputed
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.formulations import DualFormulation, NuSVC
 from widestreet._src.problems.goal import Goal
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import KernelRows, Rows, as_rows
 from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads

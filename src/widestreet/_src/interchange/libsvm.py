@@ -24,7 +24,7 @@ from widestreet._src.interchange.assembling import assembled
 from widestreet._src.persistence import libsvm_text
 from widestreet._src.persistence.archive import ArchiveError
 from widestreet._src.persistence.libsvm_text import LibsvmModel
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 
 _TYPES: dict[str, type[Any]] = {
     "c_svc": SVC,

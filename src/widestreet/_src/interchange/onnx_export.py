@@ -13,7 +13,7 @@ from widestreet._src import checks
 from widestreet._src.interchange.onnx_graph import add_model, check_exportable
 from widestreet._src.interchange.onnx_pipelines import pipeline_to_onnx
 
-OPSET, IR_VERSION = 18, 9  # of 2022; runtimes read older ones
+OPSET, IR_VERSION = 18, 9  # of 2022; later runtimes read them
 _PRECISIONS = {"float64": np.float64, "float32": np.float32}
 
 
@@ -137,7 +137,7 @@ class Graph:
     inputs : list
         Inputs of a subgraph, with their shapes.
     prefix : str
-        Begin of all names in it.
+        Prefix of all names in the subgraph.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.outlier_detector import BOUNDARY_ROUNDING, OutlierDetector
 from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly, Precomputed, Sigmoid
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 
 
 class Nodes(Protocol):

@@ -2,9 +2,9 @@
 
 The scores of a linear kernel are x.w with w = sum_j coef_j s_j: one vector takes the place of all
 kernel values. If most coefficients are at their bounds, w is much smaller than its terms. Products
-and sums of dense rows are therefore computed as pairs of float64 numbers (pairs.py), so that w has
-no other error than its last rounding. Sums of sparse rows are those of short blocks, added up
-without rounding.
+and sums of dense rows are therefore computed as pairs of float64 numbers (double_double.py), so
+that w has no other error than its last rounding. Sums of sparse rows are those of short blocks,
+added up without rounding.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.kernels.pairs import Pair, column_sums, two_product
+from widestreet._src.kernels.double_double import Pair, column_sums, two_product
 from widestreet._src.kernels.rounding import UNIT
 from widestreet._src.rows import Vectors
 

@@ -19,13 +19,12 @@ from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels.backend import Backend
 from widestreet._src.kernels.blocks import FunctionBackend, MatrixBackend
-from widestreet._src.kernels.kernels import Callable, Kernel, Linear, NativeKernel, Poly
+from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.kernels.polynomial import accurate_scores
 from widestreet._src.kernels.rounding import UNIT, sum_error
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
-from widestreet._src.rows import DenseRows, KernelRows, Rows, Vectors
+from widestreet._src.rows import KernelRows, Rows, Vectors
 
 # Largest number of multiply-adds per thread of one native call, some hundredths of a second with
 # AVX2: signals and clocks are polled between calls.
@@ -379,33 +378,3 @@ def without_diagonal(gram: Gram) -> Gram:
     part = object.__new__(Gram)
     vars(part).update(vars(gram), _diagonal=None)
     return part
-
-
-def accurate_scan(
-    gram: Gram, J: Ints, coef: Floats, poll: Poll | None = None
-) -> tuple[Floats, Floats] | None:
-    """Return K[:, J] @ coef from more digits than float64 has, and a bound on each error.
-
-    The result is None if the kernel has no such scan, or if it takes too long.
-    """
-    if not isinstance(gram.kernel, Poly) or gram._diagonal is not None:
-        return None
-    left, right = cast(Vectors, gram.left), cast(Vectors, gram.right)
-    I = gram.left_index(np.arange(gram.shape[0]))
-    return accurate_scores(gram.kernel, left, right, I, gram.right_index(J), coef, poll)
-
-
-def off_centre(gram: Gram, I: Ints | None, net: float) -> Floats | float:
-    """Return what the scores of a linear kernel lack if the coefficients do not sum to zero.
-
-    A linear kernel of rows x - m gives the scores of the rows x up to a constant if they do. If
-    they sum to `net`, which is a rounding error, net (x - m).m is lacking.
-    """
-    left = gram.left
-    m = getattr(left, "centre", None)
-    m = getattr(left, "origin", None) if m is None else m
-    if net == 0 or m is None or not isinstance(gram.kernel, Linear):
-        return 0.0
-    return facing(gram, DenseRows(m[None])).scan(
-        gram.left_index(np.arange(gram.shape[0]) if I is None else I), None, np.array([net])
-    )

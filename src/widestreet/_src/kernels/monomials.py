@@ -16,8 +16,8 @@ from math import comb, factorial, prod
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.kernels.double_double import Pair
 from widestreet._src.kernels.kernels import Kernel, Poly
-from widestreet._src.kernels.pairs import Pair
 
 _DIGITS = 50  # decimal digits of the roots before they are rounded
 

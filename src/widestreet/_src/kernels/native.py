@@ -44,6 +44,9 @@ class NativeBackend:
     longest : float, optional
         Bound on |x|^2 of all rows, if it is already known. It decides which formulas are used, so
         processes that share a problem must agree on it.
+    combines : bool
+        True if the scores of a linear kernel are computed from a combination of the right rows
+        even if there are few left rows.
     """
 
     kernel: NativeKernel
@@ -51,10 +54,11 @@ class NativeBackend:
     right: Vectors
     threads: int
     longest: float | None = None
+    combines: bool = False
 
     def facing(self, right: Vectors) -> NativeBackend:
         """Return the backend of the same left rows and other right rows."""
-        other = replace(self, right=right)
+        other = replace(self, right=right, combines=self._combinations is not None)
         if "_rank" in vars(self):
             vars(other)["_rank"] = self._rank
         return other
@@ -71,8 +75,10 @@ class NativeBackend:
     @cached_property
     def _combinations(self) -> Combinations | None:
         """Combinations of right rows, for a linear kernel that is not that of few predictions."""
-        many = self.left is self.right or self.left.shape[0] >= _MANY_ROWS
-        return Combinations(self.right) if isinstance(self.kernel, Linear) and many else None
+        few = self.left is not self.right and self.left.shape[0] < _MANY_ROWS
+        if not isinstance(self.kernel, Linear) or (few and not self.combines):
+            return None
+        return Combinations(self.right)
 
     @cached_property
     def _longest(self) -> float:

@@ -1,8 +1,8 @@
 """Scores of polynomial kernels with nearly all digits.
 
 Values of a polynomial kernel of rows far from the origin are large, and sums over them cancel. The
-values and the sums are computed here in pairs of float64 numbers (pairs.py). This takes some
-hundred times as long as float64.
+values and the sums are computed here in pairs of float64 numbers (double_double.py). This takes
+some hundred times as long as float64.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.kernels.double_double import Pair, column_sums, two_product
 from widestreet._src.kernels.kernels import Poly
-from widestreet._src.kernels.pairs import Pair, column_sums, two_product
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.kernels.rounding import UNIT, power_sums
 from widestreet._src.rows import Vectors

@@ -72,6 +72,10 @@ class Vectors(Rows, Protocol):
         """Return some of the rows."""
         ...
 
+    def to_send(self, index: Ints) -> Any:
+        """Return some of the rows with all their digits, as one array or matrix."""
+        ...
+
     def holding(self, data: Any) -> Vectors:
-        """Return other rows in the same form, relative to the same centre."""
+        """Return rows from what `to_send` returned, in the form and with the centre of these."""
         ...

@@ -64,8 +64,12 @@ class CsrRows:
         """Return some of the rows."""
         return self.holding(self.values[index])
 
+    def to_send(self, index: Ints) -> Any:
+        """Return some of the rows as a matrix."""
+        return self.values[index]
+
     def holding(self, data: Any) -> CsrRows:
-        """Return other rows in the same form."""
+        """Return rows from what `to_send` returned."""
         return CsrRows(data)
 
     @property

@@ -84,9 +84,19 @@ class DenseRows:
         low = None if self.low is None else self.low[index]
         return replace(self, values=self.values[index], low=low)
 
+    def to_send(self, index: Ints) -> Real:
+        """Return some of the rows as one array; the columns of `low` follow those of the values."""
+        if self.low is None:
+            return self.values[index]
+        return np.concatenate([self.values[index], self.low[index]], axis=1)
+
     def holding(self, data: Real) -> DenseRows:
-        """Return other rows in the same form."""
-        return DenseRows(data, self.centre, self.skip_zeros)
+        """Return rows from what `to_send` returned, in the same form."""
+        if self.low is None:
+            return replace(self, values=data)
+        columns = self.shape[1]
+        high, low = data[:, :columns], np.asarray(data[:, columns:], dtype=np.float64)
+        return replace(self, values=high, low=low)
 
     @property
     def data(self) -> Real:

@@ -33,6 +33,7 @@ class Features:
     ids : ndarray
         Numbers of the rows among those of all shards, ascending.
     data : ndarray or sparse matrix
+        What `Vectors.to_send` returned.
     diagonal : ndarray or None
         Terms that are added to the diagonal of the kernel matrix.
     origin : ndarray
@@ -197,7 +198,7 @@ class TakenRows:
 
     def __post_init__(self) -> None:
         nothing = np.empty(0, dtype=np.int64)
-        self.rows = Features(nothing, self.none.data, None, nothing)
+        self.rows = Features(nothing, self.none.to_send(nothing), None, nothing)
 
     @cached_property
     def gram(self) -> Gram:
@@ -290,7 +291,8 @@ class HeardRows:
         """Kernel values between the rows (left) and the stored support vectors (right)."""
         rows = self._rows
         if self._heard is None:
-            ids, data = np.empty(0, dtype=np.int64), rows.data[:0]
+            ids = np.empty(0, dtype=np.int64)
+            data = rows.to_send(ids)
         else:
             ids, data = self._heard.ids, self._heard.data
         diagonal = None
@@ -320,4 +322,4 @@ class HeardRows:
     def features(self, at: Ints) -> Features:
         """Return rows of the shard, by their positions."""
         diagonal = None if self.diagonal is None else self.diagonal[at]
-        return Features(at + self.begin, self._own.left.data[at], diagonal, self.origin[at])
+        return Features(at + self.begin, self._rows.to_send(at), diagonal, self.origin[at])

@@ -6,8 +6,8 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.kernels import Kernel
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import DualFormulation
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Merged, Rows
 from widestreet._src.training.one_vs_one import train_pairs

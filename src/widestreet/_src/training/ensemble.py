@@ -26,7 +26,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.kernels.products import Held, LowRank, Product, Streamed
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Merged, Rows
 from widestreet._src.shards.point import Point

@@ -13,10 +13,10 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.combination import combination
+from widestreet._src.kernels.double_double import Pair, two_sum
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Poly
 from widestreet._src.kernels.monomials import Monomials, monomial_count
-from widestreet._src.kernels.pairs import Pair, two_sum
 from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import DenseRows, Rows
 from widestreet._src.rows.features import features

@@ -48,6 +48,7 @@ from widestreet._src.training.outcome import (
     uncertified,
     untouched,
 )
+from widestreet._src.training.pair_budgets import LEAST_SECONDS, PairBudgets
 from widestreet._src.training.pair_forecast import PairForecast
 from widestreet._src.training.pair_problems import PairProblems
 from widestreet._src.training.problem import Problem
@@ -56,9 +57,7 @@ from widestreet._src.training.solver import Solver, in_memory, is_small, solve_s
 
 _COST_PER_THREAD = 1e8  # multiply-adds (an upper bound) that justify one more thread
 _MOST_FIRST_ROWS = 1024  # former support vectors of a class with which a pair starts
-_LEAST_SECONDS = 0.01  # for a pair, as long as there is time at all
 _SERIAL_ROWS = 500  # up to this many rows of a pair, threads would wait for the interpreter
-_MOST_FOR_PROOF = 0.6  # of `max_time`, kept back for the examination of all pairs
 _LEFT_OVER = 0.1  # of `max_time`: with more left, pairs that their share ended continue
 _SAMPLED_ROWS = 128  # of the support vectors, and of the others, for the estimate of a gap
 _PARALLEL_ROWS = 4000  # up to this many rows of a pair, pairs are trained in parallel
@@ -101,12 +100,13 @@ class _Fit:
         self.helper_settings = replace(settings, max_memory=settings.max_memory // helpers)
         self.gram = Gram(kernel, rows, threads=threads)
         self.budget = Budget(settings.max_time)  # of the whole fit
-        self._budgets: list[Budget] = []  # of the pairs started
-        self._begun = 0  # number of pairs started
-        self._rows_left = sum(problem.dual.rows for problem in machines.problems)
         self._served = [np.zeros(len(rows), dtype=np.int64) for rows in machines.members]
-        self._proof = PairForecast(self.gram, [one.dual.rows for one in machines.problems])
-        self._lock = Lock()
+        sizes = [one.dual.rows for one in machines.problems]
+        self._proof = PairForecast(self.gram, sizes)
+        self._shares = PairBudgets(
+            self.budget, sum(sizes), workers, settings.max_steps, self._proof
+        )
+        self._lock = Lock()  # of what pairs learn from one another
 
     @cached_property
     def _rngs(self) -> list[np.random.Generator]:
@@ -123,10 +123,12 @@ class _Fit:
             for group, threads in self._groups():
                 found |= zip(group, self._solve_group(group, threads), strict=True)
         except KeyboardInterrupt:  # raised between two calls: no pair continues
-            self._stop()
+            self._shares.stop()
         large = [p for p in range(len(problems)) if p not in found]
         runner = LocalRunner(self.workers)
-        found |= zip(large, runner.map(self._solve, large, on_interrupt=self._stop), strict=True)
+        found |= zip(
+            large, runner.map(self._solve, large, on_interrupt=self._shares.stop), strict=True
+        )
         return [found[p] for p in range(len(problems))]
 
     def _groups(self) -> Iterator[tuple[list[int], int]]:
@@ -157,21 +159,21 @@ class _Fit:
     def _solve_group(self, group: list[int], threads: int) -> list[Solution]:
         """Solve pairs in one native call; those that it does not finish continue by rounds."""
         problems = [self.machines.problems[p] for p in group]
-        budget = self._share(sum(problem.dual.rows for problem in problems), len(group))
+        budget = self._shares.share(sum(problem.dual.rows for problem in problems))
         if budget is None:
-            return [untouched(problem, self._why()) for problem in problems]
+            return [untouched(problem, self._shares.why) for problem in problems]
         grams = [self.gram.select(self.machines.rows(p)) for p in group]
         try:
             solutions = solve_small(grams, problems, self.settings, budget, threads, numbers=group)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             if isinstance(stop, KeyboardInterrupt):
-                self._stop()
+                self._shares.stop()
             return [untouched(problem, stopped_by(stop)) for problem in problems]
         return [self._finish(*one, budget) for one in zip(group, problems, solutions, strict=True)]
 
     def _finish(self, p: int, problem: Problem, solution: Solution, budget: Budget) -> Solution:
         """Report a pair that a native call solved; continue by rounds if it is not optimal."""
-        self._proof.count(solution.trace[0].n_sv, problem.dual.rows)
+        self._shares.count(solution.trace[0].n_sv, problem.dual.rows)
         try:
             if solution.status == Status.OPTIMAL:
                 self.watch.tell(solution.trace[-1])
@@ -181,7 +183,7 @@ class _Fit:
         except (OutOfBudget, KeyboardInterrupt) as stop:
             solution = replace(solution, status=stopped_by(stop))
         if solution.status == Status.INTERRUPTED:
-            self._stop()
+            self._shares.stop()
         return labelled(solution, p)
 
     def _gram(self, p: int) -> Gram:
@@ -207,9 +209,9 @@ class _Fit:
         """Solve a pair by rounds, starting with former support vectors of its classes."""
         problem = self.machines.problems[p]
         try:
-            budget = self._share(problem.dual.rows)
+            budget = self._shares.share(problem.dual.rows)
             if budget is None:
-                return untouched(problem, self._why())
+                return untouched(problem, self._shares.why)
             # in parallel, the first rows would depend on the order in which pairs end
             if self.workers == 1 and problem.start is None:
                 problem = replace(problem, first=self._first_rows(p))
@@ -217,45 +219,11 @@ class _Fit:
                 solution = self._solver(p, observe, budget).by_rounds(problem, observe)
             self._learn(p, solution)
             if solution.status == Status.INTERRUPTED:
-                self._stop()
+                self._shares.stop()
             return labelled(solution, p)
         except KeyboardInterrupt:  # raised outside the engine
-            self._stop()
-            return untouched(problem, self._why())
-
-    def _why(self) -> Status:
-        """Return the status of a pair that gets no time: interrupted, or out of time."""
-        return Status.INTERRUPTED if self.budget.stopped else Status.TIME_LIMIT
-
-    def _share(self, rows: int, pairs: int = 1) -> Budget | None:
-        """Return the budget of pairs with `rows` rows: a share of the remaining time.
-
-        The time for the examination is reserved. The result is None if no time is left.
-        """
-        with self._lock:
-            proof = 0.0
-            if self.budget.max_time is not None:
-                proof = min(self._proof.seconds(), _MOST_FOR_PROOF * self.budget.max_time)
-            if self.budget.stopped or self.budget.remaining(proof) == 0:
-                return None
-            share = min(1.0, self.workers * rows / max(rows, self._rows_left))
-            self._rows_left -= rows
-            self._begun += pairs
-            self._budgets.append(
-                self.budget.part(
-                    share,
-                    reserve=proof,
-                    least=_LEAST_SECONDS,
-                    max_steps=self.settings.max_steps,
-                )
-            )
-            return self._budgets[-1]
-
-    def _stop(self) -> None:
-        """Stop the pairs that are being solved, and do not start others."""
-        with self._lock:
-            for budget in (self.budget, *self._budgets):
-                budget.stopped = True
+            self._shares.stop()
+            return untouched(problem, self._shares.why)
 
     def _first_rows(self, p: int) -> Ints:
         """Return the rows of a pair that were support vectors most often, of both classes."""
@@ -267,11 +235,11 @@ class _Fit:
         return np.concatenate(found)
 
     def _learn(self, p: int, solution: Solution) -> None:
-        """Count the support vectors and the cost of an examination. Sets: proof, served."""
+        """Count the support vectors of a pair. Sets: proof, served."""
         i, j = self.machines.layout.pairs[p]
         first, second = self.machines.halves(p, solution.beta[0])
+        self._shares.count(int(np.count_nonzero(solution.beta[0])), solution.beta.shape[1])
         with self._lock:
-            self._proof.count(int(np.count_nonzero(solution.beta[0])), solution.beta.shape[1])
             self._served[i] += first != 0
             self._served[j] += second != 0
 
@@ -381,7 +349,7 @@ class _Fit:
         budget = self.budget.part(
             1 / sharing, max_steps=steps if steps < 0 else max(0, steps - solution.pair_steps)
         )
-        if budget.max_time is not None and budget.max_time < _LEAST_SECONDS:
+        if budget.max_time is not None and budget.max_time < LEAST_SECONDS:
             return trained
         problem = self.machines.problems[p].starting_at(solution.beta)
         observe = self.watch.again(p)

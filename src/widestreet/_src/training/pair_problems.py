@@ -11,7 +11,7 @@ import numpy as np
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.training.problem import Problem
 
 _SHARING_PAYS = 1e6  # multiply-adds per pair above which sharing kernel values justifies more calls

@@ -19,9 +19,9 @@ from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.solution import Observer, Solution, Trace
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.dual import select
 from widestreet._src.problems.formulations import DualFormulation
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.problems.totals import Totals
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Vectors

@@ -1,47 +1,59 @@
-"""The bookkeeping of the working-set engine: attempts and progress."""
+"""The state of the working-set engine: what follows from its arrays."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from widestreet._src.engines.working_set.state import _IDLE_PASSES, Attempts, Progress
+from support.engine_states import engine_with
 
 
-def test_attempts_fail_unless_they_halve_the_best():
-    attempts = Attempts()
-    assert [attempts.count(value) for value in (8.0, 5.0, 2.0, 1.5, 1.2, 0.5)] == [0, 1, 0, 1, 2, 0]
-    assert attempts.best == 0.5
-    assert attempts.count(np.nan) == 1  # nothing is better than what is no number
+def test_the_capacity_is_at_most_the_number_of_rows():
+    inputs = engine_with(10, 200).inputs
+    assert inputs.capacity == 200
+    assert replace(inputs, room=50).capacity == 50
 
 
-@pytest.mark.parametrize("better", [(2.0, 1.0), (1.0, 0.5)], ids=["objective", "violation"])
-def test_progress_of_either_figure_starts_the_count_anew(better):
-    progress = Progress()
-    assert not progress.stuck(1.0, 1.0, busy=False, pass_rounds=1.0)
-    for _ in range(_IDLE_PASSES - 1):
-        assert not progress.stuck(1.0, 1.0, busy=False, pass_rounds=1.0)
-    assert not progress.stuck(*better, busy=False, pass_rounds=1.0)
-    for _ in range(_IDLE_PASSES - 1):
-        assert not progress.stuck(1.0, 1.0, busy=False, pass_rounds=1.0)
-    assert progress.stuck(1.0, 1.0, busy=False, pass_rounds=1.0)
+def test_the_objective_is_that_of_the_expansion():
+    state = engine_with(10, 200).state
+    assert state.objective == 0.0
+    state.linear, state.norm = 5.0, 4.0
+    assert state.objective == 3.0
 
 
-def test_rounds_that_were_busy_do_not_count():
-    progress = Progress()
-    assert not any(
-        progress.stuck(1.0, 1.0, busy=True, pass_rounds=1.0) for _ in range(10 * _IDLE_PASSES)
-    )
+def test_the_bias_is_the_middle_of_its_interval():
+    """At zero the indicators are the labels: rows of one class can only grow, others shrink."""
+    state = engine_with(100, 200).state
+    assert state.bias().tolist() == [0.0]
+    work = state.work
+    work.score[:100] = -1.0
+    assert state.bias().tolist() == [1.0]
+    work.lower[:, :100], work.upper[:, :100] = 0.0, 0.0  # no row can move: the last bias is kept
+    assert state.bias().tolist() == state.expansion.bias.tolist()
 
 
-def test_a_pass_of_several_rounds_counts_once():
-    progress = Progress()
-    found = [progress.stuck(1.0, 1.0, busy=False, pass_rounds=3.0) for _ in range(40)]
-    assert found.index(True) == 3 * _IDLE_PASSES  # the first round is progress
+def test_a_pass_takes_more_rounds_if_support_vectors_are_outside():
+    state = engine_with(40, 200).state
+    assert state.pass_rounds == 1.0
+    ids = np.arange(100, 120)
+    state.expansion = state.expansion.published(ids, np.ones(20), np.zeros(1), 1.0)
+    assert state.pass_rounds == 1.0 + 4.0 * 20 / 40
 
 
-def test_gains_below_the_rounding_of_the_objective_add_up():
-    """A fit goes on as long as several rounds gain more than the rounding."""
-    progress = Progress()
-    values = 1.0 + np.arange(200) * 4e-15
-    assert not any(progress.stuck(v, 1.0, busy=False, pass_rounds=1.0) for v in values)
+def test_the_situation_describes_the_working_set():
+    engine = engine_with(40, 200)
+    found = engine.state.situation(engine.inputs)
+    assert (found.rows, found.capacity, found.round) == (200, 200, 0)
+    assert found.ids.tolist() == list(range(40))
+    assert not found.support.any()
+    assert found.newest.all()
+
+
+def test_times_of_a_part_add_up(monkeypatch):
+    monkeypatch.setattr("time.perf_counter", lambda: 10.0)
+    state = engine_with(10, 200).state
+    state.clock("solve", 7.0)
+    state.clock("solve", 9.0)
+    assert state.timings["solve"] == pytest.approx(4.0)

@@ -2,7 +2,7 @@
 
 In each step the row with the largest residual becomes a pivot (Fine and Scheinberg, 2001). Several
 pivots are taken at a time: the kernel values of some rows with large residuals are computed
-together, and of these rows those that are nearly combinations of the others are left out.
+together. A row that is nearly a combination of the pivots before it does not become a pivot.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def pivoted_cholesky(gram: Gram, most: int, poll: Poll) -> Floats:
 def _compare(gram: Gram, V: Floats, largest: float, poll: Poll) -> None:
     """Raise NotPositive if some columns of V V' are not those of the kernel matrix.
 
-    The diagonal of a matrix that is not positive semidefinite may be factorised nevertheless.
+    The factorisation does not detect every matrix that is not positive semidefinite.
     """
     some = np.arange(0, len(V), max(1, len(V) // _COMPARED))
     wrong = np.abs(gram.block(some, None, poll=poll) - V[some] @ V.T)

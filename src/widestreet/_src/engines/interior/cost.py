@@ -5,9 +5,9 @@ from __future__ import annotations
 from widestreet._src.engines.interior.factor import rank_bound
 from widestreet._src.kernels.kernels import Kernel
 
-ITERATIONS = 40  # that most problems need
-MOST_RANK = 500  # that is tried where the rank is not known
-FEW_ROWS = 1500  # rows whose number bounds the rank well enough
+ITERATIONS = 40  # as many as most problems need
+MOST_RANK = 500  # largest rank that is tried if the rank is not known
+FEW_ROWS = 1500  # with fewer rows, their number is used as a bound on the rank
 _MOST_COST = 1e13  # multiply-adds, half an hour on one processor
 _PATIENCE = 0.15  # of the cost of the interior-point method: spent on rounds before it is tried
 _STEP_COST = 35.0  # of a pair step per row of its block, in multiply-adds

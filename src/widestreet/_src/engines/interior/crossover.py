@@ -13,7 +13,7 @@ from widestreet._src.engines.interior.factor import Factor
 from widestreet._src.engines.interior.iterate import Iterate
 from widestreet._src.problems.dual import Dual
 
-_MOST_FREE = 2  # times the unknowns of the Newton system: with more free variables many are equal
+_MOST_FREE = 2  # times the unknowns of the Newton system: more free variables are not refined
 _DEPENDENT = 1e-14  # of the largest: a smaller pivot is rounding
 _REFINEMENTS = 3
 _SMALL = 1e-6  # of the slope: a smaller error of the scores is left to the rounds that follow
@@ -60,7 +60,7 @@ def _lack(dual: Dual, beta: Floats, g: int) -> float:
 def _settle_sum(dual: Dual, beta: Floats, g: int, free: Bools) -> None:
     """Move the smallest free variable of a group so that its sum has no rounding error.
 
-    Errors of the sum count many times where kernel values are large. Sets: beta.
+    If kernel values are large, a small error of the sum changes scores much. Sets: beta.
     """
     lack = _lack(dual, beta, g)
     after = np.where(free, beta + lack, np.inf)
@@ -131,7 +131,7 @@ class _Equations:
         return cls(Q[:, :rank], R[:rank, :rank], order[:rank], scale, layer, row)
 
     def solved(self, factor: Factor, dual: Dual, at: Iterate, beta: Floats) -> Floats:
-        """Return a point that solves them by least squares, from residuals of nearly all digits."""
+        """Return a point that solves them by least squares; residuals have nearly all digits."""
         for _ in range(_REFINEMENTS):
             high, low = factor.accurate_transposed(beta.sum(axis=0))
             sums = [_lack(dual, beta, g) for g in range(dual.groups)]

@@ -10,8 +10,8 @@ converge slowly: kernels of low rank, many bounded support vectors, large C.
     4) move         almost to the boundary
     5) record       and stop if the complementarity is small, or if rounding stops the progress
 
-The end is not exact: crossover.py moves variables to the bounds that they approach, and the
-working-set engine continues from there.
+The last iterate is not exact: crossover.py moves variables to the bounds that they approach, and
+the working-set engine continues from there.
 
 Reference: Mehrotra, On the implementation of a primal-dual interior point method, SIAM Journal on
 Optimization 2 (1992); Fine and Scheinberg, Efficient SVM training using low-rank kernel

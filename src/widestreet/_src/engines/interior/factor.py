@@ -23,10 +23,10 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.interior.cholesky import pivoted_cholesky
+from widestreet._src.kernels.double_double import Pair, column_sums, two_product
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Linear, Poly
 from widestreet._src.kernels.monomials import Monomials, monomial_count
-from widestreet._src.kernels.pairs import Pair, column_sums, two_product
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.rows.features import features
 

@@ -19,7 +19,7 @@ from widestreet._src.arrays import Bools, Floats
 from widestreet._src.engines.interior.factor import Factor
 from widestreet._src.problems.dual import Dual
 
-_ROUNDING_OF_TOTAL = 1e-12  # of the widths of a group: a smaller distance from the limit is none
+_ROUNDING_OF_TOTAL = 1e-12  # of the widths of a group: a sum this near to its limit is at it
 
 
 @dataclass(eq=False)
@@ -29,8 +29,8 @@ class Iterate:
     Attributes
     ----------
     movable : ndarray of bool, shape (layers, n)
-        Variables that have a choice. Others have equal bounds, or the sum of their group leaves
-        only one value.
+        Variables that can move. Others have equal bounds, or the sum of their group leaves only
+        one value.
     beta, sl, su, zl, zu : ndarray of shape (layers, n)
     multiplier : ndarray of shape (groups,)
     inner : ndarray of shape (rank,)
@@ -147,7 +147,7 @@ def first_iterate(factor: Factor, dual: Dual) -> Iterate:
 
 
 def _typical_coefficient(factor: Factor, dual: Dual) -> float:
-    """Return the size of coefficients proportional to the targets that maximise the objective."""
+    """Return the typical size of the best coefficients among those proportional to the targets."""
     coef = dual.target.mean(axis=0)
     coef = coef - coef.mean()
     inner = factor.transposed(coef)

@@ -13,8 +13,8 @@ from widestreet._src.estimators.fitted import classifier_attributes, single_attr
 from widestreet._src.estimators.online.optimum import ProblemSolution
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.state import Key, OnlineState
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import DualFormulation, Reading
-from widestreet._src.problems.pairs import PairLayout
 
 
 class Task(Protocol):

@@ -11,7 +11,8 @@ without replacement. The interval is the normal approximation of 95 % confidence
 
     estimate +- 1.96 sqrt( sum over strata of N^2 (1 - m / N) s^2 / m ),
 
-where s^2 is the variance of the sample. It is no proof: terms that no sample has are not counted.
+where s^2 is the variance of the sample. It is no proof: large terms of other rows are
+not seen.
 """
 
 from __future__ import annotations

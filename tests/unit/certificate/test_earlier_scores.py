@@ -12,7 +12,7 @@ from reference.duals import MODELS
 from support.fitting import build_dual, in_reference_terms
 from support.problems import random_feasible
 from widestreet._src.certificate import Examined, LocalParts, Part, examine_parts, screening
-from widestreet._src.certificate.earlier import (
+from widestreet._src.certificate.earlier_scores import (
     EXACT,
     LAST,
     OLDER,

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from conftest import TOL
 from support.fitted_models import fitted
 from widestreet._src.estimators.scoring import dense_coef
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 
 
 @pytest.mark.parametrize("k", range(2, 8))

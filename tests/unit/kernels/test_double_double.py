@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widestreet._src.kernels.pairs import Pair, column_sums, two_product, two_sum
+from widestreet._src.kernels.double_double import Pair, column_sums, two_product, two_sum
 
 numbers = st.floats(-1e60, 1e60).filter(lambda x: x == 0 or abs(x) > 1e-60)
 
