@@ -119,7 +119,7 @@ class LowRank:
         observe : callable
         """
         dual, gram, poll = self.dual, self.gram, Poll(self.budget.look_at_clock)
-        engine, status = None, Status.STALLED
+        engine, crossed, status = None, None, Status.STALLED
         self._keep_time()
         try:
             factor = factor_of(
@@ -132,13 +132,13 @@ class LowRank:
             )
             engine = InteriorEngine(factor, dual, self.budget, observe)
             engine.solve()
-            beta, first = crossed_over(dual, engine.best, factor)
-            beta = polished(gram, dual, factor, beta, self.enough)
+            crossed = crossed_over(dual, engine.best, factor)
+            crossed = polished(gram, dual, factor, crossed[0], self.enough), crossed[1]
         except (OutOfBudget, KeyboardInterrupt) as stop:
             status = stopped_by(stop)
-            if engine is None:
-                return untouched(Problem(dual), status), np.empty(0, dtype=np.int64)
-            beta, first = crossed_over(dual, engine.best)
+        if engine is None:
+            return untouched(Problem(dual), status), np.empty(0, dtype=np.int64)
+        beta, first = crossed or crossed_over(dual, engine.best)
         last = engine.trace[-1].dual_objective if engine.trace else -np.inf
         found = Solution(
             point=Point.of(beta),

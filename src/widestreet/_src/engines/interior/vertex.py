@@ -30,7 +30,7 @@ from widestreet._src.kernels.gram import Gram, accurate_scan, off_centre
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
-_MOST_COST = 1e9  # multiply-adds of an orthogonalisation
+_MOST_COST = 1e8  # multiply-adds of an orthogonalisation
 _MOST_REDUCED = 64  # variables whose lattice is reduced: more take seconds
 _MOST_MOVES = 6  # of either lattice
 _DEPENDENT = 1e-15  # of the largest: a smaller pivot is rounding
