@@ -20,9 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from widestreet._src.arrays import Floats
+from widestreet._src.kernels.poll import Poll
 
 _LOVASZ = 0.75  # largest decrease of a diagonal entry, squared, that is left as it is
 _MOST_SWAPS = 20_000
+_SWAPS_AT_ONCE = 100  # between two looks at the clock
 _PASSES = 2  # of the orthogonalisation: the second one removes the rounding of the first
 
 
@@ -59,18 +61,19 @@ class Lattice:
                 Q[:, i + 1 :] -= np.outer(Q[:, i], part)
         return cls(R @ T.T, R, T)
 
-    def reduced(self) -> Lattice:
+    def reduced(self, poll: Poll) -> Lattice:
         """Return the same points with a basis of shorter and more orthogonal vectors."""
         R, T, W = self.R.copy(), self.T.copy(), np.eye(len(self.R))
         i = 1
-        for _ in range(_MOST_SWAPS):
+        for swaps in range(_MOST_SWAPS):
             if i >= len(R):
                 break
-            for j in range(i - 1, -1, -1):
-                if R[j, j] != 0 and (times := np.rint(R[j, i] / R[j, j])):
-                    R[: j + 1, i] -= times * R[: j + 1, j]
-                    T[:, i] -= times * T[:, j]
+            if swaps % _SWAPS_AT_ONCE == 0:
+                poll.look()
+            _shorten(R, T, i, i - 1)
             if R[i, i] ** 2 + R[i - 1, i] ** 2 >= _LOVASZ * R[i - 1, i - 1] ** 2:
+                for j in range(i - 2, -1, -1):
+                    _shorten(R, T, i, j)
                 i += 1
                 continue
             for matrix in (R, T):
@@ -91,6 +94,14 @@ class Lattice:
                 z[i] = np.rint(left[i] / self.R[i, i])
                 left -= z[i] * self.R[:, i]
         return self.T @ z
+
+
+def _shorten(R: Floats, T: Floats, i: int, j: int) -> None:
+    """Subtract a multiple of an earlier column from a column. Sets: R, T."""
+    if abs(R[j, i]) > 0.5 * abs(R[j, j]) > 0:
+        times = np.rint(R[j, i] / R[j, j])
+        R[: j + 1, i] -= times * R[: j + 1, j]
+        T[:, i] -= times * T[:, j]
 
 
 def _rotation(a: float, b: float) -> Floats:

@@ -165,7 +165,7 @@ class _Vertex:
         key = spacing.tobytes(), reduce
         if key not in self._lattices:
             found = Lattice.of(self.change * spacing)
-            self._lattices[key] = found.reduced() if reduce else found
+            self._lattices[key] = found.reduced(self.poll) if reduce else found
         return self._lattices[key]
 
     def _moved(self, beta: Floats, F: Floats, reduce: bool) -> Floats:
