@@ -12,6 +12,7 @@ from reference import kkt
 from support.fitting import in_reference_terms
 from support.low_rank import EVERY, SQUARED, engine, factor, problem
 from support.settings import settings
+from widestreet._src.certificate import examine
 from widestreet._src.engines.interior import vertex
 from widestreet._src.engines.interior.crossover import crossed_over
 from widestreet._src.engines.interior.vertex import polished
@@ -78,7 +79,23 @@ def test_the_lattice_is_reduced_only_if_necessary(monkeypatch):
         patch.setattr(vertex, "_MOST_REDUCED", 0)
         sorted_only = violation(gram, dual, polished(gram, dual, V, beta, 0.0))
     assert violation(gram, dual, polished(gram, dual, V, beta, 0.0)) < sorted_only
-    assert violation(gram, dual, polished(gram, dual, V, beta, np.inf)) == sorted_only
+    enough = 1.5 * sorted_only
+    assert violation(gram, dual, polished(gram, dual, V, beta, enough)) == sorted_only
+    assert polished(gram, dual, V, beta, np.inf) is beta
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("model", ["c_svc", "eps_svr"])
+def test_no_row_has_a_loss_if_none_needs_one(model, plain, monkeypatch):
+    """With a huge C the rounding errors of free rows would be losses far above the objective."""
+    if plain:
+        monkeypatch.setattr(vertex, "_MOST_LATTICE", 0.0)
+    gram, dual = problem(model, "rbf", 3, n=25, d=5, C=1e15)
+    beta, V = crossed(gram, dual)
+    found = polished(gram, dual, V, beta, 1e-3)
+    examined = examine(gram, dual, found)
+    assert examined.violation <= 1e-3
+    assert examined.gap <= 1e-3 * examined.primal
 
 
 def test_large_problems_are_left_as_they_are(monkeypatch):

@@ -23,22 +23,27 @@ from math import fsum
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.interior.factor import Factor
 from widestreet._src.engines.interior.lattice import Lattice
 from widestreet._src.kernels.gram import Gram, accurate_scan, off_centre
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
-_MOST_COST = 1e8  # multiply-adds of an orthogonalisation
+_MOST_COST = 1e9  # multiply-adds of a factorisation
+_MOST_LATTICE = 1e8  # multiply-adds of a lattice; beyond it, each variable is rounded for itself
 _MOST_REDUCED = 64  # variables whose lattice is reduced: more take seconds
 _MOST_MOVES = 6  # of either lattice
 _DEPENDENT = 1e-15  # of the largest: a smaller pivot is rounding
 _NOTABLE = 0.5  # of the least violation so far: a smaller one is progress
+_INSIDE = 4.0  # times the errors of scores: distance of free rows from having a loss
 
 
 def polished(gram: Gram, dual: Dual, factor: Factor, beta: Floats, enough: float) -> Floats:
     """Return the point near `beta` with the same variables at bounds and the least violation.
+
+    If no variable is at a bound other than zero, no row needs to have a loss. Rounding errors then
+    count as losses times C; the free rows are moved away from these by more than the errors.
 
     Parameters
     ----------
@@ -53,13 +58,22 @@ def polished(gram: Gram, dual: Dual, factor: Factor, beta: Floats, enough: float
     """
     free = (beta > dual.lower) & (beta < dual.upper)
     count = int(free.sum())
-    cost = factor.rows * max(count, factor.rank) * float(count)
+    cost = max(factor.rank, count) * float(count) ** 2
     if dual.diagonal is not None or count <= dual.groups or cost > _MOST_COST:
         return beta
-    vertex = _Vertex.of(dual, factor, beta, free)
-    best, least = vertex.best_moves(gram, dual, beta, reduce=False)
+    lossless = not (dual.total.any() or beta[~free].any())
+    F = dual.indicator(_scores(gram, beta))
+    if _violation(dual, beta, F) <= enough and not (lossless and _loss(dual, F) > 0):
+        return beta
+    vertex = _Vertex.of(gram, dual, factor, beta)
+    best, least = vertex.best_moves(beta, reduce=False)
     if least > enough and count <= _MOST_REDUCED:
-        best, _ = vertex.best_moves(gram, dual, best, reduce=True)
+        best, least = vertex.best_moves(best, reduce=True)
+    if lossless and least <= enough:
+        inside = vertex.inside(best, least)
+        F = dual.indicator(_scores(gram, inside))
+        if _loss(dual, F) <= 0 and _violation(dual, inside, F) <= enough:
+            return inside
     return best
 
 
@@ -84,12 +98,26 @@ def _violation(dual: Dual, beta: Floats, F: Floats) -> float:
     return worst
 
 
+def _loss(dual: Dual, F: Floats) -> float:
+    """Return the largest difference that is a loss: not positive if no row has one."""
+    worst = -np.inf
+    for g in range(dual.groups):
+        mine = dual.group == g
+        high = np.max(F, where=mine & (dual.upper > 0), initial=-np.inf)
+        low = np.min(F, where=mine & (dual.lower < 0), initial=np.inf)
+        worst = max(worst, float(high - low))
+    return worst
+
+
 @dataclass(frozen=True, eq=False)
 class _Vertex:
     """Equations of the free variables of a vertex, without those that depend on others.
 
     Attributes
     ----------
+    gram : Gram
+    dual : Dual
+    poll : Poll
     layer, row : ndarray
         The free variables.
     group : ndarray
@@ -98,30 +126,30 @@ class _Vertex:
         Positions among them of the variables v of the equations, and of their references r.
     R : ndarray
         Triangular factor: R'R = D D'.
-    change : ndarray of shape (n, equations)
-        V D', without its mean if there is one bias, which does not matter.
-    poll : Poll
+    change : ndarray of shape (n, equations), or None
+        V D', without its mean if there is one bias, which does not matter; None if it is large.
     """
 
+    gram: Gram
+    dual: Dual
+    poll: Poll
     layer: Ints
     row: Ints
     group: Ints
     other: Ints
     reference: Ints
     R: Floats
-    change: Floats
-    poll: Poll
+    change: Floats | None
 
     @classmethod
-    def of(cls, dual: Dual, factor: Factor, beta: Floats, free: Bools) -> _Vertex:
+    def of(cls, gram: Gram, dual: Dual, factor: Factor, beta: Floats) -> _Vertex:
         """Set up the equations.
 
         References are the smallest variables: sums of multiples of other spacings are multiples of
         theirs, so that the totals have no rounding error.
         """
-        layer, row = np.nonzero(free)
-        size = np.abs(beta[layer, row])
-        group = np.asarray(dual.group[layer, row], dtype=np.int64)
+        layer, row = np.nonzero((beta > dual.lower) & (beta < dual.upper))
+        size, group = np.abs(beta[layer, row]), np.asarray(dual.group[layer, row], dtype=np.int64)
         V = factor.take(np.arange(factor.rows))
         smallest = {g: int(np.argmin(np.where(group == g, size, np.inf))) for g in np.unique(group)}
         reference = np.array([smallest[g] for g in group])
@@ -129,22 +157,21 @@ class _Vertex:
         D = V[row[other]] - V[row[reference[other]]]
         _, R, order = qr(D.T, mode="economic", pivoting=True)
         pivots = np.abs(R.diagonal())
-        rank = int(np.count_nonzero(pivots > _DEPENDENT * pivots[0]))
-        order = order[:rank]
-        change = V @ D[order].T
-        if dual.groups == 1:
-            change -= change.mean(axis=0)
-        other = other[order]
-        return cls(layer, row, group, other, reference[other], R[:rank, :rank], change, factor.poll)
+        order = order[: np.count_nonzero(pivots > _DEPENDENT * pivots[0])]
+        R, other = R[: len(order), : len(order)], other[order]
+        change = None
+        if factor.rows * float(len(order)) ** 2 <= _MOST_LATTICE:
+            change = V @ D[order].T
+            change -= change.mean(axis=0) if dual.groups == 1 else 0.0
+        where = layer, row, group, other, reference[other]
+        return cls(gram, dual, factor.poll, *where, R, change)
 
-    def best_moves(
-        self, gram: Gram, dual: Dual, beta: Floats, reduce: bool
-    ) -> tuple[Floats, float]:
+    def best_moves(self, beta: Floats, reduce: bool) -> tuple[Floats, float]:
         """Move as long as this helps; return the best point and its violation."""
-        best, least = beta, np.inf
+        best, least, dual = beta, np.inf, self.dual
         for _ in range(_MOST_MOVES):
             self.poll.look()
-            F = dual.indicator(_scores(gram, beta))
+            F = dual.indicator(_scores(self.gram, beta))
             violation = _violation(dual, beta, F)
             progress = violation < _NOTABLE * least
             if violation < least:
@@ -156,17 +183,29 @@ class _Vertex:
                 break
         return best, least
 
+    def inside(self, beta: Floats, violation: float) -> Floats:
+        """Return the point whose free rows are by more than all errors away from having a loss."""
+        dual, coef = self.dual, beta.sum(axis=0)
+        size, net = float(np.abs(coef).sum()), fsum(coef.tolist())
+        error = float(self.gram.score_error(int(np.count_nonzero(coef)), size, net)) + violation
+        side = np.where(dual.upper > 0, 1.0, -1.0)
+        F = dual.indicator(_scores(self.gram, beta)) + _INSIDE * error * side
+        found = self._moved(beta, F, reduce=False)
+        return np.clip(found, dual.lower, dual.upper)
+
     @cached_property
     def _lattices(self) -> dict[tuple[bytes, bool], Lattice]:
         return {}
 
-    def _lattice(self, spacing: Floats, reduce: bool) -> Lattice:
-        """Return the lattice of these spacings; it is remembered."""
+    def _multiples(self, x: Floats, spacing: Floats, reduce: bool) -> Floats:
+        """Return integers near x, for multiples of these spacings; lattices are remembered."""
+        if self.change is None:
+            return np.rint(x)
         key = spacing.tobytes(), reduce
         if key not in self._lattices:
             found = Lattice.of(self.change * spacing)
             self._lattices[key] = found.reduced(self.poll) if reduce else found
-        return self._lattices[key]
+        return self._lattices[key].nearest(x)
 
     def _moved(self, beta: Floats, F: Floats, reduce: bool) -> Floats:
         """Return the point at which the equations hold best."""
@@ -175,9 +214,8 @@ class _Vertex:
         y = solve_triangular(self.R, y)
         value = beta[self.layer, self.row]
         spacing = np.spacing(np.abs(value[self.other]))
-        z = self._lattice(spacing, reduce).nearest(y / spacing)
         step = np.zeros(len(value))
-        step[self.other] = z * spacing
+        step[self.other] = self._multiples(y / spacing, spacing, reduce) * spacing
         for r in np.unique(self.reference):
             step[r] = -fsum(step[self.group == self.group[r]].tolist())
         after = beta.copy()
