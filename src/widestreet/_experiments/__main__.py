@@ -19,7 +19,7 @@ from widestreet._experiments.harness.measurement import Experiment
 from widestreet._experiments.harness.records import Store
 from widestreet._experiments.harness.runner import Runner
 from widestreet._experiments.papers.catalogue import PAPERS
-from widestreet._experiments.race import small
+from widestreet._experiments.race import luck, small
 from widestreet._experiments.race.plan import Leg
 from widestreet._experiments.race.schedule import RACE, Schedule
 from widestreet._experiments.race.tables import every_run, listing
@@ -34,7 +34,9 @@ from widestreet._experiments.studies import (
     strategies,
 )
 
-EXPERIMENTS: dict[str, Experiment] = {one.name: one for one in (RACE, small.EXPERIMENT)} | PAPERS
+EXPERIMENTS: dict[str, Experiment] = {
+    one.name: one for one in (RACE, small.EXPERIMENT, luck.EXPERIMENT)
+} | PAPERS
 STUDIES = {
     "scan": scan,
     "grid": grid,
