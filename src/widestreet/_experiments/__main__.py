@@ -13,11 +13,13 @@ from rich.console import Console
 from widestreet._experiments.harness import measure
 from widestreet._experiments.harness.command import Lines
 from widestreet._experiments.harness.discovery import invited, solvers, tasks
+from widestreet._experiments.harness.machine import describe
+from widestreet._experiments.harness.marks import placed
 from widestreet._experiments.harness.measurement import Experiment
 from widestreet._experiments.harness.records import Store
 from widestreet._experiments.harness.runner import Runner
 from widestreet._experiments.papers.catalogue import PAPERS
-from widestreet._experiments.race import small
+from widestreet._experiments.race import luck, small
 from widestreet._experiments.race.plan import Leg
 from widestreet._experiments.race.schedule import RACE, Schedule
 from widestreet._experiments.race.tables import every_run, listing
@@ -25,14 +27,26 @@ from widestreet._experiments.studies import (
     cluster,
     ensemble,
     grid,
+    hard,
+    linear,
     models,
     online,
     scan,
     strategies,
 )
 
-EXPERIMENTS: dict[str, Experiment] = {one.name: one for one in (RACE, small.EXPERIMENT)} | PAPERS
-STUDIES = {"scan": scan, "grid": grid, "online": online, "ensemble": ensemble, "models": models}
+EXPERIMENTS: dict[str, Experiment] = {
+    one.name: one for one in (RACE, small.EXPERIMENT, luck.EXPERIMENT)
+} | PAPERS
+STUDIES = {
+    "scan": scan,
+    "grid": grid,
+    "hard": hard,
+    "linear": linear,
+    "online": online,
+    "ensemble": ensemble,
+    "models": models,
+}
 
 
 def configure_run(parser: argparse.ArgumentParser) -> None:
@@ -65,11 +79,21 @@ def run(options: argparse.Namespace) -> None:
 
 
 def study(options: argparse.Namespace) -> None:
-    """Print the tables of a study, or one of them."""
+    """Print the tables of a study, or one of them, and put them into a page."""
     warnings.simplefilter("ignore")
     for name, part in STUDIES[options.command].PARTS.items():
         if options.only in (None, name):
-            print(f"### {name}\n\n{part(options.threads)}\n", flush=True)
+            table = part(options.threads)
+            print(f"### {name}\n\n{table}\n", flush=True)
+            if options.page:
+                where = describe(options.threads)
+                words = f"`python -m widestreet._experiments {options.command} --only {name}`"
+                made = (
+                    f"Made by {words} on {where['date']}: {where['processor']}, {options.threads}"
+                )
+                page = options.page.read_text(encoding="utf-8")
+                page = placed(page, name, f"{made} threads.\n\n{table}")
+                options.page.write_text(page, encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -83,6 +107,7 @@ def main(arguments: list[str] | None = None) -> int:
         command = commands.add_parser(name, help=module.__doc__)
         command.add_argument("--threads", type=int, default=2, metavar="N")
         command.add_argument("--only", choices=sorted(module.PARTS), help="one part")
+        command.add_argument("--page", type=Path, metavar="FILE", help="put tables between marks")
     commands.add_parser("measure", help="what a runner starts").add_argument("experiment")
     options = parser.parse_args(arguments)
     match options.command:

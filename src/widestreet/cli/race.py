@@ -27,6 +27,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="time limit of one fit, if shorter than planned",
     )
+    add(
+        "--seeds",
+        type=int,
+        metavar="N",
+        help="number of random seeds of our own fits of each problem (20; 0 with --quick)",
+    )
+    add(
+        "--instruction-set",
+        action="append",
+        metavar="NAME",
+        help="instruction set of these fits; may be repeated (all vector ones of this machine)",
+    )
     add("--note", metavar="TEXT", help="remark about this run for the report")
     add(
         "--disturbed",

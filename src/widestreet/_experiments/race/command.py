@@ -10,8 +10,9 @@ from widestreet._experiments.harness.command import Lines, Session
 from widestreet._experiments.harness.discovery import invited, solvers, tasks
 from widestreet._experiments.harness.records import Record
 from widestreet._experiments.harness.runner import Runner
+from widestreet._experiments.race import luck, small
 from widestreet._experiments.race import page as pages
-from widestreet._experiments.race import small
+from widestreet._experiments.race.comparison import OURS
 from widestreet._experiments.race.plan import Plan, full, quick
 from widestreet._experiments.race.schedule import RACE, Schedule
 from widestreet._experiments.race.tables import listing
@@ -52,7 +53,8 @@ def narrowed(plan: Plan, options: argparse.Namespace) -> Plan:
     if options.limit:
         legs = [replace(leg, limit=min(leg.limit, options.limit)) for leg in legs]
         legs = [replace(leg, curve_limit=min(leg.curve_limit, options.limit)) for leg in legs]
-    return replace(plan, legs=tuple(legs), small=() if options.data else plan.small)
+    seeds = plan.seeds if options.seeds is None else options.seeds
+    return replace(plan, legs=tuple(legs), small=() if options.data else plan.small, seeds=seeds)
 
 
 def run(plan: Plan, names: list[str], session: Session) -> int:
@@ -72,4 +74,10 @@ def run(plan: Plan, names: list[str], session: Session) -> int:
     )
     legs = [leg for leg in plan.legs if leg.data in loaded]
     Schedule(runner, session.threads).run(legs, present)
+    if plan.seeds and OURS in present:
+        draws = Runner(luck.EXPERIMENT, session.store, fresh, watch=watch, seconds=plan.seconds)
+        first = {leg.data: leg for leg in reversed(legs)}.values()
+        for name in session.options.instruction_set or luck.instruction_sets():
+            draws.run([luck.measurement(leg, plan.seeds, name, session.threads) for leg in first])
+        return runner.left_out + draws.left_out
     return runner.left_out

@@ -14,6 +14,7 @@ import numpy as np
 from widestreet._experiments.harness.records import Record, answers
 
 OURS, SMALL = "widestreet", "small"  # a solver, and the problem that small.py measures
+LUCK = "luck"  # the name of what luck.py measures
 LEAST_SIZES = 3  # numbers of rows from which an exponent is fitted
 TARGET = 1e-3  # certified violation that a run must have reached to count, ...
 SLACK = 1.05  # ... to two digits
@@ -59,8 +60,9 @@ class Outcome:
 
 
 def fits(records: Iterable[Record]) -> list[Record]:
-    """Return the records of the legs, without small data and imports."""
-    return [r for r in records if r.get("problem") not in (None, SMALL)]
+    """Return the records of the legs, without small data, luck and imports."""
+    legs = [r for r in records if r.get("problem") not in (None, SMALL)]
+    return [r for r in legs if not r["method"]["name"].startswith(LUCK)]
 
 
 def lines(records: Iterable[Record]) -> list[tuple[str, int]]:

@@ -14,7 +14,7 @@ from widestreet._experiments.harness.solver import CACHE_MB
 from widestreet._experiments.harness.tables import digits, markdown
 from widestreet._experiments.harness.task import TEST_ROWS
 from widestreet._experiments.harness.words import DATA
-from widestreet._experiments.race import comparison, plots
+from widestreet._experiments.race import comparison, luck, plots
 from widestreet._experiments.race.comparison import FEASIBLE, OURS, SMALL, TARGET, Outcome
 from widestreet._experiments.race.small import FITS, SIZES, ratio
 from widestreet._experiments.race.tables import CELLS, cells
@@ -97,6 +97,7 @@ def sections(records: list[Record], machine: dict[str, str]) -> list[Section]:
         Section("Times at the same violation", [method, ratios(records), _solvers(records)]),
         Section("Time against gap", plots.gaps(records)),
         *(_growth(records, data) for data in comparison.growing(records)),
+        Section("Luck", _luck(records)),
         Section("Small data", _small(records)),
         Section("Every run", [COLUMNS.format(test_rows=f"{TEST_ROWS:,}"), _runs(records)]),
         Section("Data and parameters", [_tasks(records)]),
@@ -193,6 +194,19 @@ def _growth(records: list[Record], data: str) -> Section:
     table = markdown(["solver", "exponent", "time by rows"], lines)
     title = f"Growth with the number of rows: {data}"
     return Section(title, [text, table, *plots.growths(records, data)])
+
+
+# -- luck ------------------------------------------------------------------------------------------
+
+DRAWS = """\
+Training draws rows at random, and a processor may have several instruction sets. Times of
+widestreet at tol 1e-3 over random seeds, one process for each line. Kernel values are counted, so
+that their ratio does not depend on other programs."""
+
+
+def _luck(records: list[Record]) -> list[Part]:
+    found = luck.of(records)
+    return [DRAWS, luck.table(found), luck.unfair(found)] if found else []
 
 
 # -- small data ------------------------------------------------------------------------------------

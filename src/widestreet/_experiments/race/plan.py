@@ -59,6 +59,8 @@ class Plan:
         Solvers that are measured on small data, too; None for all.
     imports : int
         How often imports are timed.
+    seeds : int
+        Random seeds of our own fits of each problem; 0 for none.
     seconds : float or None
         After which nothing new is begun.
     """
@@ -67,6 +69,7 @@ class Plan:
     legs: tuple[Leg, ...]
     small: tuple[str, ...] | None = None
     imports: int = 7
+    seeds: int = 20
     seconds: float | None = None
 
 
@@ -94,4 +97,4 @@ def quick() -> Plan:
     growth = [short("checkerboard", n, (1e-3,)) for n in (5_000, 10_000, 40_000)]
     curves = [short(name, n, (1e-3, 1e-5)) for name, n in sizes.items()]
     legs = (*first[: len(names)], *growth, *first[len(names) :], *curves)
-    return Plan("quick", legs, ("widestreet", "scikit-learn"), 3, QUICK_SECONDS)
+    return Plan("quick", legs, ("widestreet", "scikit-learn"), 3, 0, QUICK_SECONDS)

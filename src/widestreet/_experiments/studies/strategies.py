@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import tempfile
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from widestreet._experiments.harness.command import Lines
 from widestreet._experiments.harness.discovery import solvers, tasks
 from widestreet._experiments.harness.machine import describe
+from widestreet._experiments.harness.marks import placed
 from widestreet._experiments.harness.records import Record, Store
 from widestreet._experiments.harness.runner import Runner
 from widestreet._experiments.harness.tables import digits, markdown, outcome
@@ -29,7 +29,6 @@ DATA = (
     "casp_protein",
 )
 LIMIT = 90.0  # seconds for a fit
-BEGIN, END = "<!-- measured -->", "<!-- end of what is measured -->"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,16 +56,8 @@ def main(options: argparse.Namespace) -> None:
     text = report(records, chosen, options.threads)
     print(text)
     if options.page:
-        page = placed(options.page.read_text(encoding="utf-8"), text)
+        page = placed(options.page.read_text(encoding="utf-8"), "strategies", text)
         options.page.write_text(page, encoding="utf-8")
-
-
-def placed(page: str, text: str) -> str:
-    """Return a page with a text between its marks."""
-    marks = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.DOTALL)
-    if not marks.search(page):
-        raise ValueError(f"the page has no marks {BEGIN!r} and {END!r}")
-    return marks.sub(lambda _: f"{BEGIN}\n{text}\n{END}", page)
 
 
 def report(records: list[Record], names: list[str], threads: int) -> str:

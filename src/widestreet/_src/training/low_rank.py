@@ -16,6 +16,7 @@ from widestreet._src.engines.interior.cholesky import NotPositive, RankTooLarge
 from widestreet._src.engines.interior.crossover import crossed_over
 from widestreet._src.engines.interior.engine import InteriorEngine
 from widestreet._src.engines.interior.factor import factor_of
+from widestreet._src.engines.interior.vertex import polished
 from widestreet._src.engines.solution import Observer, Solution, TraceRecord
 from widestreet._src.kernels.gram import Gram, without_diagonal
 from widestreet._src.kernels.kernels import Linear
@@ -71,6 +72,8 @@ class LowRank:
     threads : int
     max_memory : int
         Bytes of a fit.
+    enough : float
+        Violation below which the last digits do not matter.
     """
 
     gram: Gram
@@ -78,6 +81,7 @@ class LowRank:
     budget: Budget
     threads: int
     max_memory: int
+    enough: float = 0.0
 
     @property
     def _operations(self) -> float | None:
@@ -115,7 +119,7 @@ class LowRank:
         observe : callable
         """
         dual, gram, poll = self.dual, self.gram, Poll(self.budget.look_at_clock)
-        engine, status = None, Status.STALLED
+        engine, crossed, status = None, None, Status.STALLED
         self._keep_time()
         try:
             factor = factor_of(
@@ -128,12 +132,13 @@ class LowRank:
             )
             engine = InteriorEngine(factor, dual, self.budget, observe)
             engine.solve()
-            beta, first = crossed_over(dual, engine.best, factor)
+            crossed = crossed_over(dual, engine.best, factor)
+            crossed = polished(gram, dual, factor, crossed[0], self.enough), crossed[1]
         except (OutOfBudget, KeyboardInterrupt) as stop:
             status = stopped_by(stop)
-            if engine is None:
-                return untouched(Problem(dual), status), np.empty(0, dtype=np.int64)
-            beta, first = crossed_over(dual, engine.best)
+        if engine is None:
+            return untouched(Problem(dual), status), np.empty(0, dtype=np.int64)
+        beta, first = crossed or crossed_over(dual, engine.best)
         last = engine.trace[-1].dual_objective if engine.trace else -np.inf
         found = Solution(
             point=Point.of(beta),

@@ -24,7 +24,7 @@ from widestreet._src.training.outcome import Trained
 from widestreet._src.training.settings import Settings
 
 _MOST_VALUES = 10_000_000  # of the monomials of all rows: about a second
-_FEW_VALUES = 1_000_000  # for which even more monomials than rows take little time
+_FEW_VALUES = 4_000_000  # for which even more monomials than rows take little time
 _MONOMIALS_PER_ROW = 4  # more make kernel values too expensive
 _VALUES_AT_ONCE = 1 << 16
 _DOUBTFUL = 0.1  # of tol: a bound on rounding above this is too much

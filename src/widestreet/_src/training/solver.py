@@ -109,7 +109,14 @@ class Solver:
             sites=settings.max_memory // least_memory(dual, columns),
             start=None if problem.start is None else Point.of(problem.start),
             first=problem.first,
-            low_rank=LowRank(self.gram, dual, self.budget, self.threads, settings.max_memory),
+            low_rank=LowRank(
+                self.gram,
+                dual,
+                self.budget,
+                self.threads,
+                settings.max_memory,
+                settings.goal.aim,
+            ),
         )
         return settings.strategy.solve(engines)
 

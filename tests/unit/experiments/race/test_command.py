@@ -20,7 +20,7 @@ def test_the_command_lists(capsys):
 def test_the_command_races_and_reports(tmp_path, capsys, monkeypatch):
     monkeypatch.delenv(environment.DATA, raising=False)
     tiny = (Leg("twonorm", 200, (1e-3,)), Leg("ijcnn1"))
-    monkeypatch.setattr(command, "quick", lambda: Plan("quick", tiny, small=()))
+    monkeypatch.setattr(command, "quick", lambda: Plan("quick", tiny, small=(), seeds=0))
     out, page = tmp_path / "out", tmp_path / "page.md"
     chosen = ["--solver", "widestreet", "--solver", "null", "--note", "a quiet day"]
     options = ["race", "--quick", "--out", str(out), "--threads", "1", *chosen]
@@ -49,12 +49,24 @@ def test_small_data_and_imports_are_measured_once(tmp_path, monkeypatch):
             asked.append(one.method.name)
 
     monkeypatch.setattr(command, "Runner", Silent)
-    monkeypatch.setattr(command, "quick", lambda: Plan("quick", (), ("widestreet",), imports=1))
+    monkeypatch.setattr(command, "quick", lambda: Plan("quick", (), ("widestreet",), 1, 0))
     monkeypatch.setattr(command.small, "imports", lambda threads, n: {"imports": {}, "all": asked})
     options = ["race", "--quick", "--out", str(tmp_path), "--solver", "widestreet"]
     assert main(options) == 0
     assert asked == ["widestreet"]
     assert command.Session(_parsed(options), "").store.get(command.IMPORTS) is not None
+
+
+def test_seeds_and_instruction_sets_are_drawn(tmp_path, capsys, monkeypatch):
+    legs = (Leg("twonorm", 200, (1e-3,)), Leg("twonorm", 300, (1e-3,)))
+    monkeypatch.setattr(command, "quick", lambda: Plan("quick", legs, small=(), seeds=0))
+    options = ["race", "--quick", "--out", str(tmp_path), "--threads", "1"]
+    options += ["--solver", "widestreet", "--seeds", "2", "--instruction-set", "portable"]
+    assert main(options) == 0
+    page = (tmp_path / "report.md").read_text()
+    assert "| twonorm | 200 | portable | 2 |" in page
+    assert "| twonorm | 300 | portable |" not in page
+    assert "| twonorm | 300 |" in page
 
 
 def _parsed(words):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from support.experiments import race_answer
 from widestreet._experiments.studies import strategies
 
@@ -27,11 +25,3 @@ def test_strategies_stand_beside_each_other():
     assert "5 (2.5, approximate)" in text
     assert "timed out after 90 s" in text
     assert "3 (7)" in text
-
-
-def test_a_page_keeps_what_is_outside_the_marks():
-    page = f"before\n{strategies.BEGIN}\nold\n{strategies.END}\nafter\n"
-    found = strategies.placed(page, "new")
-    assert found == f"before\n{strategies.BEGIN}\nnew\n{strategies.END}\nafter\n"
-    with pytest.raises(ValueError, match="no marks"):
-        strategies.placed("nothing", "new")
