@@ -39,7 +39,7 @@ def exact_sum(values: Floats) -> Terms:
 def _reduced(values: Floats) -> list[float]:
     """Return floats with the same exact sum, few of them unless exponents differ much."""
     if len(values) <= _FEW_VALUES or not np.abs(values).max() < _LARGE:
-        return values.tolist()
+        return list(map(float, values))
     fraction, exponent = np.frexp(values)
     least = int(exponent.min())
     fraction *= 2.0**27
