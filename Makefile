@@ -12,6 +12,9 @@ DIST   := $(VENV)/.ready-dist
 CORE   := $(wildcard core/*.cpp core/*.hpp core/*.h core/*/*.cpp core/*/*.hpp core/*/*.h)
 JOBS   ?= 2
 
+# Workers and the processes that tests start would each compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTEST   := $(BIN)/python -m pytest -q
 PARALLEL := -n $(JOBS) --dist worksteal
 PRESENT  := from widestreet import _core; print(_core.instruction_set())
