@@ -32,7 +32,7 @@ sanitized = $(BIN)/cmake -S . -B $(SANITIZED)/$(1) -G Ninja --log-level=WARNING 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test faults lint house format sanitize fuzz race dist clean distclean
+.PHONY: help demo test full faults lint house format sanitize fuzz race dist clean distclean
 
 help: ## this list
 	@echo "widestreet"
@@ -42,16 +42,23 @@ demo: $(READY) ## train on a million rows, print the certificate, draw the decis
 	@$(BIN)/widestreet demo
 
 # All tests on the best instruction set, or on the one that WIDESTREET_ISA names; then those that
-# depend on the arithmetic on every other one that the machine has, with a part of the parameters.
+# depend on the arithmetic on all others that the machine has, one process each, with a part of the
+# parameters.
 test: lint $(SANITIZED)/short/passed ## lint, then all tests
 	@isa=$$($(BIN)/python -c '$(PRESENT)') && echo "== pytest ($$isa)"
 	@$(PYTEST) -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' tests)
 	@$(PYTEST) -m "not alone" $(PARALLEL)
 	@for isa in $$($(BIN)/python -c '$(OTHERS)'); do \
-	    echo "== pytest ($$isa)"; \
-	    WIDESTREET_ISA=$$isa $(PYTEST) -m numeric --part 8 $(PARALLEL) \
-	        $$(grep -rl --include='test_*.py' 'mark\.numeric' tests) || exit; \
-	done
+	    set -- "$$@" --tx "popen//id=$$isa//env:WIDESTREET_ISA=$$isa"; \
+	done; \
+	if test $$# -gt 0; then \
+	    echo "== pytest (other instruction sets)"; \
+	    $(PYTEST) -m numeric --part 8 --dist each "$$@" \
+	        $$(grep -rl --include='test_*.py' 'mark\.numeric' tests); \
+	fi
+
+full: $(READY) ## tests with all combinations of their parameters
+	@$(PYTEST) -m "not alone" --full $(PARALLEL)
 
 faults: $(READY) ## interrupts, kills, failing allocations and disks by the thousand: an hour
 	@cd tests && $(abspath $(BIN))/python -m faults

@@ -1,0 +1,69 @@
+"""Choice among the combinations of a test's parameters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from math import ceil
+from typing import Any
+from zlib import crc32
+
+import pytest
+
+FEW = 6  # combinations of which none is left out
+LEAST = 3  # at least one combination in so many remains
+
+
+def chosen(items: Iterable[pytest.Item], part: int | None) -> set[pytest.Item]:
+    """Return the items to run, the same ones in every run.
+
+    With `part` one in so many of the combinations of each test, otherwise those that `covering`
+    finds.
+    """
+    same_test = defaultdict(list)
+    for item in items:
+        same_test[item.nodeid.partition("[")[0]].append(item)
+    found: set[pytest.Item] = set()
+    for group in same_test.values():
+        group.sort(key=lambda item: crc32(item.nodeid.encode()))
+        if part is not None:
+            found.update(group[: ceil(len(group) / part)])
+        elif len(group) <= FEW:
+            found.update(group)
+        else:
+            found.update(group[k] for k in covering([parameters(item) for item in group]))
+    return found
+
+
+def parameters(item: pytest.Item) -> dict[tuple[str, ...], Hashable]:
+    """Return the parameters of an item by their names.
+
+    The arguments of one `parametrize` are one parameter: a table of cases stays whole.
+    """
+    if not hasattr(item, "callspec"):
+        return {}
+    values = {name: _key(value) for name, value in item.callspec.params.items()}
+    tables = []
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0] if mark.args else mark.kwargs["argnames"]
+        names = names.split(",") if isinstance(names, str) else names
+        tables.append(tuple(name.strip() for name in names))
+    alone = values.keys() - {name for names in tables for name in names}
+    tables += [(name,) for name in sorted(alone)]  # of fixtures
+    return {names: tuple(values.get(name) for name in names) for names in tables}
+
+
+def _key(value: Any) -> Hashable:
+    return (type(value), value) if isinstance(value, str | int | float) else id(value)
+
+
+def covering(combinations: Sequence[Mapping[Any, Hashable]]) -> list[int]:
+    """Return which combinations cover every value of every parameter, a third of all at least."""
+    missing = {pair for one in combinations for pair in one.items()}
+    rest, found = list(range(len(combinations))), []
+    while rest and (missing or len(found) < len(combinations) / LEAST):
+        best = max(rest, key=lambda k: len(missing & combinations[k].items()))
+        rest.remove(best)
+        found.append(best)
+        missing -= combinations[best].items()
+    return found
