@@ -29,16 +29,6 @@ PORT = os.environ.get("WIDESTREET_TEST_PORT", "local")  # "pickling": see ports.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile(
-    "suite",
-    deadline=None,
-    max_examples=25,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=SEED == 0,
-    print_blob=True,
-)
-settings.load_profile("suite")
-
 if SEED:  # every generator, those of the library included, starts elsewhere
     _default_rng = np.random.default_rng
 
@@ -60,7 +50,9 @@ WHOLE = ("unit/core/", "unit/kernels/")  # tests of what is compiled for each in
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--full", action="store_true", help="run all combinations of the parameters of each test"
+        "--full",
+        action="store_true",
+        help="all combinations of the parameters of each test, more hypothesis examples",
     )
     parser.addoption(
         "--part",
@@ -68,6 +60,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="K",
         help="of the combinations of each test that is not about the core, take one in K",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.register_profile(
+        "suite",
+        deadline=None,
+        max_examples=25 if config.getoption("--full") else 10,
+        suppress_health_check=[HealthCheck.too_slow],
+        derandomize=SEED == 0,
+        print_blob=True,
+    )
+    settings.load_profile("suite")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -38,6 +38,12 @@ def test_a_table_is_one_parameter(request, task, kind, number, flag):
     assert found["task",] == ((str, task),)
 
 
+@pytest.mark.crossed
+@pytest.mark.parametrize(("number", "flag"), TABLE)
+def test_a_table_of_combinations_is_several_parameters(request, number, flag):
+    assert parameters(request.node) == {("number",): ((int, number),), ("flag",): ((bool, flag),)}
+
+
 def test_a_part_is_one_in_so_many(request):
     mine = [item for item in request.session.items if item.path == request.path]
     assert chosen(mine, 1) == set(mine)

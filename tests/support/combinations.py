@@ -38,7 +38,8 @@ def chosen(items: Iterable[pytest.Item], part: int | None) -> set[pytest.Item]:
 def parameters(item: pytest.Item) -> dict[tuple[str, ...], Hashable]:
     """Return the parameters of an item by their names.
 
-    The arguments of one `parametrize` are one parameter: a table of cases stays whole.
+    The arguments of one `parametrize` are one parameter, so that a table of cases stays whole,
+    unless the test is marked `crossed`.
     """
     if not hasattr(item, "callspec"):
         return {}
@@ -48,13 +49,19 @@ def parameters(item: pytest.Item) -> dict[tuple[str, ...], Hashable]:
         names = mark.args[0] if mark.args else mark.kwargs["argnames"]
         names = names.split(",") if isinstance(names, str) else names
         tables.append(tuple(name.strip() for name in names))
+    if item.get_closest_marker("crossed") is not None:
+        tables = [(name,) for names in tables for name in names]
     alone = values.keys() - {name for names in tables for name in names}
     tables += [(name,) for name in sorted(alone)]  # of fixtures
     return {names: tuple(values.get(name) for name in names) for names in tables}
 
 
 def _key(value: Any) -> Hashable:
-    return (type(value), value) if isinstance(value, str | int | float) else id(value)
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return type(value), value
 
 
 def covering(combinations: Sequence[Mapping[Any, Hashable]]) -> list[int]:
