@@ -45,9 +45,6 @@ if PORT == "pickling":  # every fit has several shards that forget
     examiner._ROWS_OF_THE_CORE = 0  # every certificate, too
 
 
-WHOLE = ("unit/core/", "unit/kernels/")  # tests of what is compiled for each instruction set
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--full",
@@ -78,8 +75,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out combinations of parameters, the same ones in every run."""
     if config.getoption("--full"):
         return
-    thinned = [item for item in items if not any(folder in item.nodeid for folder in WHOLE)]
-    left_out = set(thinned) - chosen(thinned, config.getoption("--part"))
+    left_out = set(items) - chosen(items, config.getoption("--part"))
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 

@@ -22,6 +22,16 @@ def test_every_value_remains(sizes):
     assert (len(kept) < len(every)) == (len(sizes) > 1)
 
 
+def test_every_pair_of_values_remains():
+    every = [dict(enumerate(values)) for values in product(range(2), range(4), range(3))]
+    kept = [every[k] for k in covering(every, 2)]
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        pairs = {(values[one], values[other]) for values in kept}
+        assert pairs == {(values[one], values[other]) for values in every}
+    assert len(kept) < len(every)
+    assert len(covering([values | {2: 0} for values in every[::3]], 2)) == 8
+
+
 def test_combinations_of_which_each_has_a_value_of_its_own_remain():
     every = [{"kind": k % 3, "case": k} for k in range(30)]
     assert sorted(covering(every)) == list(range(30))

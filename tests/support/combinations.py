@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
 from math import ceil
 from typing import Any
 from zlib import crc32
@@ -12,13 +13,14 @@ import pytest
 
 FEW = 6  # combinations of which none is left out
 LEAST = 3  # at least one combination in so many remains
+COMPILED = ("unit/core/", "unit/kernels/")  # tests of what is compiled for each instruction set
 
 
 def chosen(items: Iterable[pytest.Item], part: int | None) -> set[pytest.Item]:
     """Return the items to run, the same ones in every run.
 
-    With `part` one in so many of the combinations of each test, otherwise those that `covering`
-    finds.
+    Of tests of what is compiled, combinations in which each pair of values occurs. Of others one
+    combination in `part`, or, if that is None, combinations in which each value occurs.
     """
     same_test = defaultdict(list)
     for item in items:
@@ -26,12 +28,14 @@ def chosen(items: Iterable[pytest.Item], part: int | None) -> set[pytest.Item]:
     found: set[pytest.Item] = set()
     for group in same_test.values():
         group.sort(key=lambda item: crc32(item.nodeid.encode()))
-        if part is not None:
+        compiled = any(folder in group[0].nodeid for folder in COMPILED)
+        if part is not None and not compiled:
             found.update(group[: ceil(len(group) / part)])
         elif len(group) <= FEW:
             found.update(group)
         else:
-            found.update(group[k] for k in covering([parameters(item) for item in group]))
+            every = [parameters(item) for item in group]
+            found.update(group[k] for k in covering(every, 2 if compiled else 1))
     return found
 
 
@@ -64,13 +68,17 @@ def _key(value: Any) -> Hashable:
     return type(value), value
 
 
-def covering(combinations: Sequence[Mapping[Any, Hashable]]) -> list[int]:
-    """Return which combinations cover every value of every parameter, a third of all at least."""
-    missing = {pair for one in combinations for pair in one.items()}
-    rest, found = list(range(len(combinations))), []
-    while rest and (missing or len(found) < len(combinations) / LEAST):
-        best = max(rest, key=lambda k: len(missing & combinations[k].items()))
+def covering(every: Sequence[Mapping[Any, Hashable]], strength: int = 1) -> list[int]:
+    """Return which combinations cover every value of every parameter, a third of all at least.
+
+    With `strength` 2 they cover every pair of values of two parameters.
+    """
+    covered = [{*combinations(one.items(), min(strength, len(one)))} for one in every]
+    missing = set().union(*covered)
+    rest, found = list(range(len(every))), []
+    while rest and (missing or len(found) < len(every) / LEAST):
+        best = max(rest, key=lambda k: len(missing & covered[k]))
         rest.remove(best)
         found.append(best)
-        missing -= combinations[best].items()
+        missing -= covered[best]
     return found
