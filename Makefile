@@ -12,11 +12,14 @@ DIST   := $(VENV)/.ready-dist
 CORE   := $(wildcard core/*.cpp core/*.hpp core/*.h core/*/*.cpp core/*/*.hpp core/*/*.h)
 JOBS   ?= 2
 
+# Workers and the processes that tests start would each compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTEST   := $(BIN)/python -m pytest -q
 PARALLEL := -n $(JOBS) --dist worksteal
 PRESENT  := from widestreet import _core; print(_core.instruction_set())
 OTHERS   := from widestreet import _core; \
-           print(*{*_core.instruction_sets()} - {_core.instruction_set()})
+           print(*("numeric-" + isa for isa in {*_core.instruction_sets()} - {_core.instruction_set()}))
 
 SANITIZED := build/sanitized
 CHECKED   := tests/unit/core tests/unit/engines/working_set/test_small.py \
@@ -29,7 +32,7 @@ sanitized = $(BIN)/cmake -S . -B $(SANITIZED)/$(1) -G Ninja --log-level=WARNING 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test faults lint house format sanitize fuzz race dist clean distclean
+.PHONY: help demo test full done faults lint house format sanitize fuzz race dist clean distclean
 
 help: ## this list
 	@echo "widestreet"
@@ -39,16 +42,25 @@ demo: $(READY) ## train on a million rows, print the certificate, draw the decis
 	@$(BIN)/widestreet demo
 
 # All tests on the best instruction set, or on the one that WIDESTREET_ISA names; then those that
-# depend on the arithmetic on every other one that the machine has, with a part of the parameters.
+# depend on the arithmetic on all others that the machine has, side by side.
 test: lint $(SANITIZED)/short/passed ## lint, then all tests
 	@isa=$$($(BIN)/python -c '$(PRESENT)') && echo "== pytest ($$isa)"
 	@$(PYTEST) -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' tests)
 	@$(PYTEST) -m "not alone" $(PARALLEL)
-	@for isa in $$($(BIN)/python -c '$(OTHERS)'); do \
-	    echo "== pytest ($$isa)"; \
-	    WIDESTREET_ISA=$$isa $(PYTEST) -m numeric --part 8 $(PARALLEL) \
-	        $$(grep -rl --include='test_*.py' 'mark\.numeric' tests) || exit; \
-	done
+	@$(MAKE) -s -j $(JOBS) done $$($(BIN)/python -c '$(OTHERS)')
+
+full: $(READY) ## tests with all combinations of their parameters, on every instruction set
+	@$(PYTEST) -m "not alone" --full $(PARALLEL)
+	@$(MAKE) -s -j $(JOBS) PART=--full done $$($(BIN)/python -c '$(OTHERS)')
+
+PART ?= --part 8
+numeric-%:
+	@mkdir -p build
+	@WIDESTREET_ISA=$* $(PYTEST) -m numeric $(PART) >build/$@.log 2>&1 \
+	    $$(grep -rl --include='test_*.py' 'mark\.numeric' tests); \
+	status=$$?; echo "== pytest ($*)"; cat build/$@.log; exit $$status
+
+done: ; # a goal for a machine that has no others
 
 faults: $(READY) ## interrupts, kills, failing allocations and disks by the thousand: an hour
 	@cd tests && $(abspath $(BIN))/python -m faults

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil
 from numbers import Integral
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
+from support.combinations import chosen
 from support.ports import divide_fits
 from support.problems import Problem, generate
 from widestreet._src.engines.working_set import small as whole
@@ -30,16 +28,6 @@ PORT = os.environ.get("WIDESTREET_TEST_PORT", "local")  # "pickling": see ports.
 # Ctrl-C is ignored in a shell's background jobs; tests send it, also to processes they start.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-settings.register_profile(
-    "suite",
-    deadline=None,
-    max_examples=25,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=SEED == 0,
-    print_blob=True,
-)
-settings.load_profile("suite")
 
 if SEED:  # every generator, those of the library included, starts elsewhere
     _default_rng = np.random.default_rng
@@ -57,29 +45,37 @@ if PORT == "pickling":  # every fit has several shards that forget
     examiner._ROWS_OF_THE_CORE = 0  # every certificate, too
 
 
-WHOLE = ("unit/core/", "unit/kernels/")  # tests of what is compiled for each instruction set
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--full",
+        action="store_true",
+        help="all combinations of the parameters of each test, more hypothesis examples",
+    )
     parser.addoption(
         "--part",
         type=int,
-        default=1,
         metavar="K",
-        help="of the parameters of each test that is not about the core, take one in K",
+        help="of the combinations of each test that is not about the core, take one in K",
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    settings.register_profile(
+        "suite",
+        deadline=None,
+        max_examples=25 if config.getoption("--full") else 10,
+        suppress_health_check=[HealthCheck.too_slow],
+        derandomize=SEED == 0,
+        print_blob=True,
+    )
+    settings.load_profile("suite")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take a part of the parameters of each test, the same one in every run."""
-    part, same_test = config.getoption("--part"), defaultdict(list)
-    for item in items:
-        if not any(folder in item.nodeid for folder in WHOLE):
-            same_test[item.nodeid.partition("[")[0]].append(item)
-    left_out: set[pytest.Item] = set()
-    for group in same_test.values():
-        group.sort(key=lambda item: crc32(item.nodeid.encode()))
-        left_out.update(group[ceil(len(group) / part) :])
+    """Leave out combinations of parameters, the same ones in every run."""
+    if config.getoption("--full"):
+        return
+    left_out = set(items) - chosen(items, config.getoption("--part"))
     config.hook.pytest_deselected(items=list(left_out))
     items[:] = [item for item in items if item not in left_out]
 

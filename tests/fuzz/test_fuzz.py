@@ -151,6 +151,6 @@ def test_what_counts_as_a_name(text, wrong, named):
 
 
 def test_crashes_and_hangs_are_found_and_passed_over():
-    outcome = runner.run_cases("support.fuzz_cases", 0, 8, processes=2, patience=4.0)
+    outcome = runner.run_cases("support.fuzz_cases", 0, 8, processes=2, patience=2.0)
     assert outcome.counts == {"fine": 6, "lost": 2}
     assert sorted(line.split()[0] for line in outcome.failures) == ["0/3", "0/4"]

@@ -344,6 +344,7 @@ def decide(model: Any, X: Any) -> np.ndarray:
 # -- agreement ---------------------------------------------------------------------------------
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize(("name", "machine"), CASES, ids=str)
 def test_decision_values_objectives_and_predictions(name, machine):
     """On new rows, too; where the optimum leaves no choice of the bias, which is everywhere here.

@@ -10,7 +10,7 @@ from support.sampled_problems import easy
 from widestreet._src.engines.solution import Trace
 from widestreet.strategies import PRSVM
 
-DELTA, SITES, SEEDS = 3, (1, 2, 4, 8), range(50)  # a line in the plane has three at the most
+DELTA, SITES, SEEDS = 3, (1, 2, 4, 8), range(20)  # a line in the plane has three at the most
 
 
 @pytest.fixture(scope="module")

@@ -179,6 +179,7 @@ FLAGS = {
 }
 
 
+@pytest.mark.crossed
 @pytest.mark.parametrize(
     ("kind", "form"),
     [(kind, form) for kind in CLASSIFIERS for form in LABELS]

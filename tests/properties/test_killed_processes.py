@@ -12,8 +12,8 @@ from support.killed_process import content, killer, load, read
 from support.stored_arrays import assert_same
 from widestreet._src.persistence.journal import JournalError
 
-ROUNDS = 30
-AFRESH = 6  # rounds on one file: its beginning must be met as well
+ROUNDS = 12  # `make faults` has a thousand
+AFRESH = 4  # rounds on one file: its beginning must be met as well
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX")
 

@@ -58,8 +58,6 @@ NUMBERS = (
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
 )
-VARIANTS = [make(**own, **settings, n_jobs=1) for make, own in MACHINES for settings in SETTINGS]
-VARIANTS += [ws.EnsembleSVC(**settings, n_jobs=1) for settings in ENSEMBLES]
 
 
 def name_of(check) -> str:
@@ -93,8 +91,19 @@ def test_weights_are_among_the_checks(estimator):
 
 
 @any_street
-@pytest.mark.parametrize("estimator", VARIANTS, ids=str)
-def test_the_numbers_of_other_kernels_and_methods(estimator):
+@pytest.mark.parametrize("settings", SETTINGS, ids=lambda settings: settings["kernel"])
+@pytest.mark.parametrize(("make", "own"), MACHINES)
+def test_the_numbers_of_other_kernels_and_methods(make, own, settings):
+    check_numbers(make(**own, **settings, n_jobs=1))
+
+
+@any_street
+@pytest.mark.parametrize("settings", ENSEMBLES, ids=str)
+def test_the_numbers_of_other_ensembles(settings):
+    check_numbers(ws.EnsembleSVC(**settings, n_jobs=1))
+
+
+def check_numbers(estimator) -> None:
     found = set()
     for one, check in estimator_checks_generator(estimator):
         if name_of(check) in NUMBERS:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -22,10 +21,13 @@ KERNELS = {
 }
 SCALINGS = ("schoelkopf", "libsvm")
 PARAMETERS = ((0.1, 100.0), (0.3, 1.0), (0.6, 10.0), (0.9, 1.0), (0.9, 100.0))  # nu and C
-GRID = [(s, k, nu, C) for s, k, (nu, C) in product(SCALINGS, KERNELS, PARAMETERS)]
-every_case = pytest.mark.parametrize(("scaling", "kernel", "nu", "C"), GRID)
 every_scaling = pytest.mark.parametrize("scaling", SCALINGS)
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)
+
+
+def every_case(test: Callable[..., None]) -> Callable[..., None]:
+    """Cross scalings, kernels and parameters."""
+    return every_scaling(every_kernel(pytest.mark.parametrize(("nu", "C"), PARAMETERS)(test)))
 
 
 def problem(kernel: str, n: int, seed: int = 0, d: int = 2) -> tuple[np.ndarray, np.ndarray]:

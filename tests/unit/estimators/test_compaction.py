@@ -121,6 +121,14 @@ def test_what_cannot_be_made_smaller_stays_as_it_is():
     np.testing.assert_array_equal(decision(small, X), decision(model, X))
 
 
+def test_equal_kernel_values_need_no_vectors():
+    X, y = data("svc", 60)
+    model = machine("svc", gamma=0.0).fit(X, y)
+    small = model.compact(1e-3)
+    assert len(small.support_vectors_) <= 1
+    assert np.array_equal(small.predict(X), model.predict(X))
+
+
 def test_the_model_itself_is_not_changed(board):
     X, _, model = board
     before = pickle.dumps(model)

@@ -33,7 +33,6 @@ from widestreet.online import OnlineSVC
 from widestreet.strategies import PRSVM, Auto
 
 pytest.importorskip("pyarrow")
-pytestmark = pytest.mark.numeric
 
 
 @pytest.fixture

@@ -20,9 +20,7 @@ assert np.allclose(x, [-0.25, 0.25]), x
 @pytest.mark.parametrize(
     "imports",
     [
-        "from widestreet._core import Factor",
-        "from widestreet import _core; Factor = _core.Factor",
-        "import widestreet._src.kernels; from widestreet._core import Factor",
+        "from widestreet._core import Factor",  # imports the package first
         "import widestreet.online; from widestreet._core import Factor",
     ],
 )

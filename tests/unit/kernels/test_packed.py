@@ -49,6 +49,13 @@ def test_what_a_gram_has_to_do_is_left_to_it(monkeypatch, rng):
     assert kept.scan(X[:12], coef, 1) is not None
 
 
+def test_a_gamma_of_zero_has_no_long_rows(rng):
+    S, X, coef = rng.normal(size=(57, 5)), 1e9 * rng.normal(size=(13, 5)), np.ones((1, 57))
+    one, other = PackedRows(RBF(0.0), DenseRows(S), ENDS, threads=1).scan(X, coef, 1)
+    assert (one == 20.0).all()
+    assert (other == 37.0).all()
+
+
 def test_large_rows_are_not_packed(monkeypatch, rng):
     rows = DenseRows(rng.normal(size=(8, 4)))
     monkeypatch.setattr(packed, "_LARGEST_BYTES", 8 * 8 * 4)

@@ -136,6 +136,16 @@ def test_sums_of_sparse_rows_start_from_their_norms(kernel, features):
     assert abs(value - 1.0) <= gram.score_error(1, 1.0, 1.0)
 
 
+@pytest.mark.parametrize("gamma", [0.0, 1e-320])
+def test_all_values_of_an_rbf_kernel_are_one(gamma, rng):
+    """The exponent has no rounding."""
+    gram = Gram(RBF(gamma), as_rows(rng.normal(size=(40, 3))))
+    coef = rng.normal(size=40)
+    bound = gram.score_error(40, float(np.abs(coef).sum()), float(abs(coef.sum())))
+    assert 0 < bound < 1e-10
+    assert (np.abs(gram.scan(None, np.arange(40), coef) - fsum(coef)) <= bound).all()
+
+
 @pytest.mark.parametrize(("degree", "scale"), [(60, 1e3), (30, 1e5)])
 def test_powers_that_overflow_are_refused(degree, scale, rng):
     X, y = scale * rng.normal(size=(20, 3)), np.repeat([0, 1], 10)

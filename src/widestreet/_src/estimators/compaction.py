@@ -169,7 +169,7 @@ def _gram_of_long_rows(gram: Gram) -> Gram:
     """Return a Gram whose bounds on rounding errors hold for rows longer than the vectors."""
     rows = cast(Vectors, gram.left)
     longest = _REACH**2 * rows.largest_square(gram.threads)
-    if isinstance(gram.kernel, RBF):
+    if isinstance(gram.kernel, RBF) and gram.kernel.gamma > 0:
         longest = max(longest, FAR / gram.kernel.gamma)  # beyond, there is another formula
     return Gram(gram.kernel, rows, threads=gram.threads, longest=longest)
 

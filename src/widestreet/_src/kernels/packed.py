@@ -44,7 +44,9 @@ class PackedRows:
             _core.pack(native, rows.native, np.arange(a, b), threads) for a, b in self._ends
         ]
         # Long rows need another formula, which computes distances from differences.
-        self._longest = FAR / kernel.gamma if isinstance(kernel, RBF) else np.inf
+        self._longest = np.inf
+        if isinstance(kernel, RBF) and kernel.gamma > 0:
+            self._longest = FAR / kernel.gamma
         self._far = self._longest < np.inf and rows.largest_square(threads) > self._longest
 
     @staticmethod

@@ -118,7 +118,8 @@ class RBFBound:
         `power` is the relative error of the exponential.
         """
         exponent = units * unit * gamma * log2(e)
-        return cls(power, 1.1 * log(2) * exponent, _LINEAR_UP_TO / exponent)
+        most = _LINEAR_UP_TO / exponent if exponent > 0 else float("inf")
+        return cls(power, 1.1 * log(2) * exponent, most)
 
     def relative(self, squares: float) -> float:
         """Return the bound for |x|^2 + |s|^2; infinite if there is none."""

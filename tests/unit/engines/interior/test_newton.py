@@ -36,3 +36,10 @@ def test_a_group_in_which_nothing_can_move_stays(rng):
     beta, _, _ = NewtonSystem.of(factor(gram, dual), dual, theta).solve(np.ones(theta.shape))
     assert np.isfinite(beta).all()
     assert not beta[dual.group == 0].any()
+
+
+def test_a_system_that_overflows_cannot_be_solved():
+    gram, dual = problem("nu_svr", "linear", 1)
+    theta = np.full(dual.target.shape, 1e308)
+    with np.errstate(all="ignore"), pytest.raises(np.linalg.LinAlgError, match="overflows"):
+        NewtonSystem.of(factor(gram, dual), dual, theta)

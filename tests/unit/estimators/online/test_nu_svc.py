@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def test_a_street_of_no_width_is_warned_of_once_a_call():
     """The same rows in both classes, until they go and others that can be told apart are left."""
     X, _ = data("nu_svc", 10)
     y = np.repeat([-1, 1], 10)
-    model = machine("nu_svc", kernel="linear", nu=0.5)
+    model = machine("nu_svc", kernel="linear", nu=0.5, tol=Fraction(1, 1000))
     calls = (
         lambda: model.fit(np.vstack([X, X]), y),
         lambda: model.partial_fit(np.vstack([X[:2], X[:2]]), [-1, -1, 1, 1]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from widestreet._experiments.studies import models
 
 
@@ -28,6 +30,7 @@ def test_compaction_in_miniature(monkeypatch):
     assert float(found) <= float(bound) <= float(tolerance)
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # when shap is imported
 def test_explanation_in_miniature(monkeypatch):
     for name in ("EXPLAINED", "BACKGROUND"):
         monkeypatch.setattr(models, name, 3)

@@ -118,12 +118,16 @@ def _inverse(dual: Dual, theta: Floats, values: Floats) -> Floats:
 
 def _factorised(scaled: Floats) -> tuple[Floats, bool]:
     """Return the Cholesky factor of a matrix with a unit diagonal."""
+    if not np.isfinite(scaled).all():
+        raise np.linalg.LinAlgError("the system overflows")
     ridge = _RIDGE
     while True:
         try:
             attempt = scaled.copy()
             attempt[np.diag_indices_from(attempt)] += ridge
-            factor: tuple[Floats, bool] = cho_factor(attempt, lower=True, overwrite_a=True)
+            factor: tuple[Floats, bool] = cho_factor(
+                attempt, lower=True, overwrite_a=True, check_finite=False
+            )
         except np.linalg.LinAlgError:
             if ridge >= _MOST_RIDGE:
                 raise

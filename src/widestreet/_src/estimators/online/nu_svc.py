@@ -92,7 +92,7 @@ class OnlineNuSVC(OnlineClassifier):
         return NuSVC(nu=checks.require_real("nu", self.nu, above=0.0, most=1.0))
 
     def _warn(self, state: OnlineState) -> None:
-        formulation, classes = self._formulation(), state.classes
+        formulation, classes, tol = self._formulation(), state.classes, float(self.tol)
         names = {(i, j): f"{classes[i]} against {classes[j]}" for i, j in state.optima}
         infeasible = [names[pair] for pair, one in state.optima.items() if not one.is_feasible()]
         if infeasible:
@@ -106,7 +106,7 @@ class OnlineNuSVC(OnlineClassifier):
             [
                 names[pair]
                 for pair, one in state.optima.items()
-                if formulation.read(one.bias, self.tol).margin is None
+                if formulation.read(one.bias, tol).margin is None
             ],
-            self.tol,
+            tol,
         )
