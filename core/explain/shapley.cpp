@@ -1,5 +1,12 @@
-// Lanes are vectors of the expansion: all features of a few vectors fit into the cache, and the
-// factors of the background are computed once for a block of rows.
+// Lanes are vectors of the expansion. Features are taken in groups of four: the product of the
+// factors of a group is a polynomial of degree 4 in t, sum_k c_k t^k (1 - t)^(4 - k), whose
+// coefficients are sums of products of a and b. What is multiplied at every node is one value of
+// each group. The group itself needs the moments of the product of all others,
+//
+//   M_k = integral prod_{other groups}(t) t^k (1 - t)^(3 - k) dt,  k = 0 .. 3,
+//
+// from which the values of its four features follow without further nodes. Nodes come as pairs t,
+// 1 - t: sums and differences of c_k and c_(4 - k) serve both.
 #include "explain/shapley.hpp"
 
 #include <algorithm>
@@ -16,24 +23,82 @@ using V = Vec<double>;
 constexpr int kLanes = Simd<double>::lanes;
 constexpr double kLog2e = 1.4426950408889634074;
 constexpr double kVanishes = -1000.0;  // exponent of 2 below which products would be subnormal
-constexpr int64_t kRowsAtOnce = 16;
-constexpr int64_t kVectorsAtOnce = 256;               // of a task, a multiple of all widths
+constexpr int64_t kRowsAtOnce = 32;
+constexpr int64_t kVectorsAtOnce = 16;                // of a task, a multiple of all widths
 constexpr int64_t kFactorBytes = int64_t(1) << 18;    // factors of background rows kept at a time
 constexpr int64_t kPartialValues = int64_t(1) << 22;  // sums of tasks that wait to be added
+constexpr int kGroup = 4;                             // features of a group
+constexpr int kPairs = 2;                             // pairs of nodes at a time
+
+// f(0), ..., f(N - 1), without a loop, so that arrays stay in registers.
+template <int N, class F>
+inline __attribute__((always_inline)) void unrolled(F&& f) {
+  if constexpr (N > 0) {
+    unrolled<N - 1>(f);
+    f(N - 1);
+  }
+}
+
+// Factors of one row in a group, and their products.
+struct Factors {
+  V one[kGroup], two[2], all;
+};
+
+// What a row and a background row give together: a_0 b_1 + b_0 a_1 and a_2 b_3 + b_2 a_3, and of
+// the polynomial of the group c_0 + c_4, c_1 + c_3, c_2 and c_0 - c_4, c_1 - c_3.
+struct Mixed {
+  V two[2], even[3], odd[2];
+};
+
+// The nodes t and 1 - t: what multiplies the sums and differences above to the even and the odd
+// part of a polynomial, and what multiplies those of the other groups to moments.
+struct NodePair {
+  double weight, even[3], odd[2], sum[2], difference[2];
+
+  NodePair(double t, double w) : weight(w) {
+    const double s = 1 - t, t2 = t * t, s2 = s * s;
+    even[0] = (s2 * s2 + t2 * t2) / 2;
+    even[1] = (t * s2 * s + t2 * t * s) / 2;
+    even[2] = t2 * s2;
+    odd[0] = (s2 * s2 - t2 * t2) / 2;
+    odd[1] = (t * s2 * s - t2 * t * s) / 2;
+    sum[0] = (s2 * s + t2 * t) / 2;
+    sum[1] = (t * s2 + t2 * s) / 2;
+    difference[0] = (s2 * s - t2 * t) / 2;
+    difference[1] = (t * s2 - t2 * s) / 2;
+  }
+};
 
 // Features of `kLanes` vectors, and what is computed with them.
 struct Lanes {
   const ShapleyTask& task;
-  int64_t d;
+  int64_t d, groups;
   std::vector<double> row;  // one row of the data
-  std::vector<V> s, a, b, change, suffix, phi;
+  std::vector<V> s, value, suffix, moment, phi;
+  std::vector<Factors> a, b;
+  std::vector<Mixed> mixed;
+  std::vector<NodePair> pairs;
   int64_t held = 0;  // background rows whose factors are in b
 
   explicit Lanes(const ShapleyTask& t)
-      : task(t), d(t.rows.rows->d), row(d), s(d), a(d), change(d), suffix(4 * d), phi(d) {
-    const int64_t bytes = std::max<int64_t>(1, d * int64_t(sizeof(V)));
+      : task(t),
+        d(t.rows.rows->d),
+        groups((d + kGroup - 1) / kGroup),
+        row(d),
+        s(d),
+        value(2 * kPairs * groups),
+        suffix(2 * kPairs * groups),
+        moment(4 * groups),
+        phi(kGroup * groups),
+        a(groups),
+        mixed(groups) {
+    const int64_t bytes = groups * int64_t(sizeof(Factors));
     held = std::clamp<int64_t>(kFactorBytes / bytes, 1, std::max<int64_t>(1, t.background.size));
-    b.resize(held * d);
+    b.resize(held * groups);
+    for (int64_t q = 0; 2 * q < t.nodes; ++q) {
+      const bool middle = 2 * q + 1 == t.nodes;  // a pair of equal nodes
+      pairs.emplace_back(middle ? 0.5 : t.node[q], middle ? t.weight[q] / 2 : t.weight[q]);
+    }
   }
 
   // Sets: s. Lanes beyond the last vector repeat it; their coefficients are zero.
@@ -44,52 +109,115 @@ struct Lanes {
     }
   }
 
-  // Sets: out[0..d) to the factors of a row.
-  void factors(const RowList& list, int64_t i, V* out) {
+  // Sets: out[0..groups) to the factors of a row. Those beyond the last feature are 1.
+  void factors(const RowList& list, int64_t i, Factors* out) {
     load_row(*list.rows, list.at(i), row.data());
     const V scale = splat(-task.kernel.gamma * kLog2e);
     const bool squared = task.kernel.kind != KernelKind::laplacian;
-    for (int64_t j = 0; j < d; ++j) {
+    for (int64_t j = 0; j < groups * kGroup; ++j) {
+      V& to = out[j / kGroup].one[j % kGroup];
+      if (j >= d) {
+        to = splat(1.0);
+        continue;
+      }
       const V x = row[j] - s[j];
       const V z = scale * (squared ? x * x : larger(x, -x));
-      out[j] = z < splat(kVanishes) ? V{} : exp2_of(z);
+      to = z < splat(kVanishes) ? V{} : exp2_of(z);
+    }
+    for (int64_t g = 0; g < groups; ++g) {
+      Factors& f = out[g];
+      for (int p = 0; p < 2; ++p) f.two[p] = f.one[2 * p] * f.one[2 * p + 1];
+      f.all = f.two[0] * f.two[1];
     }
   }
 
   // Adds the values of the row whose factors are in a against one background row. Sets: phi.
-  void add(const V* other) {
-    for (int64_t j = 0; j < d; ++j) change[j] = a[j] - other[j];
+  void add(const Factors* other) {
+    for (int64_t g = 0; g < groups; ++g) mix(a[g], other[g], mixed[g]);
+    const int64_t count = int64_t(pairs.size());
     int64_t q = 0;
-    for (; q + 4 <= task.nodes; q += 4) add_nodes<4>(other, q);
-    for (; q + 2 <= task.nodes; q += 2) add_nodes<2>(other, q);
-    if (q < task.nodes) add_nodes<1>(other, q);
+    for (; q + kPairs <= count; q += kPairs) add_moments<kPairs>(q);
+    if (q < count) add_moments<1>(q);
+    for (int64_t g = 0; g < groups; ++g)
+      add_features(a[g], other[g], mixed[g], &moment[4 * g], &phi[kGroup * g]);
   }
 
-  // The part of N nodes from q on. Their products are independent of each other, which hides the
-  // time that one multiplication takes.
+  static void mix(const Factors& x, const Factors& z, Mixed& out) {
+    V m[2];
+    for (int p = 0; p < 2; ++p)
+      out.two[p] = m[p] = x.one[2 * p] * z.one[2 * p + 1] + z.one[2 * p] * x.one[2 * p + 1];
+    const V c1 = z.two[0] * m[1] + m[0] * z.two[1];
+    const V c3 = x.two[0] * m[1] + m[0] * x.two[1];
+    out.even[0] = z.all + x.all;
+    out.even[1] = c1 + c3;
+    out.even[2] = z.two[0] * x.two[1] + m[0] * m[1] + x.two[0] * z.two[1];
+    out.odd[0] = z.all - x.all;
+    out.odd[1] = c1 - c3;
+  }
+
+  // Adds the part of N pairs of nodes, from q on, to the moments, or begins them with it. All that
+  // a loop over groups uses of the nodes stays in registers. Sets: value, suffix, moment.
   template <int N>
-  void add_nodes(const V* other, int64_t q) {
-    V t[N], product[N];
-    for (int k = 0; k < N; ++k) {
-      t[k] = splat(task.node[q + k]);
-      product[k] = splat(task.weight[q + k]);
+  void add_moments(int64_t q) {
+    V low[N], high[N], c[N][5];
+    unrolled<N>([&](int k) {
+      const NodePair& n = pairs[q + k];
+      low[k] = high[k] = splat(n.weight);
+      for (int i = 0; i < 3; ++i) c[k][i] = splat(n.even[i]);
+      for (int i = 0; i < 2; ++i) c[k][3 + i] = splat(n.odd[i]);
+    });
+    for (int64_t g = groups; g-- > 0;) {
+      const Mixed& m = mixed[g];
+      const V even0 = m.even[0], even1 = m.even[1], even2 = m.even[2];
+      const V odd0 = m.odd[0], odd1 = m.odd[1];
+      V *at = &value[2 * N * g], *after = &suffix[2 * N * g];
+      unrolled<N>([&](int k) {
+        const V even = even0 * c[k][0] + even1 * c[k][1] + even2 * c[k][2];
+        const V odd = odd0 * c[k][3] + odd1 * c[k][4];
+        after[2 * k] = low[k];
+        after[2 * k + 1] = high[k];
+        low[k] *= at[2 * k] = even + odd;
+        high[k] *= at[2 * k + 1] = even - odd;
+      });
     }
-    for (int64_t j = d; j-- > 0;) {
-      const V from = other[j], by = change[j];
-      for (int k = 0; k < N; ++k) {
-        suffix[j * N + k] = product[k];
-        product[k] *= from + t[k] * by;
-      }
+    unrolled<N>([&](int k) {
+      const NodePair& n = pairs[q + k];
+      low[k] = high[k] = splat(1.0);
+      for (int i = 0; i < 2; ++i) c[k][i] = splat(n.sum[i]);
+      for (int i = 0; i < 2; ++i) c[k][2 + i] = splat(n.difference[i]);
+    });
+    for (int64_t g = 0; g < groups; ++g) {
+      const V *at = &value[2 * N * g], *after = &suffix[2 * N * g];
+      V* out = &moment[4 * g];
+      V sum0 = {}, sum1 = {}, difference0 = {}, difference1 = {};
+      if (q > 0) sum0 = out[0], sum1 = out[1], difference0 = out[2], difference1 = out[3];
+      unrolled<N>([&](int k) {
+        const V one = low[k] * after[2 * k], other = high[k] * after[2 * k + 1];
+        const V even = one + other, odd = one - other;
+        sum0 += even * c[k][0];
+        sum1 += even * c[k][1];
+        difference0 += odd * c[k][2];
+        difference1 += odd * c[k][3];
+        low[k] *= at[2 * k];
+        high[k] *= at[2 * k + 1];
+      });
+      out[0] = sum0, out[1] = sum1, out[2] = difference0, out[3] = difference1;
     }
-    for (int k = 0; k < N; ++k) product[k] = splat(1.0);
-    for (int64_t j = 0; j < d; ++j) {
-      const V from = other[j], by = change[j];
-      V sum = {};
-      for (int k = 0; k < N; ++k) {
-        sum += product[k] * suffix[j * N + k];
-        product[k] *= from + t[k] * by;
+  }
+
+  // The features of one group, from the moments (M_0 + M_3, M_1 + M_2, M_0 - M_3, M_1 - M_2) / 2.
+  static void add_features(const Factors& x, const Factors& z, const Mixed& m, const V* half,
+                           V* out) {
+    const V m0 = half[0] + half[2], m1 = half[1] + half[3];
+    const V m2 = half[1] - half[3], m3 = half[0] - half[2];
+    for (int p = 0; p < 2; ++p) {
+      const V none = z.two[1 - p], some = m.two[1 - p], both = x.two[1 - p];
+      const V without = none * m0 + some * m1 + both * m2;  // times 1 - t
+      const V with = none * m1 + some * m2 + both * m3;     // times t
+      for (int i = 0; i < 2; ++i) {
+        const int j = 2 * p + i, l = 2 * p + 1 - i;
+        out[j] += (x.one[j] - z.one[j]) * (z.one[l] * without + x.one[l] * with);
       }
-      phi[j] += sum * by;
     }
   }
 
@@ -118,11 +246,12 @@ void add_block(Lanes& lanes, int64_t r0, int64_t r1, int64_t v0, int64_t v1, dou
     lanes.read_vectors(v, v1);
     for (int64_t z0 = 0; z0 < others; z0 += lanes.held) {
       const int64_t z1 = std::min(z0 + lanes.held, others);
-      for (int64_t z = z0; z < z1; ++z) lanes.factors(task.background, z, &lanes.b[(z - z0) * d]);
+      for (int64_t z = z0; z < z1; ++z)
+        lanes.factors(task.background, z, &lanes.b[(z - z0) * lanes.groups]);
       for (int64_t r = r0; r < r1; ++r) {
         lanes.factors(task.rows, r, lanes.a.data());
         std::fill(lanes.phi.begin(), lanes.phi.end(), V{});
-        for (int64_t z = z0; z < z1; ++z) lanes.add(&lanes.b[(z - z0) * d]);
+        for (int64_t z = z0; z < z1; ++z) lanes.add(&lanes.b[(z - z0) * lanes.groups]);
         lanes.spread(v, v1, out + (r - r0) * d * task.lines);
       }
     }

@@ -22,7 +22,7 @@ struct ShapleyTask {
   RowList rows;        // explained rows
   RowList background;  // rows that features are taken from if they are not in a set
   RowList vectors;
-  int64_t nodes = 0;  // of the quadrature rule on [0, 1]
+  int64_t nodes = 0;  // of the quadrature rule on [0, 1], ascending and symmetric about 1/2
   const double* node = nullptr;
   const double* weight = nullptr;
   int64_t lines = 1;             // of coefficients

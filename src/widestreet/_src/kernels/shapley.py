@@ -21,8 +21,9 @@ from widestreet._src.kernels.rounding import UNIT
 from widestreet._src.rows import Vectors, as_rows
 
 _CALL_COST = 2e8  # products of one native call, some tenths of a second for one thread
+_ROWS_AT_ONCE = 32  # rows that the core explains with the same factors of the background
 _FEWEST_VECTORS = 64  # vectors of a piece, unless there are fewer
-_SECONDS_PER_PRODUCT = 3e-10  # rough time of one thread
+_SECONDS_PER_PRODUCT = 2e-10  # rough time of one thread
 
 
 @cache
@@ -106,7 +107,7 @@ def _pieces(
     few = min(vectors, _FEWEST_VECTORS)
     others = int(np.clip(_CALL_COST / max(1, few * products), 1, background))
     pairs = _CALL_COST / max(1, others * products)  # of rows and vectors
-    width = int(np.clip(pairs / 16, few, max(1, vectors)))
+    width = int(np.clip(pairs / _ROWS_AT_ONCE, few, max(1, vectors)))
     height = int(np.clip(pairs / max(1, width), 1, rows))
     for r in _slices(rows, height):
         for v in _slices(vectors, width):
