@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,12 +32,11 @@ class _TracedModel(Protocol):
 
 
 class _TwoClassModel(Protocol):
-    """Attributes of a fitted two-class SVC that are plotted."""
+    """Attributes of a fitted two-class SVC, or of a pipeline that ends with one."""
 
     classes_: npt.NDArray[Any]
-    support_vectors_: npt.NDArray[np.floating[Any]]
 
-    def decision_function(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]: ...
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]: ...
 
 
 class StreetDisplay:
@@ -111,9 +113,10 @@ class StreetDisplay:
 
         Parameters
         ----------
-        estimator : SVC
-            Model fitted on two classes and two features.
-        X : array-like of shape (n, 2)
+        estimator : SVC or Pipeline
+            Model fitted on two classes and two features. Of a pipeline, support vectors are drawn
+            if its other steps have `inverse_transform`.
+        X : array-like or data frame of shape (n, 2)
             Rows to draw; they also set the limits of the axes.
         y : array-like of shape (n,)
             Labels of the rows.
@@ -130,7 +133,8 @@ class StreetDisplay:
         -------
         StreetDisplay
         """
-        X, y = np.asarray(X), np.asarray(y)
+        check_is_fitted(estimator)
+        given, X, y = X, np.asarray(X), np.asarray(y)
         if X.ndim != 2 or X.shape[1] != 2:
             raise ValueError(
                 f"the street is drawn in the plane: X must have 2 columns, got {X.shape}"
@@ -142,13 +146,14 @@ class StreetDisplay:
             )
         (left, bottom), (right, top) = X.min(axis=0), X.max(axis=0)
         x0, x1 = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
-        grid = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2).astype(X.dtype)
+        grid = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
+        grid = grid.astype(np.float32 if X.dtype == np.float32 else np.float64)
         some = _spaced(len(X), n_points)
-        support = estimator.support_vectors_
+        support = _support_vectors(estimator)
         display = cls(
             x0=x0,
             x1=x1,
-            decision=estimator.decision_function(grid).reshape(resolution, resolution),
+            decision=estimator.decision_function(_like(given, grid)).reshape(x1.size, x0.size),
             points=[X[some][y[some] == label] for label in estimator.classes_],
             support_vectors=support[_spaced(len(support), n_support)],
         )
@@ -252,8 +257,9 @@ class ConvergenceDisplay:
 
         Parameters
         ----------
-        estimator : estimator
-            Fitted model with the attributes `trace_` and `certificates_`.
+        estimator : estimator or Pipeline
+            Fitted model with the attributes `trace_` and `certificates_`, or a pipeline that ends
+            with one.
         ax : matplotlib.axes.Axes or None, default=None
             Axes to draw on; None makes a new figure.
 
@@ -261,11 +267,16 @@ class ConvergenceDisplay:
         -------
         ConvergenceDisplay
         """
+        check_is_fitted(estimator)
+        estimator = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         trace = getattr(estimator, "trace_", None)
         if trace is None:
-            raise ValueError(f"{estimator!r} has no trace_: fit it first")
+            raise ValueError(f"{estimator!r} has no trace_: it is no estimator of widestreet")
         if not trace:
-            raise ValueError("trace_ is empty: the fit took no rounds")
+            raise ValueError(
+                "trace_ is empty: only fits of batch estimators have rounds; online estimators, "
+                "models of other libraries and files saved with trace=False have none"
+            )
         problems = sorted({record.problem for record in trace})
         rounds = [[record for record in trace if record.problem == p] for p in problems]
         certificates = estimator.certificates_
@@ -365,6 +376,28 @@ def plot_street(
     return StreetDisplay.from_estimator(
         model, X, y, ax=ax, n_points=n_points, n_support=n_support, resolution=resolution
     ).ax_
+
+
+def _support_vectors(estimator: Any) -> _Numbers:
+    """Return the support vectors in the plane of X; none if they cannot be transformed back."""
+    steps = None
+    if isinstance(estimator, Pipeline):
+        steps, estimator = estimator[:-1], estimator[-1]
+    found = estimator.support_vectors_
+    found = np.asarray(found.toarray() if issparse(found) else found)
+    if not steps:
+        return found
+    back = getattr(steps, "inverse_transform", None)
+    return np.empty((0, 2)) if back is None else np.asarray(back(found))
+
+
+def _like(given: Any, grid: _Numbers) -> Any:
+    """Return points as a data frame with the columns of `given`, if it is one."""
+    columns = getattr(given, "columns", None)
+    if columns is None:
+        return grid
+    name = "columns" if hasattr(given, "iloc") else "schema"  # pandas and polars
+    return type(given)(grid, **{name: list(columns)})
 
 
 def _axes(ax: Axes | None) -> Axes:

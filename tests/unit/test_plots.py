@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn import svm
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 figure = pytest.importorskip("matplotlib.figure")
 
+from conftest import TOL  # noqa: E402
 from support.machines import data, machine  # noqa: E402
 from widestreet import SVC, SVR  # noqa: E402
 from widestreet.datasets import checkerboard  # noqa: E402
+from widestreet.io import from_sklearn  # noqa: E402
 from widestreet.plots import (  # noqa: E402
     ConvergenceDisplay,
     StreetDisplay,
@@ -60,12 +69,9 @@ def test_only_in_the_plane(street, rng):
 
 
 def test_only_two_classes(street):
-    class Three:
-        classes_ = np.arange(3)
-
     _, X, y = street
     with pytest.raises(ValueError, match="two classes"):
-        plot_street(Three(), X, y)
+        plot_street(SVC().fit(X, np.arange(len(y)) % 3), X, y)
 
 
 def test_a_display_is_drawn_again(street):
@@ -110,15 +116,14 @@ def test_convergence_of_every_problem(kind, by_rounds):
 
 def test_convergence_needs_a_trace(street):
     model, *_ = street
-    with pytest.raises(ValueError, match="fit it first"):
+    with pytest.raises(NotFittedError):
         ConvergenceDisplay.from_estimator(SVC())
-
-    class Empty:
-        trace_ = ()
-        certificates_ = ()
-
-    with pytest.raises(ValueError, match="no rounds"):
-        ConvergenceDisplay.from_estimator(Empty())
+    _, X, y = street
+    other = svm.SVC().fit(X, y)
+    with pytest.raises(ValueError, match="no estimator of widestreet"):
+        ConvergenceDisplay.from_estimator(other)
+    with pytest.raises(ValueError, match="trace_ is empty"):
+        ConvergenceDisplay.from_estimator(from_sklearn(other))
     display = ConvergenceDisplay.from_estimator(model, ax=figure.Figure().subplots())
     assert display.certified == [(model.certificate_.kkt_violation, model.certificate_.gap)]
 
@@ -131,3 +136,45 @@ def test_spaced(n, most):
     if n > 1:
         assert index[0] == 0
         assert index[-1] == n - 1
+
+
+@pytest.mark.parametrize("frames", ["pandas", "polars"])
+def test_pipelines_and_data_frames(frames):
+    library = pytest.importorskip(frames)
+    X, y = checkerboard(300, random_state=0)
+    X = library.DataFrame({"a": 10.0 * X[:, 0], "b": X[:, 1] - 3.0})
+    pipeline = make_pipeline(StandardScaler(), SVC(gamma=2.0)).fit(X, y)
+    ax, other = figure.Figure().subplots(1, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of missing names of columns
+        street = StreetDisplay.from_estimator(pipeline, X, y, ax=ax, resolution=20)
+        assert len(ConvergenceDisplay.from_estimator(pipeline, ax=other).lines_) == 2
+    rows = np.asarray(X)
+    np.testing.assert_allclose(
+        street.support_vectors, rows[pipeline[-1].support_], rtol=0, atol=TOL.twin
+    )
+    whole = make_pipeline(FunctionTransformer(np.square), SVC(gamma=2.0)).fit(rows, y)
+    street = StreetDisplay.from_estimator(whole, rows, y, ax=ax, resolution=20)
+    assert street.decision.shape == (20, 20)
+
+
+def test_rows_of_integers_are_drawn_on_a_fine_grid(street):
+    model, X, y = street
+    whole = StreetDisplay.from_estimator(
+        model, (4 * X).astype(int), y, ax=figure.Figure().subplots(), resolution=30
+    )
+    corner = np.array([[whole.x0[1], whole.x1[1]]])
+    assert not np.array_equal(corner, np.rint(corner))
+    np.testing.assert_allclose(
+        whole.decision[1, 1], model.decision_function(corner)[0], rtol=0, atol=TOL.twin
+    )
+
+
+def test_models_that_are_sparse_or_not_fitted(street):
+    _, X, y = street
+    model = SVC(gamma=2.0).fit(sparse.csr_matrix(X), y)
+    ax = figure.Figure().subplots()
+    display = StreetDisplay.from_estimator(model, X, y, ax=ax, resolution=20, n_support=9)
+    assert display.support_vectors.shape == (9, 2)
+    with pytest.raises(NotFittedError):
+        StreetDisplay.from_estimator(SVC(), X, y)
