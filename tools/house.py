@@ -29,8 +29,8 @@ MOST_METHODS = 20
 MOST_OWN_CLASSES = {"OnlineSVC": 5}
 # Classes that may have more methods, with the reason.
 MANY_METHODS = {
-    "OnlineMachine": "ten public methods and attributes, four that Python and scikit-learn call, "
-    "and seven that the five online estimators define differently",
+    "OnlineMachine": "eleven public methods and attributes, four that Python and scikit-learn "
+    "call, and seven that the five online estimators define differently",
 }
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -15,6 +15,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, worst
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.model import KernelModel
+from widestreet._src.estimators.online.batch_model import as_batch
 from widestreet._src.estimators.online.change import changing, indefinite_kernels_named
 from widestreet._src.estimators.online.intake import (
     batch_settings,
@@ -333,6 +334,29 @@ class OnlineMachine(KernelModel):
             values = self._task.left_out(state, self._formulation(), self.tol, values)
         values = values[np.argsort(state.store.ids, kind="stable")]
         return self._shaped(values)
+
+    def compact(self, tolerance: float, *, rows: Any = None, quantile: float = 1.0) -> Any:
+        """Return a batch estimator with fewer support vectors and nearly the same decision values.
+
+        The result has no rows, so that none can be added or removed. Online estimators keep all of
+        their support vectors, because the next change needs them.
+
+        Parameters
+        ----------
+        tolerance : float
+            Largest change of decision values.
+        rows : array-like or sparse matrix of shape (n_samples, n_features), default=None
+            Same as for `SVC.compact`.
+        quantile : float, default=1.0
+            Same as for `SVC.compact`.
+
+        Returns
+        -------
+        SVC, NuSVC, SVR, NuSVR or OneClassSVM
+            Fitted estimator with the attribute `compaction_`.
+        """
+        self._check_fitted()
+        return as_batch(self).compact(tolerance, rows=rows, quantile=quantile)
 
     def _shaped(self, values: Floats) -> Floats:
         """Return decision values of shape (n, pairs) as `decision_function` does."""
