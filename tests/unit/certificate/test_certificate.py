@@ -114,3 +114,11 @@ def test_an_estimate_is_no_bound():
     none = Certificate.unexamined(Status.TIME_LIMIT, 3.5, 1e-3)
     assert none.estimated_gap is none.estimated_gap_interval is None
     assert "estimate" not in str(none)
+
+
+def test_an_optimum_of_zero_has_no_relative_gap(rng):
+    X = rng.normal(size=(50, 3))
+    model = ws.OneClassSVM(kernel="linear", nu=0.5).fit(np.concatenate([X, -X]))
+    zero = replace(model.certificate_, relative_gap=1.0, gap=1e-11, status=Status.OPTIMAL)
+    assert "duality gap 1e-11 (no relative one: the optimum is zero up to tol)" in str(zero)
+    assert "relative duality gap 1;" in str(replace(zero, status=Status.STALLED))

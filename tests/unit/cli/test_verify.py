@@ -84,3 +84,15 @@ def test_what_is_wrong_ends_with_status_2(saved, capsys):
     (saved / "m.street").write_bytes(b"PK nothing")
     assert verify(saved, "rows.npy", "--target", "3") == 2
     assert "m.street" in capsys.readouterr().err
+
+
+def test_the_last_column_and_none(saved, capsys):
+    assert verify(saved, "rows.npy", "--target", "-1") == 0
+    assert verify(saved, "rows.npy") == 2
+    assert "--target is missing" in capsys.readouterr().err
+
+
+def test_a_compact_model_is_not_optimal(saved, capsys):
+    ws.load(saved / "m.street").compact(0.5).save(saved / "m.street")
+    assert verify(saved, "rows.npy", "--target", "3") == 1
+    assert capsys.readouterr().out.startswith("approximate: ")

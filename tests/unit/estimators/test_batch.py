@@ -9,6 +9,7 @@ from inspect import get_annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
@@ -123,3 +124,14 @@ def test_one_column_of_zeros_in_csr(kind):
     dense = empty_row.toarray()
     one, other = machine(kind).fit(empty_row, y), machine(kind).fit(dense, y)
     assert_same_function(one, other, empty_row, dense)
+
+
+def test_a_model_from_elsewhere_says_who_certifies_it():
+    X, y = data("svc")
+    model = ws.io.from_sklearn(svm.SVC().fit(X, y))
+    for name in ("certificate_", "certificates_"):
+        assert not hasattr(ws.SVC(), name)
+        with pytest.raises(AttributeError, match=rf"{name}.*widestreet\.certify\(model, X, y\)"):
+            getattr(model, name)
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing_'$"):
+        _ = model.nothing_

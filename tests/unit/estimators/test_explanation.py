@@ -215,3 +215,13 @@ def test_for_the_plots_of_shap(monkeypatch):
     monkeypatch.setitem(sys.modules, "shap", None)
     with pytest.raises(ImportError, match="pip install shap"):
         found.to_shap()
+
+
+def test_a_wrong_background_is_named():
+    X, y = data("svc")
+    model = machine("svc").fit(X, y)
+    for wrong in (X[:, :2], np.full_like(X, np.nan), X[0], X[:0]):
+        with pytest.raises(ValueError, match=r"^background"):
+            ws.explain(model, X, wrong)
+    with pytest.raises(ValueError, match=r"^X has 2 features"):
+        ws.explain(model, X[:, :2], X)

@@ -165,3 +165,10 @@ def test_only_online_estimators_have_journals(tmp_path):
     fitted("svc/rbf/dense").model.save(tmp_path / "m")
     with pytest.raises(ValueError, match=r"journal: .* no online estimator"):
         ws.load(tmp_path / "m", journal=tmp_path / "j")
+
+
+def test_an_empty_file(tmp_path):
+    path = tmp_path / "m.street"
+    path.touch()
+    with pytest.raises(ArchiveError, match=r"m\.street is empty: copy it again"):
+        ws.load(path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -39,7 +41,7 @@ def test_equal_rows_with_other_targets_are_told_apart_by_their_coefficients():
     model = ws.SVR(kernel="linear", C=0.5).fit(X, y)
     order = np.array([1, 0, 3, 2, 5, 4])  # the row of an index has the values, not the target
     here, there = (located(model, X, target, labels=False)[0] for target in (y, y[order]))
-    model.support_ = np.array([], dtype=int)  # so that values count
+    model.support_ = np.zeros_like(model.support_)  # so that values count
     found = located(model, X[order], y[order], labels=False)[0]
     assert np.array_equal(found @ y[order], here @ y)
     assert there @ y[order] < here @ y
@@ -49,7 +51,7 @@ def test_a_heavy_row_gets_the_large_coefficient():
     X, y = np.array([[0.0], [0.0], [1.0]]), np.array([0, 0, 1])
     model = ws.SVC(kernel="linear", C=0.1).fit(X, y, [1.0, 5.0, 6.0])
     order = np.array([1, 0, 2])
-    model.support_ = np.array([], dtype=int)
+    model.support_ = np.zeros_like(model.support_)
     found = located(model, X[order], y, box=np.array([5.0, 1.0, 6.0]))
     assert abs(found[0, 0]) > abs(found[0, 1])
 
@@ -64,6 +66,33 @@ def test_support_vectors_that_are_not_there():
     box[0] = 1.0
     with pytest.raises(ValueError, match="positive weight"):
         located(model, X[::-1], (y > 0)[::-1], box=box)
+
+
+@pytest.mark.parametrize("digits", [6, 8])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_vectors_that_a_file_has_rounded(digits, form):
+    _, X, y, _ = fitted("svc/rbf/dense")
+    X = X / 3
+    model = ws.SVC().fit(X, y)
+    here = located(model, X, (y > 0))
+    rounded = copy(model)
+    text = [[f"{value:.{digits}g}" for value in row] for row in model.support_vectors_]
+    rounded.support_vectors_ = form(np.array(text, dtype=float))
+    assert not np.array_equal(rounded.support_vectors_, model.support_vectors_)
+    assert np.array_equal(located(rounded, X, (y > 0)), here)
+    assert np.array_equal(located(rounded, sparse.csr_matrix(X), (y > 0)), here)
+    with pytest.raises(ValueError, match="are not among"):
+        located(rounded, X * (1 + 1e-5), (y > 0))
+
+
+@pytest.mark.parametrize("name", ["support_", "support_vectors_", "dual_coef_"])
+def test_arrays_of_other_sizes_are_named(name):
+    model, X, y, _ = fitted("svc/rbf/dense")
+    model = copy(model)
+    array = getattr(model, name)
+    setattr(model, name, array[:, :-1] if name == "dual_coef_" else array[:-1])
+    with pytest.raises(ValueError, match="model: dual_coef_ has the coefficients of"):
+        located(model, X, (y > 0))
 
 
 def test_a_kernel_matrix_must_be_that_of_the_fit():

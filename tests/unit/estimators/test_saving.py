@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import widestreet as ws
 from support.fitted_models import fitted
+from support.machines import data
 from widestreet._src.estimators.saving import parameters_from, parameters_of, snapshot
 from widestreet.strategies import ISVM, PRSVM, Auto
 
@@ -113,3 +114,20 @@ def test_a_file_is_a_zip_of_json_and_npy(tmp_path):
     assert found[1:] == sorted(found[1:])
     assert "fitted.support_vectors_/indptr.npy" in found
     assert all(name.endswith(".npy") for name in found[1:])
+
+
+@pytest.mark.parametrize("name", ["dual_coef_", "intercept_", "support_vectors_"])
+def test_a_model_that_could_not_be_read_back_is_not_written(name, tmp_path):
+    X, y = data("svc")
+    model = ws.SVC().fit(X, y)
+    array = getattr(model, name).copy()
+    array.flat[0] = np.nan
+    setattr(model, name, array)
+    with pytest.raises(ValueError, match=f"model: {name} has values that are not finite"):
+        model.save(tmp_path / "m.street")
+    setattr(model, name, array[:0] if name != "dual_coef_" else array[:, :0])
+    model.intercept_ = np.zeros(1)
+    if name != "intercept_":
+        with pytest.raises(ValueError, match="dual_coef_ has the coefficients of"):
+            model.save(tmp_path / "m.street")
+    assert not list(tmp_path.iterdir())

@@ -164,3 +164,35 @@ def test_weights_of_large_coefficients_keep_their_digits(form, rng):
     exact = [fsum((coef * column).tolist()) for column in X.T]
     size = np.abs(coef) @ np.abs(X)
     assert (np.abs(dense_coef(model.coef_)[0] - exact) <= 8 * UNIT * np.sqrt(3000) * size).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_arrays_change_in_place_before_the_first_prediction_only(kernel, form):
+    X, y = data("svc")
+    model = ws.SVC(kernel=kernel).fit(form(X), y)
+    expected = 2.0 * (decision(copy.deepcopy(model), form(X)) - model.intercept_)
+    values = model.dual_coef_ if form is np.asarray else model.dual_coef_.data
+    values *= 2.0
+    found = decision(model, form(X)) - model.intercept_
+    slack = TOL.scan_float64 * max(1.0, np.abs(found).max())
+    np.testing.assert_allclose(found, expected, rtol=0, atol=slack)
+    vectors = model.support_vectors_
+    for array in (values, vectors if form is np.asarray else vectors.data):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0.0
+    model.dual_coef_ = 0.5 * model.dual_coef_
+    half = decision(model, form(X)) - model.intercept_
+    np.testing.assert_allclose(2.0 * half, found, rtol=0, atol=slack)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_too_few_coefficients_are_refused(kernel):
+    X, y = data("svc")
+    model = ws.SVC(kernel=kernel).fit(X, y)
+    model.dual_coef_ = model.dual_coef_[:, 1:]
+    with pytest.raises(ValueError, match=r"dual_coef_ has the coefficients of \d+ support vectors"):
+        model.predict(X)
+    model.dual_coef_ = np.ones((2, len(model.support_)))
+    with pytest.raises(ValueError, match="dual_coef_ has 2 rows, but n_support_ is of 2 classes"):
+        model.predict(X)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn import svm
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import widestreet as ws
 from conftest import KINDS
@@ -69,3 +71,17 @@ def test_rows_on_disk_have_no_start(tmp_path):
         ws.SVC(max_memory="1MB").fit(rows, np.arange(60_000) % 2, start=start)
     with pytest.raises(ValueError, match="not in memory"):
         ws.OneClassSVM(max_memory="1MB").fit(rows, start=ws.OneClassSVM().fit(X))
+
+
+def test_what_is_wrong_with_a_start_is_said():
+    X, y = data("svc")
+    model, pipeline = ws.SVC(), make_pipeline(StandardScaler(), ws.SVC()).fit(X, y)
+    with pytest.raises(TypeError, match=r"start is a pipeline: pass its last step"):
+        model.fit(X, y, start=pipeline)
+    for kind in (ws.SVC, svm.SVC):
+        with pytest.raises(TypeError, match="is not fitted: call its fit first"):
+            model.fit(X, y, start=kind())
+    with pytest.raises(ValueError, match="start was trained on 3 columns, but X has 2"):
+        model.fit(X[:, :2], y, start=pipeline[-1])
+    model.fit(pipeline[:-1].transform(X), y, start=pipeline[-1])
+    assert model.certificate_.status == "optimal"

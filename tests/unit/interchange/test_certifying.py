@@ -167,3 +167,23 @@ def test_values_that_are_not_finite_are_named(name):
     setattr(model, name, np.full_like(getattr(model, name), np.nan))
     with pytest.raises(ValueError, match=f"model: {name} has values that are not finite"):
         ws.certify(model, X, y)
+
+
+def test_a_compact_model_is_an_approximation():
+    X, y = data("svc")
+    small = machine("svc").fit(X, y).compact(0.5)
+    assert small.compaction_.n_after < small.compaction_.n_before
+    found = ws.certify(small, X, y)
+    assert found.status == "approximate"
+    assert "those of the fit?" not in str(found)
+    weights = ws.SVC(kernel="linear").fit(X, y).compact(0.5)
+    with pytest.raises(ValueError, match="certify the model before compact"):
+        ws.certify(weights, X, y)
+
+
+def test_a_model_with_a_vector_less_is_refused():
+    X, y = data("svc")
+    for model in (svm.SVC().fit(X, y), ws.SVC().fit(X, y)):
+        model.support_ = model.support_[:-1]
+        with pytest.raises(ValueError, match="dual_coef_ has the coefficients of"):
+            ws.certify(model, X, y)

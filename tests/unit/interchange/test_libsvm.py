@@ -50,12 +50,13 @@ def test_all_numbers_come_back_exactly(path):
         assert np.array_equal(dense(other.dual_coef_), dense(model.dual_coef_)), name
         assert np.array_equal(other.intercept_, model.intercept_), name
         assert other._kernel == model._kernel, name
+        vectors = dense(model.support_vectors_)
         if "precomputed" in name:
             assert np.array_equal(other.support_, model.support_), name
         else:
-            vectors = dense(model.support_vectors_)
             assert np.array_equal(dense(other.support_vectors_), vectors), name
-        if name.endswith("csr"):
+            assert sparse.issparse(other.support_vectors_) == name.endswith("csr"), name
+        if vectors.dtype == np.float64:
             assert np.array_equal(decision(other, new), decision(model, new)), name
         assert_close(decision(other, new), decision(model, new), model, new, name)
 
@@ -119,18 +120,21 @@ def test_the_lines_are_those_of_libsvm(path):
     names = [line.split()[0] for line in lines[6:11]]
     assert names == ["total_sv", "rho", "label", "nr_sv", "SV"]
     assert "label 3 7" in lines
-    assert all(":0.0" not in line for line in lines)
+    assert all("1:" in line and "2:" in line for line in lines[11:])
+    to_libsvm(model.fit(sparse.csr_matrix(X), [3, 7, 3]), path)
+    assert ":0.0" not in path.read_text()
 
 
 def test_a_model_of_libsvm_is_certified_and_goes_on(path):
     pytest.importorskip("libsvm")
     X, y = data("svr")
+    X = X / 3  # with more digits than LIBSVM writes
     libsvm_calls.train("svr", "rbf", X, y, path)
     model = from_libsvm(path, C=1.0, epsilon=0.1)
-    rounded = np.vectorize(lambda value: float(f"{value:.8g}"))(X)  # as LIBSVM writes them
-    assert ws.certify(model, rounded, y, tol=0.01).status == "optimal"
-    assert ws.certify(from_libsvm(path, C=0.5), rounded, y).infeasibility > 0.1
-    again = ws.SVR(gamma=0.5).fit(rounded, y, start=model)
+    assert not np.isin(dense(model.support_vectors_), X).all()  # LIBSVM has rounded them
+    assert ws.certify(model, X, y, tol=0.01).status == "optimal"
+    assert ws.certify(from_libsvm(path, C=0.5), X, y).infeasibility > 0.1
+    again = ws.SVR(gamma=0.5).fit(X, y, start=model)
     assert again.certificate_.status == "optimal"
 
 
@@ -152,10 +156,29 @@ def test_what_the_format_cannot_hold_is_refused(path):
 def test_columns_that_no_support_vector_has(path):
     X = np.array([[0.0, 0.5, 0.0], [1.0, 0.0, 0.0]])
     to_libsvm(ws.SVC(gamma=1.0).fit(X, [0, 1]), path)
+    assert from_libsvm(path).n_features_in_ == 3
+    to_libsvm(ws.SVC(gamma=1.0).fit(sparse.csr_matrix(X), [0, 1]), path)
     assert from_libsvm(path).n_features_in_ == 2
     assert from_libsvm(path, n_features=3).predict(X).tolist() == [0, 1]
     with pytest.raises(ValueError, match="n_features must be an integer of at least 2"):
         from_libsvm(path, n_features=1)
+
+
+def test_a_kernel_matrix_has_as_many_columns_as_there_were_rows(path):
+    to_libsvm(fitted("svc/precomputed/dense").model, path)
+    with pytest.raises(ValueError, match="pass n_samples"):
+        from_libsvm(path, n_features=120)
+    with pytest.warns(UserWarning, match="pass n_samples"):
+        from_libsvm(path)
+
+
+def test_an_archive_is_no_text(path):
+    fitted("svc/rbf/dense").model.save(path)
+    with pytest.raises(ArchiveError, match=r"widestreet\.load"):
+        from_libsvm(path)
+    to_libsvm(fitted("svc/rbf/dense").model, path)
+    with pytest.raises(ArchiveError, match="from_libsvm"):
+        ws.load(path)
 
 
 def test_a_kernel_with_impossible_parameters(path):

@@ -133,3 +133,14 @@ def test_what_cannot_be_written_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"widestreet\[onnx\]"):
         to_onnx(ws.SVC().fit(X, y))
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_vectors_on_the_boundary_are_inside_in_float32(runtime, rng):
+    X = rng.normal(size=(300, 4)).astype(np.float32)
+    model = ws.OneClassSVM(nu=0.3).fit(X)
+    free = model.support_vectors_[np.abs(model.decision_function(model.support_vectors_)) == 0]
+    assert len(free) > 3
+    labels, values = RUNTIMES[runtime](to_onnx(model, precision="float32"), free)
+    assert (labels == 1).all()
+    assert (values == 0).all()

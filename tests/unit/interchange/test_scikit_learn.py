@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
@@ -101,3 +102,19 @@ def test_what_cannot_be_converted_is_named():
     for name in ("svc/laplacian/dense", "ensemble/rbf/dense"):
         with pytest.raises(TypeError, match=r"laplacian|EnsembleSVC"):
             to_sklearn(fitted(name).model)
+
+
+def test_probabilities_are_not_taken_over():
+    class WithProbabilities(svm.SVC):
+        """A model of a version of scikit-learn that has them."""
+
+    X, y = data("svc")
+    model = WithProbabilities().fit(X, y)
+    model.probability = True
+    with pytest.warns(UserWarning, match="probability=True is not taken over"):
+        other = from_sklearn(model)
+    assert not hasattr(other, "predict_proba")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ws.certify(model, X, y).status == "optimal"
+        from_sklearn(svm.SVC().fit(X, y))

@@ -10,6 +10,8 @@ from widestreet._src.status import Status
 
 FEASIBILITY_TOL = 1e-10  # violation of constraints by rounding, relative to the boxes
 
+_QUESTION = " (are C, nu and the weights those of the fit?)"
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -137,10 +139,12 @@ class Certificate:
         if self.rounding > 0.01 * self.tol:
             violation += f" +- {self.rounding:.1g} by rounding"
         gap = f"relative duality gap {self.relative_gap:.2g}"
+        optimal = self.status == Status.OPTIMAL
+        if optimal and self.gap_tol is not None and self.relative_gap > self.gap_tol:
+            gap = f"duality gap {self.gap:.2g} (no relative one: the optimum is zero up to tol)"
         if self.infeasibility > FEASIBILITY_TOL:
-            gap = (
-                f"constraints of the dual violated by {self.infeasibility:.2g} of the box (are C, "
-                "nu and the weights those of the fit?)"
+            gap = f"constraints of the dual violated by {self.infeasibility:.2g} of the box" + (
+                "" if self.status == Status.APPROXIMATE else _QUESTION
             )
         elif isnan(self.gap):
             gap = "no duality gap (the kernel may be indefinite)"

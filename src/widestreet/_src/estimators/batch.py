@@ -104,6 +104,13 @@ class BatchFit(CallbackSupport, KernelModel):
         rows = None if rows is None else self._query(rows)
         return cast(Self, compacted(self, tolerance, rows, quantile))
 
+    def __getattr__(self, name: str) -> Any:
+        """Say where the certificate of a model comes from that was trained elsewhere."""
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in ("certificate_", "certificates_") and "support_" in vars(self):
+            text += ": the model was not trained here; widestreet.certify(model, X, y) computes it"
+        raise AttributeError(text)
+
     def _resources(self, max_memory: Any) -> Resources:
         """Return the validated limits of a fit."""
         checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))

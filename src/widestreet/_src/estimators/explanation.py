@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from re import sub
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def explain(
     """
     _require_model(model)
     limit = checks.require_real("max_time", max_time, above=0.0)
-    rows, others = (_dense(model._query(given)) for given in (X, background))
+    rows, others = _dense(model._query(X)), _dense(_background(model, background))
     whole = expansion_of(model)
     mixing, names = _outputs(model, whole)
     intercept = model.intercept_ if len(model.intercept_) else 0.0  # no pair of classes yet
@@ -157,6 +158,14 @@ def _require_model(model: Any) -> None:
             "only be estimated, for example by shap.KernelExplainer: explain needs kernel='rbf', "
             "'laplacian' or 'linear'"
         )
+
+
+def _background(model: Any, background: Any) -> Any:
+    """Return validated rows of the background; error messages speak of these instead of X."""
+    try:
+        return model._query(background)
+    except (TypeError, ValueError) as error:
+        raise type(error)(sub(r"^X\b", "background", str(error))) from None
 
 
 def _dense(X: Any) -> Any:

@@ -40,7 +40,8 @@ def fitted_attributes(
     X : ndarray or CSR
         All training rows; the kernel matrix for kernel="precomputed".
     centre : ndarray or None
-        Point that is subtracted from the rows.
+        Point that was subtracted from the rows in training. For predictions with a translation
+        invariant kernel it is the mean of the support vectors.
     coef : ndarray of shape (lines, n)
         Lines of `dual_coef_` over all rows.
     support : ndarray
@@ -66,6 +67,9 @@ def fitted_attributes(
         # With w the sum of coefficients times vectors, w.(x - centre) + b = w.x + (b - w.centre).
         weights = PairLayout(len(n_support)).linear_weights(lines, vectors - centre, n_support)
         intercept = np.asarray(intercept - weights @ centre)
+    if kernel.translation_invariant and isinstance(vectors, np.ndarray) and len(vectors):
+        # Predictions depend on the support vectors only, wherever these were read from.
+        centre = np.asarray(vectors.mean(axis=0, dtype=np.float64))
     if sparse.issparse(X) and not isinstance(kernel, Callable):
         lines = sparse.csr_matrix(lines)
     found = {

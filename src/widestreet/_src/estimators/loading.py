@@ -78,6 +78,11 @@ def load(path: str | PathLike[str], journal: str | PathLike[str] | None = None) 
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"path={str(path)!r} is not a file")
+    if not Path(path).stat().st_size:
+        raise ArchiveError(
+            f"{fspath(path)} is empty: copy it again from its source, or save the model again; in "
+            "an empty journal no call has returned"
+        )
     if is_journal(path):
         return _replayed(None, Journal(path))
     header, arrays = archive.read(path)

@@ -10,7 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.estimators.scoring import dense_coef
+from widestreet._src.estimators.scoring import check_shapes, dense_coef
+
+_DIGITS_OF_FILES = (6, 8)  # of vectors in text models: those of streams of C++, and of LIBSVM
 
 
 def coefficients_over(
@@ -19,7 +21,8 @@ def coefficients_over(
     """Return the lines of `dual_coef_` of a fitted SVM over all rows.
 
     The rows may be in another order than in training. Rows that are equal share coefficients so
-    that the dual objective is as large as possible.
+    that the dual objective is as large as possible. Support vectors from a file that has rounded
+    them are found by the digits that they have.
 
     Parameters
     ----------
@@ -41,8 +44,13 @@ def coefficients_over(
     ValueError
         If a support vector is not among the rows.
     """
+    check_shapes(name, model)
     coef, support = dense_coef(model.dual_coef_), np.asarray(model.support_, dtype=np.int64)
-    own = classes_of(coef, np.asarray(model.n_support_)) if labels else None
+    own = None
+    if labels and hasattr(model, "compaction_"):  # signs mean nothing there
+        own = np.repeat(np.arange(len(model.n_support_)), model.n_support_)
+    elif labels:
+        own = classes_of(coef, np.asarray(model.n_support_))
     if isinstance(model.kernel, str) and model.kernel == "precomputed":
         if tuple(model.shape_fit_) != tuple(X.shape):
             raise ValueError(
@@ -55,7 +63,10 @@ def coefficients_over(
     ):
         at = support
     else:
-        at = _found(name, model.support_vectors_, coef, X, target, box, own)
+        at = _found(model.support_vectors_, coef, X, target, box, own)
+        if (at < 0).any():
+            at = _found_rounded(model.support_vectors_, coef, X, target, box, own, at)
+        _require_all(name, at)
     if own is not None and not np.array_equal(target[at], own):
         raise ValueError(f"{name}: y has other labels for the support vectors than the model")
     lines = np.zeros((len(coef), X.shape[0]))
@@ -86,9 +97,9 @@ def _are_rows(X: Any, support: Ints, vectors: Any) -> bool:
 
 
 def _found(
-    name: str, vectors: Any, coef: Floats, X: Any, target: Floats, box: Floats, own: Ints | None
+    vectors: Any, coef: Floats, X: Any, target: Floats, box: Floats, own: Ints | None
 ) -> Ints:
-    """Return the index of the row of each support vector, found by its values."""
+    """Return the index of the row of each support vector, found by its values, or -1."""
     rows, wanted = defaultdict[Any, list[int]](list), defaultdict[Any, list[int]](list)
     classes = np.zeros(X.shape[0]) if own is None else target
     for i, key in enumerate(_keys(X)):
@@ -108,6 +119,44 @@ def _found(
             positive, negative = sorted(some, key=lambda s: -np.abs(coef[:, s]).sum()), []
         if len(some) <= len(there):
             at[positive], at[negative] = there[: len(positive)], there[::-1][: len(negative)]
+    return at
+
+
+def _found_rounded(
+    vectors: Any,
+    coef: Floats,
+    X: Any,
+    target: Floats,
+    box: Floats,
+    own: Ints | None,
+    at: Ints,
+) -> Ints:
+    """Return the rows of support vectors that a file has rounded; `at` if it has not."""
+    for digits in _DIGITS_OF_FILES:
+        if _is_rounded(vectors, digits):
+            return _found(vectors, coef, _rounded(X, digits), target, box, own)
+    return at
+
+
+def _rounded(X: Any, digits: int) -> Any:
+    """Return rows with as many digits as a text has that was written with so many."""
+    values = X.data if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    text = [f"{value:.{digits}g}" for value in values.ravel().tolist()]
+    found = np.array(text, dtype=np.float64).reshape(values.shape)
+    if sparse.issparse(X):
+        return sparse.csr_matrix((found, X.indices, X.indptr), shape=X.shape)
+    return found
+
+
+def _is_rounded(vectors: Any, digits: int) -> bool:
+    """Return whether all values have at most so many digits."""
+    values = vectors.data if sparse.issparse(vectors) else vectors
+    other = _rounded(vectors, digits)
+    return np.array_equal(values, other.data if sparse.issparse(other) else other)
+
+
+def _require_all(name: str, at: Ints) -> None:
+    """Raise ValueError if a support vector has no row."""
     missing = int(np.count_nonzero(at < 0))
     if missing:
         raise ValueError(
@@ -115,7 +164,6 @@ def _found(
             "their class and a positive weight: pass the rows that the model was trained on, "
             "scaled in the same way"
         )
-    return at
 
 
 def _keys(X: Any) -> list[bytes]:

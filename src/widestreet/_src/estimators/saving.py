@@ -11,6 +11,7 @@ import numpy as np
 
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.plain_state import is_fitted
+from widestreet._src.estimators.scoring import check_shapes, dense_coef
 from widestreet._src.persistence import archive
 from widestreet._src.persistence.tree import split
 
@@ -42,6 +43,7 @@ def snapshot(model: Any, *, trace: bool = True) -> tuple[dict[str, Any], dict[st
             f"{kind.__module__}.{kind.__qualname__} is not an estimator of widestreet, and a file "
             "cannot hold other classes: use pickle, joblib or skops"
         )
+    _check_values(model)
     state = model.__getstate__()
     del state["other"]
     state["parameters"] = parameters_of(model)
@@ -58,6 +60,16 @@ def snapshot(model: Any, *, trace: bool = True) -> tuple[dict[str, Any], dict[st
         state["fitted"].pop("trace_", None)
     header, arrays = split(state)
     return {"machine": kind.__name__, **header}, arrays
+
+
+def _check_values(model: Any) -> None:
+    """Raise ValueError for a model that could not be read back."""
+    if "dual_coef_" not in vars(model):  # an online estimator without rows
+        return
+    check_shapes("model", model)
+    for name in ("dual_coef_", "intercept_", "support_vectors_"):
+        if not np.isfinite(dense_coef(getattr(model, name))).all():
+            raise ValueError(f"model: {name} has values that are not finite; fit it again")
 
 
 # -- parameters ------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ left to the `Gram`.
 
 Prepared models are kept beside the estimators, not in them: they are not pickled, and predictions
 change no attribute. Threads that predict at the same time may prepare a model twice; the last one
-is kept.
+is kept. The arrays of a prepared model are read-only: a change in place would not be noticed, while
+a new array is.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def expansion_of(model: Any) -> Expansion:
     """Return the prepared expansion of a fitted model. Sets: it, if the model has changed."""
     found = _prepared.get(model)
     if found is None or not found.describes(model):
+        check_shapes("model", model)
         found = _prepared[model] = Expansion(
             model._kernel,
             model.support_vectors_,
@@ -49,7 +51,44 @@ def expansion_of(model: Any) -> Expansion:
             model.n_support_,
             model._centre,
         )
+        for part in (model.support_vectors_, model.dual_coef_):
+            _freeze(part)
     return found
+
+
+def _freeze(matrix: Any) -> None:
+    """Make the values of a matrix read-only."""
+    for part in (
+        (matrix.data, matrix.indices, matrix.indptr) if sparse.issparse(matrix) else [matrix]
+    ):
+        part.flags.writeable = False
+
+
+def check_shapes(name: str, model: Any) -> None:
+    """Raise ValueError unless the arrays of a fitted SVM have as many vectors as coefficients.
+
+    Parameters
+    ----------
+    name : str
+        Name of the model in error messages.
+    model : object
+        Fitted SVM with the attributes of scikit-learn.
+    """
+    lines, count = model.dual_coef_.shape
+    counts = {"support_": len(model.support_), "n_support_": int(np.sum(model.n_support_))}
+    if not (isinstance(model.kernel, str) and model.kernel == "precomputed"):
+        counts["support_vectors_"] = model.support_vectors_.shape[0]
+    for attribute, number in counts.items():
+        if number != count:
+            raise ValueError(
+                f"{name}: dual_coef_ has the coefficients of {count} support vectors, but "
+                f"{attribute} says {number}: fit it again, or set all of its arrays"
+            )
+    if lines != PairLayout(len(model.n_support_)).lines:
+        raise ValueError(
+            f"{name}: dual_coef_ has {lines} rows, but n_support_ is of {len(model.n_support_)} "
+            "classes: fit it again, or set all of its arrays"
+        )
 
 
 def gram_of(

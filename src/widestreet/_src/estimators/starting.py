@@ -27,8 +27,19 @@ def check_start(model: Any, start: Any, *, stored: bool = False) -> None:
     """
     if start is None:
         return
+    if hasattr(start, "steps"):
+        raise TypeError(
+            "start is a pipeline: pass its last step, start=pipeline[-1], and the rows that this "
+            "step was trained on, X=pipeline[:-1].transform(X)"
+        )
     names = {kind.__name__.removeprefix("Online") for kind in type(start).__mro__}
-    if type(model).__name__ not in names or not all(hasattr(start, name) for name in _NEEDED):
+    known = type(model).__name__ in names
+    if known and not hasattr(start, "support_"):
+        raise TypeError(
+            f"start must be a fitted {type(model).__name__}, but {start!r} is not fitted: call its "
+            "fit first"
+        )
+    if not known or not all(hasattr(start, name) for name in _NEEDED):
         raise TypeError(
             f"start must be a fitted {type(model).__name__} of widestreet, of scikit-learn or of a "
             f"library with the same attributes, got {start!r}"
@@ -58,6 +69,10 @@ def starting_lines(
         Width of the box of each row.
     formulation : DualFormulation
     """
+    if start.shape_fit_[1] != X.shape[1]:
+        raise ValueError(
+            f"start was trained on {start.shape_fit_[1]} columns, but X has {X.shape[1]}"
+        )
     labels = hasattr(model, "class_weight")
     code = np.asarray(target, dtype=np.float64)
     classes = int(code.max()) + 1 if labels else 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators.classifier import Classifier
@@ -58,13 +57,10 @@ def assembled(
     precomputed = isinstance(kernel, Precomputed)
     if precomputed:
         vectors = np.empty((len(support), 0))
-    centre = None
-    if kernel.translation_invariant and not sparse.issparse(vectors) and len(support):
-        centre = np.asarray(vectors.mean(axis=0, dtype=np.float64))
     fitted = fitted_attributes(
         kernel=kernel,
         X=vectors,
-        centre=centre,
+        centre=None,
         coef=np.asarray(coef, dtype=np.float64),
         support=np.arange(len(support)),
         index=np.asarray(support, dtype=np.int64),

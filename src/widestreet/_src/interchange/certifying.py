@@ -77,8 +77,8 @@ def certify(
     -------
     Certificate or list of Certificate
         For several classes, the worst of all pairs. The status is "optimal" or, if the figures do
-        not prove this, "stalled". The objectives are those of the best intercept;
-        `kkt_violation` is that of the intercept of the model.
+        not prove this, "stalled"; that of a model from `compact` is "approximate". The objectives
+        are those of the best intercept; `kkt_violation` is that of the intercept of the model.
 
     Raises
     ------
@@ -106,6 +106,11 @@ def certify(
     for name in ("dual_coef_", "intercept_"):
         if not np.isfinite(dense_coef(getattr(model, name))).all():
             raise ValueError(f"model: {name} has values that are not finite; fit it again")
+    if (np.asarray(model.support_) < 0).any():
+        raise ValueError(
+            "model: compact has replaced its support vectors by the weights of the features: "
+            "certify the model before compact"
+        )
     rows = _validated(model, X, y, sample_weight)
     if isinstance(model, EnsembleSVC):
         found = _margins_of(model, rows)
@@ -192,6 +197,7 @@ def _codes(model: Any, y: Any) -> Floats:
 def _certificates(model: Any, rows: _Rows, goal: Goal) -> list[Certificate]:
     """Return the certificate of each problem."""
     formulation: DualFormulation = model._formulation()
+    status = Status.APPROXIMATE if hasattr(model, "compaction_") else Status.OPTIMAL
     if not isinstance(model, Classifier):
         coef, intercept = rows.lines[0], float(model.intercept_[0])
         dual = formulation.dual(rows.target, formulation.box(rows.weight))
@@ -200,12 +206,12 @@ def _certificates(model: Any, rows: _Rows, goal: Goal) -> list[Certificate]:
         if dual.groups == 2:
             beta = _with_missing_sums(dual, beta, np.abs(rows.target - score - intercept))
         beta = _at_bounds(dual, beta)
-        return [_examined(rows.gram, formulation, dual, beta, score, intercept, goal)]
-    return _of_pairs(model, rows, formulation, goal)
+        return [_examined(rows.gram, formulation, dual, beta, score, intercept, goal, status)]
+    return _of_pairs(model, rows, formulation, goal, status)
 
 
 def _of_pairs(
-    model: Any, rows: _Rows, formulation: DualFormulation, goal: Goal
+    model: Any, rows: _Rows, formulation: DualFormulation, goal: Goal, status: Status
 ) -> list[Certificate]:
     """Return the certificate of each pair of classes."""
     layout, code = PairLayout(len(model.classes_)), rows.target.astype(np.int64)
@@ -224,7 +230,9 @@ def _of_pairs(
     points = [_at_bounds(one.dual, coef[None]) for one, coef in zip(problems, coefs, strict=True)]
     found = every.scores(rows.gram, [beta[0] for beta in points])
     return [
-        _examined(rows.gram.select(every.rows(p)), formulation, one.dual, beta, score, b, goal)
+        _examined(
+            rows.gram.select(every.rows(p)), formulation, one.dual, beta, score, b, goal, status
+        )
         for p, (one, beta, score, b) in enumerate(
             zip(problems, points, found, intercepts, strict=True)
         )
@@ -265,15 +273,19 @@ def _examined(
     score: Floats,
     intercept: float,
     goal: Goal,
+    status: Status,
 ) -> Certificate:
-    """Return the certificate of a point, with its scores and the intercept of its model."""
+    """Return the certificate of a point, with its scores and the intercept of its model.
+
+    `status` is that of a point whose figures are those of an optimum.
+    """
     if dual.diagonal is not None:
         gram = gram.select(None, diagonal=dual.diagonal)
         score = score + dual.diagonal * beta.sum(axis=0)
     found = examine(gram, dual, beta, score=score, tol=goal.tol)
     shift = intercept - formulation.read(found.bias, goal.tol).intercept
     violation = violation_at(dual, beta, score, found.bias + shift)
-    return replace(found, violation=violation).certificate(Status.OPTIMAL, goal)
+    return replace(found, violation=violation).certificate(status, goal)
 
 
 def _margins_of(model: EnsembleSVC, rows: _Rows) -> list[Certificate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from itertools import combinations
 from typing import Any
 
@@ -83,9 +84,6 @@ def to_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
     classifier = isinstance(model, Classifier)
     flipped = classifier and len(model.classes_) == 2  # the first class is positive in LIBSVM
     coef, intercept = dense_coef(model.dual_coef_), np.asarray(model.intercept_)
-    vectors = sparse.csr_matrix(model.support_vectors_, dtype=np.float64, copy=True)
-    vectors.sum_duplicates()
-    vectors.eliminate_zeros()
     libsvm_text.write(
         path,
         LibsvmModel(
@@ -93,7 +91,7 @@ def to_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
             kernel_type=_KERNELS[kernel.name],
             coef=-coef if flipped else coef,
             rho=intercept if flipped else -intercept,
-            vectors=vectors,
+            vectors=_all_values(model.support_vectors_),
             serial=model.support_.astype(np.int64) + 1,
             labels=_labels(model.classes_) if classifier else np.zeros(0, dtype=np.int64),
             n_support=model.n_support_.astype(np.int64),
@@ -102,6 +100,18 @@ def to_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
             coef0=float(getattr(kernel, "coef0", 0.0)),
         ),
     )
+
+
+def _all_values(vectors: Any) -> Any:
+    """Return vectors as a CSR matrix: all values of an array, the nonzeros of a sparse matrix."""
+    if sparse.issparse(vectors):
+        vectors = sparse.csr_matrix(vectors, dtype=np.float64, copy=True)
+        vectors.sum_duplicates()
+        vectors.eliminate_zeros()
+        return vectors
+    n, d = vectors.shape
+    data = np.asarray(vectors, dtype=np.float64).ravel()
+    return sparse.csr_matrix((data, np.tile(np.arange(d), n), d * np.arange(n + 1)), shape=(n, d))
 
 
 def _labels(classes: Any) -> Ints:
@@ -137,14 +147,15 @@ def from_libsvm(
     n_features : int, default=None
         Number of columns; by default the largest index in the file.
     n_samples : int, default=None
-        Number of training rows, for a precomputed kernel; by default the largest number of a
-        support vector.
+        Number of training rows, for a precomputed kernel. The file does not say it; by default it
+        is the largest number of a support vector, with a warning.
 
     Returns
     -------
     SVC, NuSVC, SVR, NuSVR or OneClassSVM
-        Fitted estimator with sparse support vectors, without `certificate_`. `support_` holds the
-        numbers 0, 1, ..., because the file does not say which rows these were.
+        Fitted estimator without `certificate_`. Its support vectors are an array if the file has
+        every value of every vector, as `to_libsvm` writes those of an array, else a CSR matrix.
+        `support_` holds the numbers 0, 1, ..., because the file does not say which rows these were.
 
     Raises
     ------
@@ -184,20 +195,19 @@ def from_libsvm(
         at = np.argsort(found.labels)
         classes, n_support = found.labels[at], found.n_support[at]
     precomputed, support = name == "precomputed", np.arange(len(order))
+    width = _width(found, n_features, n_samples)
+    vectors = None
     if precomputed:
         support = found.serial[order] - 1
-    smallest = int(found.serial.max(initial=1)) if precomputed else found.vectors.shape[1]
-    given_width = n_samples if precomputed else n_features
-    width = smallest
-    if given_width is not None:
-        what = "n_samples" if precomputed else "n_features"
-        width = checks.require_integer(what, given_width, least=smallest)
-    vectors = found.vectors[order]
-    vectors.resize((len(order), width))
+    else:
+        vectors = found.vectors[order]
+        vectors.resize((len(order), width))
+        if vectors.nnz == len(order) * width:
+            vectors = vectors.toarray()
     return assembled(
         model,
         kernel=kernel,
-        vectors=None if precomputed else vectors,
+        vectors=vectors,
         coef=coef,
         intercept=-rho,
         support=support,
@@ -205,6 +215,30 @@ def from_libsvm(
         shape_fit=(width if precomputed else len(order), width),
         classes=classes,
     )
+
+
+def _width(found: LibsvmModel, n_features: int | None, n_samples: int | None) -> int:
+    """Return the number of columns of rows, or of a kernel matrix."""
+    if found.kernel_type != "precomputed":
+        smallest = found.vectors.shape[1]
+        if n_features is None:
+            return int(smallest)
+        return checks.require_integer("n_features", n_features, least=smallest)
+    smallest = int(found.serial.max(initial=1))
+    if n_features is not None and n_samples is None:
+        raise ValueError(
+            "n_features: the model has a precomputed kernel, and its columns are training rows: "
+            "pass n_samples"
+        )
+    if n_samples is None:
+        warnings.warn(
+            f"the file does not say on how many rows the model was trained: {smallest} are "
+            "assumed, as many columns as kernel matrices must have; pass n_samples",
+            UserWarning,
+            stacklevel=3,
+        )
+        return smallest
+    return checks.require_integer("n_samples", n_samples, least=smallest)
 
 
 def _sorted_by_label(found: LibsvmModel) -> tuple[Floats, Floats, Ints]:

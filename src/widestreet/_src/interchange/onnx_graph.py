@@ -20,6 +20,9 @@ from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly, Precomputed, Sigmoid
 from widestreet._src.problems.class_pairs import PairLayout
 
+# Of the offset of one-class SVMs: decision values up to this are rounding errors of the graph.
+_BOUNDARY_ROUNDING = {np.float64: BOUNDARY_ROUNDING, np.float32: 1e-5}
+
 
 class Nodes(Protocol):
     """A graph to which nodes are added; values are known by their names."""
@@ -70,7 +73,7 @@ def add_model(g: Nodes, X: str, model: Any) -> list[str]:
     value = g.node("Squeeze", values, g.constant(np.array([1])))
     if not isinstance(model, OutlierDetector):
         return [value]
-    rounding = BOUNDARY_ROUNDING * abs(float(model.offset_[0]))
+    rounding = _BOUNDARY_ROUNDING[g.dtype] * abs(float(model.offset_[0]))
     small = g.node("Less", g.node("Abs", value), g.constant(g.dtype(rounding)))
     value = g.node("Where", small, g.constant(g.dtype(0)), value)
     outside = g.node("Less", value, g.constant(g.dtype(0)))

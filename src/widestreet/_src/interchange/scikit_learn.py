@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.one_class import OneClassSVM
 from widestreet._src.estimators.optimal import OptimalFit
-from widestreet._src.estimators.scoring import dense_coef
+from widestreet._src.estimators.scoring import check_shapes, dense_coef
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
 from widestreet._src.interchange.assembling import assembled
@@ -41,7 +42,8 @@ def from_sklearn(model: Any) -> Any:
     Returns
     -------
     SVC, NuSVC, SVR, NuSVR or OneClassSVM
-        Fitted estimator without `certificate_`; `widestreet.certify` computes it.
+        Fitted estimator without `certificate_`; `widestreet.certify` computes it. There is no
+        `predict_proba`, and a warning says so if the model has it (probability=True).
 
     Raises
     ------
@@ -58,6 +60,19 @@ def from_sklearn(model: Any) -> Any:
     >>> type(model), bool(model.score(X, y) > 0.95)
     (<class 'widestreet.SVC'>, True)
     """
+    converted = _converted(model)
+    if getattr(model, "probability", None) is True:
+        warnings.warn(
+            "probability=True is not taken over: the estimator has no predict_proba; for "
+            "probabilities use sklearn.calibration.CalibratedClassifierCV",
+            UserWarning,
+            stacklevel=2,
+        )
+    return converted
+
+
+def _converted(model: Any) -> Any:
+    """Return a model of scikit-learn as an estimator of this package."""
     name = next((kind.__name__ for kind in type(model).__mro__ if kind.__name__ in _OWN), None)
     if name is None:
         raise TypeError(
@@ -81,6 +96,7 @@ def from_sklearn(model: Any) -> Any:
         gamma = getattr(model, "_gamma", None)
         if gamma is None:
             raise TypeError(f"gamma={own.gamma!r}: the model does not state its value")
+    check_shapes("model", model)
     classifier = isinstance(own, Classifier)
     coef, order = dense_coef(model.dual_coef_), np.arange(len(model.support_))
     if classifier:
@@ -106,7 +122,7 @@ def from_sklearn(model: Any) -> Any:
 
 def as_own(model: Any) -> Any:
     """Return a model of this package as it is, and one of another library converted."""
-    return model if isinstance(model, KernelModel) else from_sklearn(model)
+    return model if isinstance(model, KernelModel) else _converted(model)
 
 
 def to_sklearn(model: Any) -> Any:

@@ -134,7 +134,12 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _read(file: IO[bytes], path: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read an archive from an open file; a damaged one raises any of `_READ_ERRORS`."""
-    if file.read(2) != b"PK":
+    head = file.read(8)
+    if head == b"svm_type":
+        raise ArchiveError(
+            f"{path} is a text model of LIBSVM: read it with widestreet.io.from_libsvm"
+        )
+    if not head.startswith(b"PK"):
         raise _foreign(path, "it is not a zip file")
     if not zipfile.is_zipfile(file):
         raise ValueError("its end is missing")

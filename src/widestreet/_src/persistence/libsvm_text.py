@@ -15,8 +15,8 @@
     -0.5 2:1
 
 A vector has one coefficient less than there are classes. For a precomputed kernel it is `0:i`, the
-number of the training row from 1. Zeros are left out. LIBSVM writes values with 8 digits; here
-numbers have as many digits as they need to be read back exactly.
+number of the training row from 1. Values that are left out are zeros. LIBSVM writes values with 8
+digits; here numbers have as many digits as they need to be read back exactly.
 """
 
 from __future__ import annotations
@@ -134,7 +134,13 @@ def read(path: str | os.PathLike[str]) -> LibsvmModel:
     """
     name = os.fspath(path)
     with open(name, "rb") as file:
-        lines = file.read().split(b"\n")
+        text = file.read()
+    if text.startswith(b"PK"):
+        raise ArchiveError(
+            f"{name} is not a model of LIBSVM: it is a zip file; if widestreet saved it, read it "
+            "with widestreet.load"
+        )
+    lines = text.split(b"\n")
     try:
         header, begin = _header(lines)
     except (ValueError, IndexError) as error:
