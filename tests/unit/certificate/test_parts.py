@@ -7,6 +7,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conftest import TOL
 from reference.duals import MODELS
@@ -89,3 +91,23 @@ def test_slopes_are_sums_of_the_best_coefficients(rng):
     F, pivots = dual.target - scores(gram, beta), np.linspace(-2, 2, 7)
     wanted = [np.where(b < F, dual.upper, dual.lower).sum() for b in pivots]
     np.testing.assert_allclose(part.slopes(0, pivots), wanted, rtol=TOL.twin, atol=TOL.twin)
+
+
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=4), st.integers(0, 2**32 - 1))
+def test_a_repetition_has_the_count_of_its_last_screening(calls, seed):
+    """However the screenings are divided among calls, and if a call comes twice."""
+    rng = np.random.default_rng(seed)
+    gram, dual = problem("c_svc", rng)
+    beta = point(dual, "at bounds", rng) * (rng.random(dual.rows) < 0.3)
+    ends = np.sort(rng.uniform(-2.0, 2.0, size=sum(calls)))
+    screens = [Limits(np.full(1, -end), np.full(1, end)) for end in ends]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(screening, "_SCREENING_VALUES", 0)
+        one, other = Part.whole(gram, dual, beta), Part.whole(gram, dual, beta)
+        one.extremes()
+        expected = [one.screen(limits) for limits in screens]
+        assert other.repeat([]) == 0
+        for count in np.cumsum(calls):
+            assert other.repeat(screens[:count]) == expected[count - 1]
+            assert other.repeat(screens[:count]) == expected[count - 1]
+        assert [other.repeat(screens[: k + 1]) for k in range(len(screens))] == expected

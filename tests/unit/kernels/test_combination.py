@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from widestreet._src.kernels.combination import Combinations, combination, combination_error
+from widestreet._src.kernels.combination import (
+    Combinations,
+    combination,
+    combination_error,
+    combination_underflow,
+)
 from widestreet._src.kernels.rounding import UNIT
 from widestreet._src.rows import DenseRows, as_rows
 
@@ -83,3 +88,27 @@ def test_products_with_a_combination_are_within_their_error(rng):
         )
         bound = kept.error(None, coef, size, 3) * float(np.linalg.norm(x))
         assert abs(Fraction(float(x @ w)) - true) <= Fraction(bound)
+
+
+MAGNITUDES = st.sampled_from([5e-324, 1e-320, 1e-308, 1e-300, 1e-160, 1e-100, 1.0, 1e100, 1e290])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), MAGNITUDES, MAGNITUDES)
+def test_bounds_hold_for_numbers_that_are_tiny_or_huge(seed, n, large, C):
+    rng = np.random.default_rng(seed)
+    X, coef = large * rng.standard_normal((n, 2)), C * rng.standard_normal(n)
+    for rows in (as_rows(X), as_rows(X, centred=True), as_rows(sparse.csr_array(X))):
+        centre = np.zeros(2) if rows.centre is None else rows.centre
+        with np.errstate(all="ignore"):
+            found = combination(rows, None, coef)
+        for value, true, x, a in zip(found, exact(X, centre, coef), X.T, centre, strict=True):
+            if not np.isfinite(value):
+                assert large * C * n > 1e300
+                continue
+            size = sum(
+                abs(Fraction(float(c))) * (abs(Fraction(float(v))) + abs(Fraction(float(a))))
+                for c, v in zip(coef, x, strict=True)
+            )
+            bound = Fraction(combination_error(rows, n)) * size + Fraction(UNIT) * abs(true)
+            bound += Fraction(combination_underflow(n))
+            assert abs(Fraction(float(value)) - true) <= bound

@@ -6,6 +6,8 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
 from conftest import TOL
@@ -123,3 +125,17 @@ def test_rows_in_memory_are_all_known():
     columns.keep(ids)
     assert columns.heard(ids) is None
     assert len(columns.unknown(ids)) == 0
+
+
+@given(st.sets(st.integers(0, 19), max_size=8), st.lists(st.integers(0, 19), max_size=8))
+def test_places_are_those_of_known_rows_only(heard, asked):
+    every, ids = np.array(sorted(heard), dtype=np.int64), np.array(asked, dtype=np.int64)
+    known, columns = TakenRows(KERNEL, as_rows(X[:0]), 10.0), heard_rows("dense")
+    known.learn([features("dense", every)])
+    columns.hear(features("dense", every), [])
+    for one in (known, columns):
+        if heard.issuperset(asked):
+            assert np.array_equal(every[one.places(ids)], ids)
+        else:
+            with pytest.raises(AssertionError, match="not known"):
+                one.places(ids)

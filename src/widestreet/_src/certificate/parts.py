@@ -176,7 +176,7 @@ class Part:
         self._begin()
         for limits in screens[len(self.scores.counts) :]:
             self.screen(limits)
-        return self.scores.counts[-1] if self.scores.counts else 0
+        return self.scores.counts[len(screens) - 1] if screens else 0
 
     def _begin(self) -> None:
         """Score the support vectors in float64. Sets: scores."""

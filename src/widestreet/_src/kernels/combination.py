@@ -18,11 +18,12 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.double_double import Pair, column_sums, two_product
-from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.kernels.rounding import TINY, UNIT
 from widestreet._src.rows import Vectors
 
 _VALUES_AT_ONCE = 1 << 15  # of a block of dense rows: all arrays of it stay in the cache
 _LEAST_ROWS = 16  # of a block
+_ROUNDINGS_OF_TERM = 32  # operations with a product and its sum, at most
 _ERROR_OF_PAIRS = 2.0**-80  # of the sum of absolute terms: far above that of sums of pairs
 
 
@@ -67,6 +68,11 @@ def combination_error(rows: Vectors, terms: int) -> float:
     if not rows.sparse:
         return _ERROR_OF_PAIRS
     return (_rows_at_once(terms) + 3) * UNIT
+
+
+def combination_underflow(terms: int) -> float:
+    """Bound the error of each value of a combination of so many rows by underflow."""
+    return _ROUNDINGS_OF_TERM * (terms + 4) * TINY
 
 
 def _rows_at_once(terms: int) -> int:
@@ -120,4 +126,5 @@ class Combinations:
         removed = getattr(self.rows, "origin", None) if removed is None else removed
         if removed is not None:
             size += 2.0 * float(np.linalg.norm(removed) * np.abs(coef).sum())
-        return 1.01 * (product + combination_error(self.rows, len(coef)) * size)
+        underflow = combination_underflow(len(coef)) * self.rows.shape[1] ** 0.5
+        return 1.01 * (product + combination_error(self.rows, len(coef)) * size) + underflow

@@ -13,7 +13,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.double_double import Pair, column_sums, two_product
 from widestreet._src.kernels.kernels import Poly
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.kernels.rounding import UNIT, power_sums
+from widestreet._src.kernels.rounding import TINY, UNIT, power_sums
 from widestreet._src.rows import Vectors
 from widestreet._src.rows.features import features
 
@@ -43,10 +43,16 @@ def accurate_scores(
             poll.look()
         part = slice(a, a + step)
         score[part] = _sums(kernel, features(left, I[part]), S, coef)
-    norm, other = np.sqrt(left.squares(I)), np.sqrt(right.squares(J))
-    largest = power_sums(kernel.gamma, abs(kernel.coef0), kernel.degree, norm, other, np.abs(coef))
-    units = _UNITS * (kernel.degree * (columns + 4.0) + terms)
-    return score, 2.0 * UNIT * np.abs(score) + units * UNIT**2 * largest
+    lost = _UNITS * (columns + 1) * TINY  # of squares that underflow
+    norm, other = np.sqrt(left.squares(I) + lost), np.sqrt(right.squares(J) + lost)
+    gamma, coef0, degree, size = kernel.gamma, abs(kernel.coef0), kernel.degree, np.abs(coef)
+    largest = power_sums(gamma, coef0, degree, norm, other, size)
+    units = _UNITS * (degree * (columns + 4.0) + terms)
+    # A base that is wrong by `tiny` changes its power by degree (base + 1)^(degree - 1) tiny.
+    tiny = _UNITS * (columns * gamma + degree + 1.0) * TINY
+    underflow = degree * tiny * power_sums(gamma, coef0 + 1.0, degree - 1, norm, other, size)
+    bound = units * UNIT**2 * largest + underflow + units * TINY
+    return score, 2.0 * UNIT * np.abs(score) + bound
 
 
 def _sums(kernel: Poly, X: Floats, S: Floats, coef: Floats) -> Floats:

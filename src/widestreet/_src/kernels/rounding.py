@@ -25,6 +25,7 @@ from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, NativeKernel
 
 UNIT = 2.0**-53
 UNIT_FLOAT32 = 2.0**-24
+TINY = 2.0**-1074  # error of an operation with float64 whose result underflows
 EXPONENTIAL = 4.5e-16  # relative error of 2^z in float64, stated in core/kernels/simd.hpp
 EXPONENTIAL_FLOAT32 = 2.3e-7
 _LINEAR_UP_TO = 0.1  # errors of an exponent for which 2^error - 1 <= 1.1 log(2) error

@@ -55,9 +55,14 @@ class Features:
 
     def of(self, ids: Ints) -> Features:
         """Return some of the rows, by their numbers."""
+        return self.select(self.places(ids))
+
+    def places(self, ids: Ints) -> Ints:
+        """Return the positions of rows, by their numbers."""
         at = np.searchsorted(self.ids, ids)
-        assert np.array_equal(self.ids[at], ids), "some rows are not known"
-        return self.select(at)
+        known = at.max(initial=-1) < len(self.ids) and np.array_equal(self.ids[at], ids)
+        assert known, "some rows are not known"
+        return at
 
 
 def joined(parts: list[Features]) -> Features:
@@ -212,7 +217,7 @@ class TakenRows:
 
     def places(self, ids: Ints) -> Ints:
         """Return the positions of rows."""
-        return np.searchsorted(self.rows.ids, ids)
+        return self.rows.places(ids)
 
     def unknown(self, ids: Ints) -> Ints:
         """Return those of some rows that were not fetched."""
@@ -305,7 +310,7 @@ class HeardRows:
     def places(self, ids: Ints) -> Ints:
         """Return the positions of support vectors among the right rows."""
         assert self._heard is not None
-        return np.searchsorted(self._heard.ids, ids)
+        return self._heard.places(ids)
 
     def hear(self, rows: Features | None, past: Sequence[Ints]) -> None:
         """Store the support vectors of the present expansion; keep those of past ones.
