@@ -53,3 +53,11 @@ def test_a_weight_of_a_class_is_a_weight_of_its_rows(loss):
 def test_bad_parameters_are_named(options, match):
     with pytest.raises(ValueError, match=match):
         ws.SVC(**options).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_a_gamma_of_zero_separates_nothing():
+    X, y = data("svc")
+    model = ws.SVC(gamma=0.0).fit(X, y)
+    assert model.certificate_.status == "optimal"
+    assert len(np.unique(model.decision_function(X))) == 1
+    assert model.compact(0.5).compaction_.bound <= 0.5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from conftest import TOL
 from support.native import PARAMS
 from widestreet._src.kernels import packed
 from widestreet._src.kernels.gram import Gram
@@ -62,3 +63,9 @@ def test_large_rows_are_not_packed(monkeypatch, rng):
     assert PackedRows.fit_memory(rows)
     monkeypatch.setattr(packed, "_LARGEST_BYTES", 8 * 8 * 4 - 1)
     assert not PackedRows.fit_memory(rows)
+
+
+def test_a_kernel_that_is_one_everywhere(rng):
+    rows, coef = DenseRows(rng.normal(size=(57, 5))), rng.normal(size=(1, 57))
+    found = PackedRows(RBF(0.0), rows, [0, 57], threads=1).scan(rng.normal(size=(3, 5)), coef, 1)
+    np.testing.assert_allclose(found[0], np.tile(coef.sum(), (1, 3)), rtol=0, atol=TOL.twin)

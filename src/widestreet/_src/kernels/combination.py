@@ -10,7 +10,7 @@ added up without rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import fsum, isqrt
+from math import fsum, isqrt, sqrt
 from typing import Any
 
 import numpy as np
@@ -126,5 +126,5 @@ class Combinations:
         removed = getattr(self.rows, "origin", None) if removed is None else removed
         if removed is not None:
             size += 2.0 * float(np.linalg.norm(removed) * np.abs(coef).sum())
-        underflow = combination_underflow(len(coef)) * self.rows.shape[1] ** 0.5
+        underflow = combination_underflow(len(coef)) * sqrt(self.rows.shape[1])
         return 1.01 * (product + combination_error(self.rows, len(coef)) * size) + underflow
