@@ -38,13 +38,25 @@ def test_float32_must_hold_values_and_factors(kernel, scale, fits):
     assert backend(kernel, scale * sample(20, 5)).fits_float32 == fits
 
 
-def test_only_distances_of_short_rows_have_a_bound_in_float32():
+@pytest.mark.parametrize(("double", "part"), [(False, 1e-3), (True, 1e-12)])
+def test_only_distances_of_short_rows_have_a_bound_of_scans(double, part):
     X, every, coef = sample(20, 5), np.arange(20), np.ones(20)
-    bound = backend(RBF(0.5), X).float32_bound(every, every, coef)
+    bound = backend(RBF(0.5), X).scan_bound(every, every, coef, double=double)
     assert bound is not None
-    assert (bound[1] < 1e-3).all()
-    assert backend(RBF(0.5), 1e3 * X).float32_bound(every, every, coef) is None
-    assert backend(Linear(), X).float32_bound(every, every, coef) is None
+    assert (bound[1] < part).all()
+    assert backend(RBF(0.5), 1e3 * X).scan_bound(every, every, coef, double=double) is None
+    assert backend(Linear(), X).scan_bound(every, every, coef, double=double) is None
+
+
+def test_one_long_row_does_not_widen_the_bounds_of_the_others():
+    X = sample(20, 5)
+    one = X.copy()
+    one[0] *= 10.0
+    every, coef = np.arange(20), np.ones(20)
+    short, long = (
+        Gram(RBF(0.1), as_rows(rows)).score_errors(None, every, coef) for rows in (X, one)
+    )
+    assert (long[1:] < 5.0 * short[1:]).all()
 
 
 @pytest.mark.parametrize("features", [3, 40, 300])

@@ -19,8 +19,6 @@ class Backend(Protocol):
         Rough cost of one kernel value, in units of one fused multiply-add.
     fits_float32 : bool
         True if float32 can hold the kernel values.
-    relative_error : float or None
-        Bound on the relative error of a float64 value; None if there is none.
     native : tuple or None
         Kernel and left rows as objects of the core; None if the core cannot compute their values.
     """
@@ -30,9 +28,6 @@ class Backend(Protocol):
 
     @property
     def fits_float32(self) -> bool: ...
-
-    @property
-    def relative_error(self) -> float | None: ...
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows] | None: ...
@@ -67,10 +62,12 @@ class Backend(Protocol):
         """Bound the error of float64 sums from the number, sizes and sum of their coefficients."""
         ...
 
-    def float32_bound(self, I: Ints | None, J: Ints, coef: Floats) -> tuple[Floats, Floats] | None:
+    def scan_bound(
+        self, I: Ints | None, J: Ints, coef: Floats, *, double: bool
+    ) -> tuple[Floats, Floats] | None:
         """Return weights of the right rows and a factor for each left row, or None.
 
-        The error of a float32 scan is at most the factor times the scan of the weights.
+        The error of a scan in float64 or float32 is at most the factor times that of the weights.
         """
         ...
 

@@ -31,7 +31,6 @@ class BlockBackend(ABC):
     cost = 64.0
     fits_float32 = False  # values are float64 and may be of any size
     native = None  # the core cannot compute values by itself
-    relative_error = None
 
     left: Rows
     right: Rows
@@ -56,8 +55,10 @@ class BlockBackend(ABC):
         """Return the backend of the same left rows and other right rows."""
         return replace(self, right=right)
 
-    def float32_bound(self, I: Ints | None, J: Ints, coef: Floats) -> tuple[Floats, Floats] | None:
-        """Return None: the values are float64."""
+    def scan_bound(
+        self, I: Ints | None, J: Ints, coef: Floats, *, double: bool
+    ) -> tuple[Floats, Floats] | None:
+        """Return None: the values are float64 and count as exact."""
         return None
 
     def reduced(self, J: Ints | None, coef: Floats) -> tuple[BlockBackend, Ints | None, Floats]:

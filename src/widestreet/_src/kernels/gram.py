@@ -22,7 +22,7 @@ from widestreet._src.kernels.blocks import FunctionBackend, MatrixBackend
 from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.kernels.rounding import UNIT, sum_error
+from widestreet._src.kernels.rounding import UNIT
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
 from widestreet._src.rows import KernelRows, Rows, Vectors
 
@@ -188,7 +188,8 @@ class Gram:
 
         The error is relative to a scan in float64. The result is None if no bound is known.
         """
-        bound = self._backend.float32_bound(compose(self._at.rows, I), self.right_index(J), coef)
+        left, right = compose(self._at.rows, I), self.right_index(J)
+        bound = self._backend.scan_bound(left, right, coef, double=False)
         if bound is None:
             return None
         weight, part = bound
@@ -226,11 +227,13 @@ class Gram:
             return np.where(extra > 0, 2.0 * found + 3 * UNIT * extra, found)
         size = np.abs(coef)
         crude = self.score_error(len(coef), float(size.sum()), float(coef.sum()))
-        relative = self._backend.relative_error
-        if relative is None:
+        left, right = compose(self._at.rows, I), self.right_index(J)
+        bound = self._backend.scan_bound(left, right, coef, double=True)
+        if bound is None:
             return np.full(self.shape[0] if I is None else len(I), float(crude))
-        part = relative + float(sum_error(len(coef))) + (3 * UNIT if self._diagonal else 0.0)
-        return np.minimum(1.01 * part * self.scan(I, J, size, poll=poll), crude)
+        weight, part = bound
+        part = part + (3 * UNIT if self._diagonal else 0.0)
+        return np.minimum(1.01 * part * self.scan(I, J, weight, poll=poll), crude)
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows] | None:

@@ -128,25 +128,35 @@ class NativeBackend:
         scaled = not self.kernel.translation_invariant or _LEAST_GAMMA < gamma < _LARGEST_GAMMA
         return scaled and self.kernel.largest(self._longest) < _FLOAT32_MAX
 
-    def float32_bound(self, I: Ints | None, J: Ints, coef: Floats) -> tuple[Floats, Floats] | None:
-        """Bound the errors of a float32 scan by `part` times the scan of `weight`, row by row.
+    def scan_bound(
+        self, I: Ints | None, J: Ints, coef: Floats, *, double: bool
+    ) -> tuple[Floats, Floats] | None:
+        """Bound the errors of a scan by `part` times the scan of `weight`, row by row.
 
         The error of a value is linear in |x|^2 + |s|^2. The weights contain |s|^2, so that the
-        bound is tight for rows x of average length. Rounded coefficients and sums of eight terms
-        add 18 units. The result is None if there is no bound.
+        bound is tight for rows x of average length. In float32, rounded coefficients and sums of
+        eight terms add 18 units. The result is None if there is no bound.
+
+        Parameters
+        ----------
+        I, J, coef : ndarray
+        double : bool
+            Whether the values are in float64.
 
         Returns
         -------
         weight : ndarray of shape (len(J),)
         part : ndarray of shape (len(I),)
         """
-        if not isinstance(self.kernel, RBF) or self._far or not self.fits_float32:
+        if not isinstance(self.kernel, RBF) or self._far or not (double or self.fits_float32):
             return None
+        sums = float(rounding.sum_error(len(coef))) if double else 18 * rounding.UNIT_FLOAT32
+        power = rounding.EXPONENTIAL if double else rounding.EXPONENTIAL_FLOAT32
         error = rounding.RBFBound.of(
             self.kernel.gamma,
-            rounding.exponent_units(self.left.shape[1], sparse=self._sparse, double=False),
-            unit=rounding.UNIT_FLOAT32,
-            power=rounding.EXPONENTIAL_FLOAT32 + 18 * rounding.UNIT_FLOAT32,
+            rounding.exponent_units(self.left.shape[1], sparse=self._sparse, double=double),
+            unit=rounding.UNIT if double else rounding.UNIT_FLOAT32,
+            power=power + sums,
         )
         mine, other = self.left.squares(I), self.right.squares(J)
         middle = error.constant + error.slope * float(np.mean(mine)) if len(mine) else 1.0
@@ -199,11 +209,6 @@ class NativeBackend:
         else:
             errors = rounding.row_errors(self.kernel, norm, other, np.abs(coef), additions)
         return np.asarray(errors + off_centre)
-
-    @property
-    def relative_error(self) -> float | None:
-        """Bound on the relative error of a float64 value; None if there is none."""
-        return None if self._value_bound.absolute else self._value_bound.relative
 
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool

@@ -98,10 +98,11 @@ def test_no_row_has_a_loss_if_none_needs_one(model, plain, monkeypatch):
     assert examined.gap <= 1e-3 * examined.primal
 
 
-def test_large_problems_are_left_as_they_are(monkeypatch):
+@pytest.mark.parametrize("limit", ["_MOST_COST", "_MOST_VALUES"])
+def test_large_problems_are_left_as_they_are(limit, monkeypatch):
     gram, dual = problem("c_svc", "linear", 8)
     beta, V = crossed(gram, dual)
-    monkeypatch.setattr(vertex, "_MOST_COST", 1.0)
+    monkeypatch.setattr(vertex, limit, 1.0)
     assert polished(gram, dual, V, beta, 0.0) is beta
 
 

@@ -31,6 +31,7 @@ from widestreet._src.kernels.more_digits import accurate_scan, off_centre
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
+_MOST_VALUES = 5e6  # of V: the last digits of larger problems are left to the rounds
 _MOST_COST = 1e9  # multiply-adds of a factorisation
 _MOST_LATTICE = 1e8  # multiply-adds of a lattice; beyond it, each variable is rounded for itself
 _MOST_REDUCED = 64  # variables whose lattice is reduced: more take seconds
@@ -59,8 +60,9 @@ def polished(gram: Gram, dual: Dual, factor: Factor, beta: Floats, enough: float
     """
     free = (beta > dual.lower) & (beta < dual.upper)
     count = int(free.sum())
-    cost = max(factor.rank, count) * float(count) ** 2
-    if dual.diagonal is not None or count <= dual.groups or cost > _MOST_COST:
+    width = max(factor.rank, count)
+    large = factor.rows * width > _MOST_VALUES or width * float(count) ** 2 > _MOST_COST
+    if dual.diagonal is not None or count <= dual.groups or large:
         return beta
     lossless = not (dual.total.any() or beta[~free].any())
     F = dual.indicator(_scores(gram, beta))
