@@ -205,7 +205,7 @@ class KernelModel(BaseEstimator):
 
     def _scorer(self, X: Any) -> Scorer:
         """Return a function that computes the scores of validated rows."""
-        return expansion_of(self).scorer(X, self.n_jobs)
+        return expansion_of(self).scorer(X, self.n_jobs, getattr(self, "device", "cpu"))
 
     @property
     def coef_(self) -> Any:

@@ -17,6 +17,9 @@ class Backend(Protocol):
     ----------
     cost : float
         Rough cost of one kernel value, in units of one fused multiply-add.
+    scan_cost : float or None
+        Cost of one call of `add_scan`, in the same units; None for what all threads of the CPU do
+        in some hundredths of a second.
     fits_float32 : bool
         True if float32 can hold the kernel values.
     relative_error : float or None
@@ -27,6 +30,9 @@ class Backend(Protocol):
 
     @property
     def cost(self) -> float: ...
+
+    @property
+    def scan_cost(self) -> float | None: ...
 
     @property
     def fits_float32(self) -> bool: ...
