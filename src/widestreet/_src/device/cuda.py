@@ -26,6 +26,7 @@ _ROWS, _VECTORS = 64, 128  # of a block of kernel values in half precision
 _SHORT = 8  # blocks whose float32 values are added up before they go to float64
 _PROGRAMS_PER_UNIT = 8  # of a multiprocessor, while there are enough
 _LEAST_PART = 512  # vectors of a part of a sum
+_OPTIONS = {"num_warps": 4, "enable_fp_fusion": True}  # of all programs
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +204,8 @@ class CudaDevice:
             LINES=lines,
             MAP=programs.KINDS.index(by.kind),
             DEGREE=by.degree,
-            num_warps=4,
             num_stages=3,
+            **_OPTIONS,
         )
         return out.sum(0)
 
@@ -221,14 +222,14 @@ class CudaDevice:
         if by.of_differences:
             programs.scan_differences[(blocks, parts)](
                 left.full, right.full, *index, coef, out, left.features, height, width, length,
-                **shape, num_warps=4,
+                **shape, **_OPTIONS,
             )  # fmt: skip
             return out.sum(0)
         start = torch.full((1,), by.start, dtype=torch.float64, device=self._where)
         programs.scan_double[(blocks, parts)](
             left.full, left.norm, right.full, right.norm, *index, coef, out, start,
             height, width, length,
-            **shape, CHUNK=min(left.width, _MOST_COLUMNS), DEGREE=by.degree, num_warps=4,
+            **shape, CHUNK=min(left.width, _MOST_COLUMNS), DEGREE=by.degree, **_OPTIONS,
         )  # fmt: skip
         return out.sum(0)
 

@@ -35,9 +35,9 @@ def map_of(kernel: NativeKernel, far: bool) -> Map:
         case Laplacian(gamma):
             return Map("laplacian", gamma * log2(e))
         case Poly(gamma, coef0, degree):
-            return Map("poly", sqrt(gamma), coef0, degree)
+            return Map("poly", sqrt(gamma), float(coef0), int(degree))
         case Sigmoid(gamma, coef0):
-            return Map("sigmoid", sqrt(gamma), coef0)
+            return Map("sigmoid", sqrt(gamma), float(coef0))
         case _:
             return Map("linear", 1.0)
 
