@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -51,6 +52,7 @@ def line(job: str, how: str, taken: list[float], model: Any) -> list[str]:
         phases.update(record.timings)
     rest = taken[-1] - sum(phases[name] for name in PHASES)
     certificate = model.certificate_
+    print(job, how, *(f"{one:.3f}" for one in taken), file=sys.stderr, flush=True)
     return [
         job,
         how,
