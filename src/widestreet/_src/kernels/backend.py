@@ -20,6 +20,8 @@ class Backend(Protocol):
     scan_cost : float or None
         Cost of one call of `add_scan`, in the same units; None for what all threads of the CPU do
         in some hundredths of a second.
+    values_per_call : float
+        Number of kernel values that take as long as a call of `add_scan` takes beside them.
     fits_float32 : bool
         True if float32 can hold the kernel values.
     relative_error : float or None
@@ -33,6 +35,9 @@ class Backend(Protocol):
 
     @property
     def scan_cost(self) -> float | None: ...
+
+    @property
+    def values_per_call(self) -> float: ...
 
     @property
     def fits_float32(self) -> bool: ...

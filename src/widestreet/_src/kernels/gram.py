@@ -93,6 +93,8 @@ class Gram:
     ----------
     left, right : Rows
         All rows; `left_index` and `right_index` map the indices of a selection to them.
+    values_per_call : float
+        Number of kernel values that take as long as a call of `scan` takes beside them.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class Gram:
         self._pace = _Pace()
         self._longest = longest
         self._backend = _backend(kernel, left, right, threads, longest)
+        self.values_per_call = self._backend.values_per_call
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {name: value for name, value in vars(self).items() if name != "_backend"}

@@ -52,6 +52,7 @@ class NativeBackend:
     """
 
     scan_cost: ClassVar[float | None] = None
+    values_per_call: ClassVar[float] = 0.0
     precision: ClassVar[Callable[..., rounding.RBFBound]] = staticmethod(rounding.single_precision)
 
     kernel: NativeKernel

@@ -23,6 +23,9 @@ from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.rows import DeviceRows, Vectors
 
 _SCAN_COST = 1e12  # multiply-adds of a scan: about a tenth of a second in float64
+# Kernel values that a device computes while the host prepares one more scan: some thousandths of a
+# second, in which it finds what changed since an old expansion, and the rows with scores of it.
+_VALUES_PER_CALL = 2e9
 
 
 def map_of(kernel: NativeKernel, far: bool) -> Map:
@@ -49,6 +52,7 @@ class DeviceBackend(NativeBackend):
     left: DeviceRows
 
     scan_cost: ClassVar[float | None] = _SCAN_COST
+    values_per_call: ClassVar[float] = _VALUES_PER_CALL
     precision: ClassVar[Callable[..., rounding.RBFBound]] = staticmethod(rounding.half_precision)
 
     @cached_property
