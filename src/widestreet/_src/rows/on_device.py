@@ -112,5 +112,8 @@ class DeviceRows:
     def take(self, index: Ints) -> Vectors:
         return self.host.take(index)
 
+    def to_send(self, index: Ints) -> Any:
+        return self.host.to_send(index)
+
     def holding(self, data: Any) -> Vectors:
         return self.host.holding(data)
