@@ -87,6 +87,23 @@ def test_wrong_scores_are_not_certified(monkeypatch, by_rounds):
     assert not model.certificate_.status.success
 
 
+@pytest.mark.parametrize("where", [*DEVICES, None])
+def test_certificates_of_one_model_agree(where, monkeypatch):
+    device = device_of(where) if where else None
+    use(monkeypatch, device)
+    X, y = data("svr", 120)
+    model = machine("svr").fit(X, y)
+    on_cpu, other = (
+        ws.certify(model.set_params(device=on), X, y, tol=1e-3) for on in ("cpu", "cuda")
+    )
+    assert other.status == on_cpu.status == "optimal"
+    assert other.dual_objective == pytest.approx(on_cpu.dual_objective, rel=TOL.twin)
+    assert other.kkt_violation == pytest.approx(on_cpu.kkt_violation, abs=TOL.twin)
+    if where == "numpy":
+        assert device.scans
+        assert device.released == 1
+
+
 @pytest.mark.parametrize("where", DEVICES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_predictions_on_the_device(where, kind, monkeypatch):

@@ -27,7 +27,9 @@ def check_device(device: Any, kernel: Any) -> None:
     gpu()
 
 
-def placed(rows: Vectors, kernel: Kernel, device: str, most: int | None) -> Vectors:
+def placed(
+    rows: Vectors, kernel: Kernel, device: str, most: int | None, *, needed: bool = True
+) -> Vectors:
     """Return rows with a copy on the device of a fit, or the rows if that is the CPU.
 
     With "auto" the GPU is used if there is one and the fit is large: a kernel matrix of so many
@@ -40,13 +42,15 @@ def placed(rows: Vectors, kernel: Kernel, device: str, most: int | None) -> Vect
     device : str
     most : int or None
         Limit of the device memory in bytes.
+    needed : bool
+        If False, the CPU takes the place of a GPU that is not there.
     """
     if device == "cpu" or not isinstance(kernel, NativeKernel):
         return rows
     small = float(rows.shape[0]) ** 2 < _VALUES_FOR_GPU
     if device == "auto" and (small or isinstance(kernel, Linear)):
         return rows
-    found = gpu() if device == "cuda" else gpu_or_none()
+    found = gpu() if device == "cuda" and needed else gpu_or_none()
     return rows if found is None else on(found, rows, most)
 
 
