@@ -65,3 +65,12 @@ def test_short_memory_is_a_memory_error(device, monkeypatch):
     monkeypatch.setattr(device, "_double", full)
     with pytest.raises(MemoryError, match="out of memory"):
         device.scan(Map("rbf", 1.0), held, None, held, None, np.ones((1, 3)), True)
+
+
+def test_a_first_scan_of_its_kind_is_announced(device, caplog):
+    by = Map("poly", 0.5, 2.0, 7)
+    held = device.hold(np.ones((3, 2)), None, by)
+    with caplog.at_level("INFO", logger="widestreet"):
+        for _ in range(2):
+            device.scan(by, held, None, held, None, np.ones((1, 3)), True)
+    assert [device.name in record.getMessage() for record in caplog.records] == [True]

@@ -12,6 +12,7 @@ from support.native import PARAMS, sample
 from widestreet._src.kernels.gram import Gram, facing
 from widestreet._src.kernels.kernels import NATIVE_KERNELS, RBF
 from widestreet._src.kernels.on_device import DeviceBackend, map_of
+from widestreet._src.kernels.rounding import half_precision, single_precision
 from widestreet._src.rows import DeviceRows, as_rows
 
 M = 90
@@ -62,6 +63,40 @@ def test_rows_that_do_not_fit_are_scanned_block_by_block(name, rng):
         one, other = core.scan(rows, J, coef), found.scan(rows, J, coef)
         np.testing.assert_allclose(other, one, rtol=0, atol=size)
     assert max(device.held) <= 10
+
+
+class FullDevice(PlainDevice):
+    """A device without memory for a second scan."""
+
+    def scan(self, *arguments):
+        if self.scans:
+            raise MemoryError("no memory is free")
+        return super().scan(*arguments)
+
+
+@pytest.mark.parametrize("most", [1 << 30, 8 * 8 * 7 * 10])
+@pytest.mark.parametrize("name", NATIVE_KERNELS)
+def test_the_core_computes_what_the_memory_does_not_suffice_for(name, most, rng):
+    device = FullDevice(name="small")
+    core, found = grams(name, device, most=most)
+    I, J, coef = rng.permutation(M)[:70], rng.permutation(M)[:5], rng.normal(size=(2, 5))
+    found.scan(I[:5], J, coef)
+    begun = rng.normal(size=(2, 70))
+    with pytest.warns(RuntimeWarning, match="memory of the device small is short"):
+        sums = found.scan(I, J, coef, out=begun.copy())
+    np.testing.assert_array_equal(sums, core.scan(I, J, coef, out=begun.copy()))
+    assert device.released == 1
+
+
+def test_bounds_for_the_device_hold_for_the_core():
+    for gamma, features, square in ((1.0, 2, 3.0), (0.05, 20, 40.0), (1e-3, 784, 2e4)):
+        bounds = [
+            bound(gamma, features, square, sparse=sparse)
+            for bound in (single_precision, half_precision)
+            for sparse in (False, True)
+        ]
+        assert max(b.constant for b in bounds[:2]) <= bounds[2].constant
+        assert max(b.slope for b in bounds[:2]) <= bounds[2].slope
 
 
 @pytest.mark.parametrize("name", NATIVE_KERNELS)

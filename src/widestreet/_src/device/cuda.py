@@ -6,6 +6,7 @@ on the CPU, where tests use it.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from math import ceil, frexp
 from typing import Any
@@ -17,6 +18,8 @@ from scipy import sparse
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device import triton_kernels as programs
 from widestreet._src.device.contract import LANES, MOST_PARTS, Map
+
+log = logging.getLogger("widestreet")
 
 _LEAST_COLUMNS, _MOST_COLUMNS = 16, 64  # of features that a program multiplies at a time
 _EXPONENT = 10  # halves of features are at most 2^10: far from overflow, and from lost digits
@@ -70,6 +73,7 @@ class CudaDevice:
 
     def __init__(self, where: str) -> None:
         self._where = torch.device(where)
+        self._compiled: set[tuple[Any, ...]] = set()
         self._units = 2
         self.name = "Triton's interpreter"
         if self._where.type == "cuda":
@@ -152,6 +156,7 @@ class CudaDevice:
         if height == 0 or coef.shape[1] == 0:
             return out
         double = double or left.high is None
+        self._announce(by.kind, by.degree, left.width, double, min(2, len(coef)))
         try:
             rows, vectors, lines = self._index(I), self._index(J), self._to(coef)
             for a in range(0, len(coef), 1 if double else 2):
@@ -162,6 +167,16 @@ class CudaDevice:
         except torch.OutOfMemoryError as error:
             raise MemoryError(str(error)) from error
         return out
+
+    def _announce(self, *program: Any) -> None:
+        """Log that a program may have to be compiled. Sets: compiled."""
+        if program not in self._compiled:
+            self._compiled.add(program)
+            log.info(
+                "first scan of this kind on %s: Triton compiles it in some seconds, unless a "
+                "process did before",
+                self.name,
+            )
 
     def _parts(self, height: int, width: int, block: int, chunk: int) -> tuple[int, int, int]:
         """Return the number of blocks of rows, the length of a part and the number of parts."""

@@ -130,6 +130,7 @@ class KernelModel(BaseEstimator):
                 "pass X.to_numpy()"
             )
         validation.refuse_collections(X=X, y=y)
+        X, y = validation.on_host(X), validation.on_host(y)
         if sparse.issparse(X):
             X = validation.check_sparse(X)
         with explained(X, y, numeric="y_numeric" in options):

@@ -27,6 +27,12 @@ def check_device(device: Any, kernel: Any) -> None:
     gpu()
 
 
+def refuse_gpu(device: str, what: str) -> None:
+    """Raise ValueError if a GPU is asked for; `what` names the rows that only the CPU scans."""
+    if device == "cuda":
+        raise ValueError(f"device='cuda' does not serve {what}: set device='cpu' or 'auto'")
+
+
 def placed(
     rows: Vectors, kernel: Kernel, device: str, most: int | None, *, needed: bool = True
 ) -> Vectors:

@@ -9,11 +9,14 @@ The bounds on rounding count the operations of the device. In float64 they are t
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import e, log2, sqrt
 from typing import ClassVar
+
+import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device.contract import Held, Map
@@ -21,6 +24,7 @@ from widestreet._src.kernels import rounding
 from widestreet._src.kernels.kernels import RBF, Laplacian, NativeKernel, Poly, Sigmoid
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.rows import DeviceRows, Vectors
+from widestreet._src.stacklevel import level_of_caller
 
 _SCAN_COST = 1e12  # multiply-adds of a scan: about a tenth of a second in float64
 # Kernel values that a device computes while the host prepares one more scan: some thousandths of a
@@ -70,23 +74,46 @@ class DeviceBackend(NativeBackend):
     @property
     def _sparse(self) -> bool:
         """True if products are added up in one sequence, as the bounds for sparse rows assume."""
-        return not self._map.of_differences
+        return not self._map.of_differences or super()._sparse
 
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
     ) -> None:
-        """Add K[I, J] @ coef to `out` for each line of `coef`. Sets: out."""
+        """Add K[I, J] @ coef to `out` for each line of `coef`. Sets: out.
+
+        The core computes what the memory of the device does not suffice for: its errors are within
+        the bounds for the device.
+        """
+        sums = np.zeros_like(out)
+        try:
+            self._scan_on_device(I, J, coef, sums, double)
+        except MemoryError as error:
+            self.left.close()
+            warnings.warn(
+                f"memory of the device {self.left.device.name} is short, and the CPU computes "
+                f"these kernel values: use less of it elsewhere, or set device='cpu' ({error})",
+                RuntimeWarning,
+                stacklevel=level_of_caller(),
+            )
+            sums[:] = 0.0
+            super().add_scan(I, J, coef, sums, double)
+        out += sums
+
+    def _scan_on_device(
+        self, I: Ints | None, J: Ints | None, coef: Floats, sums: Floats, double: bool
+    ) -> None:
+        """Compute sums of the whole copy on the device, or of rows block by block. Sets: sums."""
         rows, by = self.left, self._map
-        right, J = self._vectors(J)
+        right, columns = self._vectors(J)
         whole = rows.held(by)
         if whole is not None:
-            out += rows.device.scan(by, whole, I, right, J, coef, double)
+            sums[:] = rows.device.scan(by, whole, I, right, columns, coef, double)
             return
         count, step = rows.shape[0] if I is None else len(I), rows.at_once
         for a in range(0, count, step):
             end = min(a + step, count)
             part = rows.hold(by, slice(a, end) if I is None else I[a:end])
-            out[:, a:end] += rows.device.scan(by, part, None, right, J, coef, double)
+            sums[:, a:end] = rows.device.scan(by, part, None, right, columns, coef, double)
 
     def _vectors(self, J: Ints | None) -> tuple[Held, Ints | None]:
         """Return right rows on the device, and their positions there."""
