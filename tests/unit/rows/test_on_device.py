@@ -69,6 +69,16 @@ def test_memory_that_is_short_after_all(monkeypatch):
 def test_a_pickled_copy_has_no_copy_on_the_device():
     found = rows(PlainDevice())
     found.held(RBF)
+    found.squares()
     again = pickle.loads(pickle.dumps(found))
     assert again._copies == {}
+    assert again._squares == []
     np.testing.assert_array_equal(again.data, found.data)
+
+
+def test_squares_are_those_of_the_host_and_are_computed_once(monkeypatch):
+    found, some = rows(PlainDevice()), np.array([5, 0, 39])
+    expected = found.host.squares()
+    np.testing.assert_array_equal(found.squares(some), expected[some])
+    monkeypatch.setattr(type(found.host), "squares", None)
+    np.testing.assert_array_equal(found.squares(), expected)

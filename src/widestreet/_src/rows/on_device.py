@@ -30,6 +30,7 @@ class DeviceRows:
     device: Device
     most: int
     _copies: dict[Map, Held | None] = field(default_factory=dict, repr=False)
+    _squares: list[Floats] = field(default_factory=list, repr=False)  # none, or of all rows
 
     @property
     def _room(self) -> int:
@@ -64,7 +65,7 @@ class DeviceRows:
         self.device.release()
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_copies": {}}
+        return vars(self) | {"_copies": {}, "_squares": []}
 
     # -- the rows of the host ----------------------------------------------------------------------
 
@@ -107,7 +108,11 @@ class DeviceRows:
         return self.host.largest_square(threads)
 
     def squares(self, index: Ints | None = None) -> Floats:
-        return self.host.squares(index)
+        """Return |x|^2 of rows; those of all rows are computed once. Sets: squares."""
+        if not self._squares:
+            self._squares.append(self.host.squares())
+        every = self._squares[0]
+        return every.copy() if index is None else every[index]
 
     def take(self, index: Ints) -> Vectors:
         return self.host.take(index)
