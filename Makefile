@@ -8,6 +8,7 @@ PIP    := $(BIN)/python -m pip -qq --disable-pip-version-check
 READY  := $(VENV)/.ready
 RACE   := $(VENV)/.ready-race
 DIST   := $(VENV)/.ready-dist
+GPU    := $(VENV)/.ready-gpu
 
 CORE   := $(wildcard core/*.cpp core/*.hpp core/*.h core/*/*.cpp core/*/*.hpp core/*/*.h)
 JOBS   ?= 2
@@ -32,11 +33,11 @@ sanitized = $(BIN)/cmake -S . -B $(SANITIZED)/$(1) -G Ninja --log-level=WARNING 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test full done faults lint house format sanitize fuzz race dist clean distclean
+.PHONY: help demo test full done test-gpu faults lint house format sanitize fuzz race dist clean distclean
 
 help: ## this list
 	@echo "widestreet"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 demo: $(READY) ## train on a million rows, print the certificate, draw the decision boundary
 	@$(BIN)/widestreet demo
@@ -61,6 +62,12 @@ numeric-%:
 	status=$$?; echo "== pytest ($*)"; cat build/$@.log; exit $$status
 
 done: ; # a goal for a machine that has no others
+
+# Tests with Triton's programs are skipped by `make test` where PyTorch is not installed.
+test-gpu: $(GPU) ## what runs on a device: on the GPU, or without one by Triton's interpreter
+	@$(PYTEST) tests/unit/device tests/unit/rows/test_on_device.py \
+	    tests/unit/kernels/test_on_device.py tests/unit/estimators/test_placing.py \
+	    tests/properties/test_devices.py
 
 faults: $(READY) ## interrupts, kills, failing allocations and disks by the thousand: an hour
 	@cd tests && $(abspath $(BIN))/python -m faults
@@ -122,7 +129,7 @@ dist: $(DIST) ## build the sdist and the wheels into dist/, check them with ever
 
 clean: ## remove what was built, keep the virtual environment
 	@rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	@rm -f $(READY) $(RACE) $(DIST) widestreet-demo.png
+	@rm -f $(READY) $(RACE) $(DIST) $(GPU) widestreet-demo.png
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## remove the virtual environment too
@@ -161,6 +168,10 @@ $(READY): pyproject.toml CMakeLists.txt $(CORE) | $(BIN)/python
 
 $(RACE): $(READY)
 	@$(PIP) install --no-build-isolation -e '.[race]'
+	@touch $@
+
+$(GPU): $(READY)
+	@$(PIP) install 'torch>=2.6' 'triton>=3.4'
 	@touch $@
 
 $(DIST): | $(BIN)/python

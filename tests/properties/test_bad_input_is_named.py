@@ -29,7 +29,7 @@ PARAMETERS = {
     "tol": [0, -1e-3, np.nan, np.inf, "small", None, 10**400],
     "kernel": ["cubic", "RBF", None, 3, ["rbf"], np.array(["rbf", "poly"])],
     "strategy": ["best", "", None, 3, Auto],
-    "device": ["cuda", "gpu", "", None],
+    "device": ["tpu", "gpu", "", None],
     "on_interrupt": ["stop", None, True],
     "max_iter": [0, -2, 1.5, "many", None, True, np.array([1, 2])],
     "max_time": [0, -1.0, np.nan, np.inf, "1s"],

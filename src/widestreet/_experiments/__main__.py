@@ -26,6 +26,7 @@ from widestreet._experiments.race.tables import every_run, listing
 from widestreet._experiments.studies import (
     cluster,
     ensemble,
+    gpu,
     grid,
     hard,
     linear,
@@ -46,6 +47,7 @@ STUDIES = {
     "online": online,
     "ensemble": ensemble,
     "models": models,
+    "gpu": gpu,
 }
 
 

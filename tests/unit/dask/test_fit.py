@@ -13,6 +13,7 @@ pytest.importorskip("distributed", reason="dask and distributed are not installe
 import widestreet as ws
 from support.cluster import keys_of
 from support.cluster_fits import CASES, partitions, there  # noqa: F401 - a fixture
+from support.devices import PlainDevice, use
 from widestreet import dask as wd
 from widestreet._src.dask import fit, port, station_set
 from widestreet._src.engines.budget import OutOfBudget
@@ -120,7 +121,7 @@ def test_rows_that_are_gathered_are_fitted_in_the_time_that_is_left(client, monk
 
 
 @far
-def test_what_is_wrong_with_all_rows_is_named(client):
+def test_what_is_wrong_with_all_rows_is_named(client, monkeypatch):
     for parameters, match in (
         ({"warm_start": True}, "warm_start must be False"),
         ({"kernel": "poly", "degree": 900, "gamma": 9.0}, "kernel values of 1e"),
@@ -135,6 +136,9 @@ def test_what_is_wrong_with_all_rows_is_named(client):
         wd.SVC().fit(partitions(X), partitions(Y), 0.0)
     with pytest.raises(ValueError, match=r"nu=0\.9"):
         wd.NuSVC(nu=0.9).fit(partitions(X), partitions(np.where(np.arange(len(Y)) < 9, 1, -1)))
+    use(monkeypatch, PlainDevice())
+    with pytest.raises(ValueError, match="device='cuda' does not serve collections"):
+        fitted(device="cuda")
     assert keys_of(client) == []
 
 

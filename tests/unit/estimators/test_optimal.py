@@ -18,12 +18,6 @@ def test_bad_values_of_gap_tol(value):
         ws.SVR(gap_tol=value).fit([[0.0], [1.0]], [0.0, 1.0])
 
 
-@pytest.mark.parametrize("device", ["cuda", None, ["cpu"]])
-def test_another_device_is_refused_with_the_cure(device):
-    with pytest.raises(ValueError, match=r"device=.* is not available.*set device='cpu'"):
-        ws.SVR(device=device).fit([[0.0], [1.0]], [0.0, 1.0])
-
-
 def test_cache_size_is_the_memory_limit_unless_there_is_another():
     assert ws.SVR(cache_size=20)._settings().max_memory == 20_000_000
     assert ws.SVR(cache_size=20, max_memory="30MB")._settings().max_memory == 30_000_000

@@ -14,6 +14,7 @@ from sklearn.model_selection import cross_val_score, train_test_split
 
 import widestreet as ws
 from conftest import TOL
+from support.devices import PlainDevice, use
 from support.machines import (
     CLASSIFIERS,
     KERNELS,
@@ -360,13 +361,16 @@ def test_a_file_that_changes_ends_the_fit(change, files, small_blocks, monkeypat
         ws.SVC().fit(rows, target)
 
 
-def test_parameters_that_need_all_rows(files, small_blocks):
+def test_parameters_that_need_all_rows(files, small_blocks, monkeypatch):
     X, y = data("svc")
     rows, target = files(X, y)
     with pytest.raises(TypeError, match=r"X: kernel='precomputed' needs the kernel matrix"):
         ws.SVC(kernel="precomputed").fit(rows, target)
     with pytest.raises(ValueError, match="warm_start must be False"):
         ws.SVC(warm_start=True).fit(rows, target)
+    use(monkeypatch, PlainDevice())
+    with pytest.raises(ValueError, match="device='cuda' does not serve rows that do not fit"):
+        ws.SVC(device="cuda").fit(rows, target)
     with pytest.raises(ValueError, match=r"y must have shape \(120,\)"):
         ws.SVC().fit(rows, y[:5])
     other, label = files(X, y)

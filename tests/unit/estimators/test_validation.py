@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -90,3 +92,44 @@ def test_integers_beyond_float64(kind):
         machine(kind).fit(huge, y)
     with pytest.raises(ValueError, match=r"\bX\b"):
         machine(kind).fit(X, y).predict(huge)
+
+
+class OfPyTorch:
+    """An array in the memory of a GPU with the methods of PyTorch."""
+
+    __cuda_array_interface__: ClassVar[dict[str, int]] = {"version": 3}
+
+    def __init__(self, values):
+        self._values = values
+
+    def detach(self):
+        return self
+
+    cpu = detach
+
+    def numpy(self):
+        return self._values
+
+    def __array__(self, *options, **more):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+
+class OfCuPy(OfPyTorch):
+    """The same with the method of CuPy."""
+
+    detach = None
+
+    def get(self):
+        return self._values
+
+
+@pytest.mark.parametrize("there", [OfPyTorch, OfCuPy])
+@pytest.mark.parametrize("kind", ["svc", "svr"])
+def test_arrays_in_the_memory_of_a_gpu(kind, there):
+    X, y = data(kind)
+    weight = np.linspace(0.5, 1.0, len(y))
+    one = machine(kind).fit(X, y, weight)
+    other = machine(kind).fit(there(X), there(y), there(weight))
+    np.testing.assert_array_equal(other.dual_coef_, one.dual_coef_)
+    np.testing.assert_array_equal(other.predict(there(X)), one.predict(X))
+    assert other.score(there(X), y) == one.score(X, y)

@@ -318,6 +318,20 @@ def test_only_what_changed_is_scanned():
     assert poll.kernel_values == lab.rows * 53 + len(lab.model.ids)
 
 
+@pytest.mark.parametrize("saved", [-1, 0, 1])
+def test_a_change_is_scanned_if_that_saves_more_than_a_call_costs(saved, monkeypatch):
+    lab = Lab("c_svc", "rbf", seed=4)
+    every = np.arange(lab.rows)
+    lab.change(1.0, 50)
+    lab.bring(every)
+    lab.change(1.0, 3)
+    whole, part = lab.rows * len(lab.model.ids), lab.rows * 3
+    monkeypatch.setattr(lab.shard.gram, "values_per_call", whole - part + saved)
+    lab.bring(every)
+    assert lab.poll.kernel_values == lab.rows * 50 + (part if saved < 0 else whole)
+    assert_scores(lab.shard.memory.score, lab.score, lab.coef)
+
+
 def test_float32_surveys_are_within_float32():
     lab = Lab("c_svc", "rbf", seed=5)
     lab.double = False

@@ -13,7 +13,7 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, advice
 from widestreet._src.engines.budget import parse_memory
-from widestreet._src.estimators import figures, validation
+from widestreet._src.estimators import figures, placing, validation
 from widestreet._src.estimators.callbacks import CallbackSupport, RoundReporter
 from widestreet._src.estimators.columns import spread_of, warn_of_scales
 from widestreet._src.estimators.compaction import Compaction, compacted
@@ -36,13 +36,22 @@ from widestreet._src.training.settings import Resources
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Validated data: distinct rows, the box of each row, and the names of the columns."""
+    """Validated data: distinct rows, the box of each row, and the names of the columns.
+
+    Leaving the context frees the memory that the rows take on a device.
+    """
 
     kernel: Kernel
     rows: Rows
     merged: Merged
     box: Floats
     seen: dict[str, Any]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        placing.close(self.rows)
 
 
 class BatchFit(CallbackSupport, KernelModel):
@@ -171,7 +180,9 @@ class BatchFit(CallbackSupport, KernelModel):
         centred = kernel.translation_invariant or (isinstance(kernel, Linear) and centred)
         vectors = as_rows(X, centred=centred)
         merged = merge_duplicates(vectors, np.asarray(label, dtype=np.float64), box, threads)
-        return Prepared(kernel, vectors, merged, box, seen)
+        most = None if self.max_memory is None else parse_memory(self.max_memory)
+        rows = placing.placed(vectors, kernel, getattr(self, "device", "cpu"), most)
+        return Prepared(kernel, rows, merged, box, seen)
 
     def _resolved_gamma(self, X: Any, weight: Floats) -> float:
         """Return the value of gamma."""

@@ -91,7 +91,7 @@ class BatchClassifier(BatchFit, Classifier):
         )
         names = [f"{one} against {other}" for one, other in combinations(classes.tolist(), 2)]
         report = RoundReporter(self, *given, problems=len(names))
-        with Observers(training.resources.verbose, tol, report, names) as observers:
+        with prepared, Observers(training.resources.verbose, tol, report, names) as observers:
             lines, trained, more = training.train(prepared, code, observers)
         readings = [formulation.read(one.bias, tol) for one in trained]
         with undisturbed(swallow=self.on_interrupt == "keep"):  # the model must not be lost

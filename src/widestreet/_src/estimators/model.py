@@ -130,6 +130,7 @@ class KernelModel(BaseEstimator):
                 "pass X.to_numpy()"
             )
         validation.refuse_collections(X=X, y=y)
+        X, y = validation.on_host(X), validation.on_host(y)
         if sparse.issparse(X):
             X = validation.check_sparse(X)
         with explained(X, y, numeric="y_numeric" in options):
@@ -205,7 +206,7 @@ class KernelModel(BaseEstimator):
 
     def _scorer(self, X: Any) -> Scorer:
         """Return a function that computes the scores of validated rows."""
-        return expansion_of(self).scorer(X, self.n_jobs)
+        return expansion_of(self).scorer(X, self.n_jobs, getattr(self, "device", "cpu"))
 
     @property
     def coef_(self) -> Any:

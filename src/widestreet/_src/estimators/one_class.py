@@ -68,8 +68,9 @@ default="rbf"
         `tempfile.gettempdir()`.
     n_jobs : int, default=None
         Number of threads; None uses all processors available to the process.
-    device : {"cpu"}, default="cpu"
-        Device that computes kernel values.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Device that scans rows and certifies the model: "cuda" is an NVIDIA GPU, which needs the
+        extra `gpu`; "auto" is the GPU if there is one and the fit is large, otherwise the CPU.
     on_interrupt : {"raise", "keep"}, default="raise"
         Action after Ctrl-C: "raise" raises KeyboardInterrupt, "keep" does not. The estimator holds
         the best model so far in both cases.

@@ -13,6 +13,7 @@ from widestreet._src.estimators import validation
 from widestreet._src.estimators.batch import BatchFit, shared_attributes
 from widestreet._src.estimators.callbacks import RoundReporter
 from widestreet._src.estimators.fitted import single_attributes
+from widestreet._src.estimators.placing import check_device
 from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.estimators.starting import starting_lines
 from widestreet._src.interrupts import undisturbed
@@ -49,11 +50,7 @@ class OptimalFit(BatchFit):
 
     def _settings(self) -> Settings:
         """Return the validated parameters of training."""
-        if not (isinstance(self.device, str) and self.device == "cpu"):
-            raise ValueError(
-                f"device={self.device!r} is not available: widestreet trains on the CPU; set "
-                "device='cpu'"
-            )
+        check_device(self.device, self.kernel)
         checks.require_flag("warm_start", self.warm_start)
         memory = self.max_memory
         if self.cache_size is not None:
@@ -136,7 +133,7 @@ class OptimalFit(BatchFit):
             problem = problem.starting_at(np.concatenate(layers))
         report = RoundReporter(self, *given)
         observers = Observers(settings.verbose, settings.goal.tol, report)
-        with observers, observers.problem() as observe:
+        with prepared, observers, observers.problem() as observe:
             trained = train(
                 prepared.kernel, prepared.rows, problem, settings, observe, merged.selection
             )

@@ -22,6 +22,8 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.device.contract import Device
+from widestreet._src.estimators import placing
 from widestreet._src.kernels.combination import combination
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Linear, NativeKernel, Precomputed
@@ -92,7 +94,13 @@ def check_shapes(name: str, model: Any) -> None:
 
 
 def gram_of(
-    kernel: Kernel, X: Any, vectors: Any, column: Ints, centre: Floats | None, n_jobs: int | None
+    kernel: Kernel,
+    X: Any,
+    vectors: Any,
+    column: Ints,
+    centre: Floats | None,
+    n_jobs: int | None,
+    device: Device | None = None,
 ) -> Gram:
     """Return the kernel values between validated rows and vectors.
 
@@ -106,6 +114,8 @@ def gram_of(
     centre : ndarray or None
         Point that is subtracted from dense rows.
     n_jobs : int or None
+    device : Device, optional
+        Device that computes scans.
     """
     if isinstance(kernel, Precomputed):
         left: Rows = KernelRows(X, np.arange(X.shape[0]))
@@ -116,6 +126,8 @@ def gram_of(
         linear = isinstance(kernel, Linear)  # its intercept is for uncentred rows
         left = as_rows(X, centre=None if linear else centre)
         right = vectors if hasattr(vectors, "native") else as_rows(vectors, centre=centre)
+        if device is not None:
+            left, right = placing.on(device, left), placing.on(device, right)
     return Gram(kernel, left, right, threads=resolve_threads(n_jobs))
 
 
@@ -214,9 +226,12 @@ class Expansion:
             return None
         return PackedRows(kernel, rows, self.ends, threads=1)
 
-    def scorer(self, X: Any, n_jobs: int | None) -> Scorer:
+    def scorer(self, X: Any, n_jobs: int | None, device: str = "cpu") -> Scorer:
         """Return a function that computes the scores of validated rows."""
-        return Scorer(self, X, n_jobs)
+        found = None
+        if isinstance(self.kernel, NativeKernel) and self._weight_rows is None:
+            found = placing.of_prediction(device, X.shape[0] * self.coef.shape[1])
+        return Scorer(self, X, n_jobs, found)
 
 
 class Scorer:
@@ -228,10 +243,13 @@ class Scorer:
     X : ndarray or CSR
         Validated rows.
     n_jobs : int or None
+    device : Device, optional
     """
 
-    def __init__(self, expansion: Expansion, X: Any, n_jobs: int | None) -> None:
-        self._expansion, self._X, self._n_jobs = expansion, X, n_jobs
+    def __init__(
+        self, expansion: Expansion, X: Any, n_jobs: int | None, device: Device | None = None
+    ) -> None:
+        self._expansion, self._X, self._n_jobs, self._device = expansion, X, n_jobs, device
 
     def __call__(self, rows: Ints | None = None) -> Floats:
         """Return the scores of some rows, or of all, of shape (pairs, n)."""
@@ -248,7 +266,9 @@ class Scorer:
         model = self._expansion
         known = model._weight_rows
         right = model.vectors if known is None else known
-        return gram_of(model.kernel, self._X, right, model.column, model.centre, self._n_jobs)
+        return gram_of(
+            model.kernel, self._X, right, model.column, model.centre, self._n_jobs, self._device
+        )
 
     def _scores(self, rows: Ints | None) -> Floats:
         model = self._expansion
@@ -266,7 +286,7 @@ class Scorer:
 
     def _few(self, rows: Ints | None) -> Floats | None:
         """Return the sums over each part of the support vectors, if that needs no Gram."""
-        if rows is not None or not isinstance(self._X, np.ndarray):
+        if rows is not None or not isinstance(self._X, np.ndarray) or self._device is not None:
             return None
         packed = self._expansion.packed
         if packed is None:

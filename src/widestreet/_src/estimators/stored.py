@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.estimators import columns, validation
+from widestreet._src.estimators import columns, placing, validation
 from widestreet._src.estimators.blocks import BlockFit, Classes, no_rows
 from widestreet._src.estimators.census_checks import checked, describe, kernel_for
 from widestreet._src.estimators.model import as_names
@@ -97,6 +97,7 @@ def fit_stored(
         raise TypeError("X: kernel='precomputed' needs the kernel matrix in memory")
     if model.warm_start:
         raise ValueError("warm_start must be False for rows that are not in memory")
+    placing.refuse_gpu(model.device, "rows that do not fit in max_memory")
     if given[1] is None and (labels or layers == 2):
         name = type(model).__name__
         raise ValueError(f"y: this {name} estimator requires y to be passed, but y is None")

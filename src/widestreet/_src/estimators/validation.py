@@ -143,11 +143,22 @@ def refuse_collections(**given: Any) -> None:
             )
 
 
+def on_host(array: Any) -> Any:
+    """Return an array in the memory of a GPU as one of NumPy; anything else as it is.
+
+    Arrays of PyTorch and CuPy tell by `__cuda_array_interface__` where they are.
+    """
+    if not hasattr(array, "__cuda_array_interface__"):
+        return array
+    return array.get() if hasattr(array, "get") else array.detach().cpu().numpy()
+
+
 def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> Floats:
     """Return weights as float64, one per row; ones for None. `may_vanish` allows all zeros."""
     if sample_weight is None:
         return np.ones(rows)
     refuse_collections(sample_weight=sample_weight)
+    sample_weight = on_host(sample_weight)
     if isinstance(sample_weight, Real):
         sample_weight = np.full(rows, sample_weight)
     weight = columns.numbers("sample_weight", sample_weight)

@@ -13,7 +13,7 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, examine, examine_margins, scores, worst
 from widestreet._src.certificate.own_bias import violation_at
-from widestreet._src.estimators import columns, validation
+from widestreet._src.estimators import columns, placing, validation
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.ensemble import EnsembleSVC
 from widestreet._src.estimators.locating import coefficients_over
@@ -50,7 +50,8 @@ def certify(
     """Compute how exact a fitted SVM is.
 
     Everything is recomputed in float64 from the coefficients of the model and its training rows.
-    How the model was trained does not matter.
+    How the model was trained does not matter. The scores are computed on the `device` of the model
+    if this machine has it.
 
     Parameters
     ----------
@@ -112,21 +113,29 @@ def certify(
             "certify the model before compact"
         )
     rows = _validated(model, X, y, sample_weight)
-    if isinstance(model, EnsembleSVC):
-        found = _margins_of(model, rows)
-    else:
-        if tol is None:
-            tol = model.tol
-            if isinstance(model, OnlineMachine) and isinstance(model, Regressor):
-                tol *= max(1.0, float(np.abs(rows.target).max()))
-        if gap_tol is None:
-            gap_tol = getattr(model, "gap_tol", None)
-        goal = Goal(
-            checks.require_real("tol", tol, above=0.0),
-            None if gap_tol is None else checks.require_real("gap_tol", gap_tol, above=0.0),
-        )
-        found = [replace(one, n_distinct_rows=0) for one in _certificates(model, rows, goal)]
+    try:
+        if isinstance(model, EnsembleSVC):
+            found = _margins_of(model, rows)
+        else:
+            goal = _goal(model, rows, tol, gap_tol)
+            found = [replace(one, n_distinct_rows=0) for one in _certificates(model, rows, goal)]
+    finally:
+        placing.close(rows.gram.left)
     return found if pairs else worst(found)
+
+
+def _goal(model: Any, rows: _Rows, tol: float | None, gap_tol: float | None) -> Goal:
+    """Return the tolerances that are given, or those of the model."""
+    if tol is None:
+        tol = model.tol
+        if isinstance(model, OnlineMachine) and isinstance(model, Regressor):
+            tol *= max(1.0, float(np.abs(rows.target).max()))
+    if gap_tol is None:
+        gap_tol = getattr(model, "gap_tol", None)
+    return Goal(
+        checks.require_real("tol", tol, above=0.0),
+        None if gap_tol is None else checks.require_real("gap_tol", gap_tol, above=0.0),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +181,9 @@ def _validated(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
     if isinstance(model._kernel, Precomputed):
         vectors = KernelRows(X, np.arange(X.shape[0]))
     else:
-        vectors = as_rows(X, centred=model._kernel.translation_invariant)
+        host = as_rows(X, centred=model._kernel.translation_invariant)
+        device = getattr(model, "device", "cpu")
+        vectors = placing.placed(host, model._kernel, device, None, needed=False)
     gram = Gram(model._kernel, vectors, threads=threads).select(used)
     return _Rows(gram, target[used], weight[used], lines[:, used])
 

@@ -17,6 +17,11 @@ class Backend(Protocol):
     ----------
     cost : float
         Rough cost of one kernel value, in units of one fused multiply-add.
+    scan_cost : float or None
+        Cost of one call of `add_scan`, in the same units; None for what all threads of the CPU do
+        in some hundredths of a second.
+    values_per_call : float
+        Number of kernel values that take as long as a call of `add_scan` takes beside them.
     fits_float32 : bool
         True if float32 can hold the kernel values.
     native : tuple or None
@@ -25,6 +30,12 @@ class Backend(Protocol):
 
     @property
     def cost(self) -> float: ...
+
+    @property
+    def scan_cost(self) -> float | None: ...
+
+    @property
+    def values_per_call(self) -> float: ...
 
     @property
     def fits_float32(self) -> bool: ...

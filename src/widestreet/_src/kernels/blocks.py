@@ -29,6 +29,8 @@ class BlockBackend(ABC):
     """
 
     cost = 64.0
+    scan_cost = None
+    values_per_call = 0.0
     fits_float32 = False  # values are float64 and may be of any size
     native = None  # the core cannot compute values by itself
 

@@ -21,10 +21,11 @@ from widestreet._src.kernels.backend import Backend
 from widestreet._src.kernels.blocks import FunctionBackend, MatrixBackend
 from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
 from widestreet._src.kernels.native import NativeBackend
+from widestreet._src.kernels.on_device import DeviceBackend
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.kernels.rounding import UNIT
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
-from widestreet._src.rows import KernelRows, Rows, Vectors
+from widestreet._src.rows import DeviceRows, KernelRows, Rows, Vectors
 
 # Largest number of multiply-adds per thread of one native call, some hundredths of a second with
 # AVX2: signals and clocks are polled between calls.
@@ -65,6 +66,8 @@ def _backend(
     kernel: Kernel, left: Rows, right: Rows, threads: int, longest: float | None
 ) -> Backend:
     """Return the backend of a kernel."""
+    if isinstance(kernel, NativeKernel) and isinstance(left, DeviceRows):
+        return DeviceBackend(kernel, left, cast(Vectors, right), threads, longest)
     if isinstance(kernel, NativeKernel):
         return NativeBackend(kernel, cast(Vectors, left), cast(Vectors, right), threads, longest)
     if isinstance(kernel, Callable):
@@ -90,6 +93,8 @@ class Gram:
     ----------
     left, right : Rows
         All rows; `left_index` and `right_index` map the indices of a selection to them.
+    values_per_call : float
+        Number of kernel values that take as long as a call of `scan` takes beside them.
     """
 
     def __init__(
@@ -111,6 +116,7 @@ class Gram:
         self._pace = _Pace()
         self._longest = longest
         self._backend = _backend(kernel, left, right, threads, longest)
+        self.values_per_call = self._backend.values_per_call
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {name: value for name, value in vars(self).items() if name != "_backend"}
@@ -312,7 +318,7 @@ class Gram:
         if order is not None:
             left = order if left is None else left[order]
             sums = np.take(sums, order, axis=1)
-        for piece in self._pieces(height, lines.shape[1], poll):
+        for piece in self._pieces(height, lines.shape[1], poll, backend.scan_cost):
             part = np.arange(piece.start, piece.stop) if left is None else left[piece]
             backend.add_scan(part, right, lines, sums[:, piece], dtype == np.float64)
         if order is not None:
@@ -351,9 +357,12 @@ class Gram:
             begun = time.perf_counter()
         return out
 
-    def _pieces(self, height: int, width: int, poll: Poll | None) -> Iterator[slice]:
-        """Yield slices of the left rows, each short enough for one native call."""
-        step = max(48, int(self.threads * _CALL_COST / (self.cost * max(1, width))))
+    def _pieces(
+        self, height: int, width: int, poll: Poll | None, most: float | None = None
+    ) -> Iterator[slice]:
+        """Yield slices of the left rows, each short enough for one call of cost `most`."""
+        most = self.threads * _CALL_COST if most is None else most
+        step = max(48, int(most / (self.cost * max(1, width))))
         for a in range(0, height, step):
             if poll is not None:
                 poll.look()

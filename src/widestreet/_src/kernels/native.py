@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,6 +50,10 @@ class NativeBackend:
         True if the scores of a linear kernel are computed from a combination of the right rows
         even if there are few left rows.
     """
+
+    scan_cost: ClassVar[float | None] = None
+    values_per_call: ClassVar[float] = 0.0
+    precision: ClassVar[Callable[..., rounding.RBFBound]] = staticmethod(rounding.single_precision)
 
     kernel: NativeKernel
     left: Vectors
@@ -134,8 +140,7 @@ class NativeBackend:
         """Bound the errors of a scan by `part` times the scan of `weight`, row by row.
 
         The error of a value is linear in |x|^2 + |s|^2. The weights contain |s|^2, so that the
-        bound is tight for rows x of average length. In float32, rounded coefficients and sums of
-        eight terms add 18 units. The result is None if there is no bound.
+        bound is tight for rows x of average length. The result is None if there is no bound.
 
         Parameters
         ----------
@@ -150,14 +155,14 @@ class NativeBackend:
         """
         if not isinstance(self.kernel, RBF) or self._far or not (double or self.fits_float32):
             return None
-        sums = float(rounding.sum_error(len(coef))) if double else 18 * rounding.UNIT_FLOAT32
-        power = rounding.EXPONENTIAL if double else rounding.EXPONENTIAL_FLOAT32
-        error = rounding.RBFBound.of(
-            self.kernel.gamma,
-            rounding.exponent_units(self.left.shape[1], sparse=self._sparse, double=double),
-            unit=rounding.UNIT if double else rounding.UNIT_FLOAT32,
-            power=power + sums,
-        )
+        if double:
+            error = rounding.double_precision(
+                self.kernel.gamma, self.left.shape[1], len(coef), sparse=self._sparse
+            )
+        else:
+            error = self.precision(
+                self.kernel.gamma, self.left.shape[1], self._longest, sparse=self._sparse
+            )
         mine, other = self.left.squares(I), self.right.squares(J)
         middle = error.constant + error.slope * float(np.mean(mine)) if len(mine) else 1.0
         part = np.maximum(error.constant + error.slope * mine, middle)

@@ -28,6 +28,7 @@ UNIT_FLOAT32 = 2.0**-24
 TINY = 2.0**-1074  # error of an operation with float64 whose result underflows
 EXPONENTIAL = 4.5e-16  # relative error of 2^z in float64, stated in core/kernels/simd.hpp
 EXPONENTIAL_FLOAT32 = 2.3e-7
+_EXPONENTIAL_DEVICE = 2.0**-22  # of the instruction ex2.approx, in NVIDIA's manual of PTX
 _LINEAR_UP_TO = 0.1  # errors of an exponent for which 2^error - 1 <= 1.1 log(2) error
 _LARGEST_Z_OF_POWER = 1.0 / (e * log(2))  # max of z 2^-z
 _LARGEST_ROOT_OF_POWER = sqrt(0.5 / (e * log(2)))  # max of sqrt(z) 2^-z
@@ -140,6 +141,51 @@ def exponent_units(features: int, *, sparse: bool, double: bool) -> int:
     if sparse or features <= _PART:
         return 2 * features + 16 + squares
     return _PART + 2 * ceil(features / _PART) + 16 + squares
+
+
+def single_precision(gamma: float, features: int, square: float, *, sparse: bool) -> RBFBound:
+    """Bound the error of an RBF kernel in float32, up to any |x|^2.
+
+    Rounded coefficients and sums of eight terms add 18 units.
+    """
+    units = exponent_units(features, sparse=sparse, double=False)
+    power = EXPONENTIAL_FLOAT32 + 18 * UNIT_FLOAT32
+    return RBFBound.of(gamma, units, unit=UNIT_FLOAT32, power=power)
+
+
+def double_precision(gamma: float, features: int, terms: int, *, sparse: bool) -> RBFBound:
+    """Bound the error of a term of a sum over an RBF kernel in float64."""
+    units = exponent_units(features, sparse=sparse, double=True)
+    return RBFBound.of(gamma, units, unit=UNIT, power=EXPONENTIAL + float(sum_error(terms)))
+
+
+def half_precision(gamma: float, features: int, square: float, *, sparse: bool) -> RBFBound:
+    """Bound the error of an RBF kernel whose features are split into halves of float16.
+
+    In units u of float32, and of S = (|x|^2 + |s|^2) gamma log2(e): a feature x = h + l + r has a
+    rest |r| <= 2^-22 |x|, and the product of the lower halves is left out, 12 u S in all. Tensor
+    cores multiply 16 features at a time, exactly, and cut off the digits of every term below 2^-23
+    of the largest: 2 u S for each of the d products, and for the sum before and after each such
+    step. Norms, their sum and that of the exponent cost 8 u S with the products of lower halves.
+
+    Features are scaled so that the largest is at least 2^9. Halves below the range of float16 are
+    off by 2^-24, which is 2^-33 of the largest feature and adds a constant. Sums of 8 terms, and of
+    128 of these in any order of up to 34 additions, cost 48 units with the coefficients.
+
+    Parameters
+    ----------
+    gamma : float
+    features : int
+        The number d.
+    square : float
+        The largest |x|^2.
+    sparse : bool
+        Of no effect: zeros are multiplied as well.
+    """
+    units = 2 * features + 4 * ceil(features / 16) + 20
+    lost = 4.0 * 2.0**-33 * sqrt(features) * gamma * log2(e) * square
+    power = _EXPONENTIAL_DEVICE + 48 * UNIT_FLOAT32 + 1.1 * log(2) * lost
+    return RBFBound.of(gamma, units, unit=UNIT_FLOAT32, power=power)
 
 
 def sum_error(terms: Floats | int) -> Floats:

@@ -17,12 +17,14 @@ may therefore use a fraction of the bound, provided that a later one visits ever
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
@@ -165,19 +167,34 @@ class Shard:
         versions = memory.version[stale]
         dtype = np.float64 if news.double else np.float32
         anew = versions != expansion.version
-        for version, count in zip(*np.unique(versions[anew], return_counts=True), strict=True):
-            known = memory.ledger.change_since(int(version), expansion, int(count))
-            if known is not None and len(known[0]) < len(expansion.ids):
-                mine = versions == version
-                ids, anew = stale[mine], anew & ~mine
-                out = memory.score[ids]
-                columns, change = self.columns.places(known[0]), known[1]
-                self.gram.scan(ids, columns, change, dtype=dtype, out=out, poll=poll)
-                memory.score[ids], memory.version[ids] = out, expansion.version
+        for version, (ids, change) in self._changes(versions[anew], expansion):
+            mine = versions == version
+            rows, anew = stale[mine], anew & ~mine
+            out = memory.score[rows]
+            columns = self.columns.places(ids)
+            self.gram.scan(rows, columns, change, dtype=dtype, out=out, poll=poll)
+            memory.score[rows], memory.version[rows] = out, expansion.version
         rows = stale[anew]
         if len(rows):
             memory.score[rows] = self._scores(expansion, rows, news.double, poll)
             memory.version[rows] = expansion.version
+
+    def _changes(
+        self, versions: NDArray[np.int32], expansion: Expansion
+    ) -> Iterator[tuple[int, tuple[Ints, Floats]]]:
+        """Yield versions of scores that a scan of changed coefficients updates, and the changes.
+
+        Such a scan must save more kernel values than a call is worth: on a device, which computes
+        values fast, scores from all support vectors in one call are often cheaper.
+        """
+        vectors, least = len(expansion.ids), self.gram.values_per_call
+        if len(versions) * vectors <= least:
+            return
+        for version, count in enumerate(np.bincount(versions[versions >= 0]).tolist()):
+            if count * vectors > least:
+                known = self.memory.ledger.change_since(version, expansion, count)
+                if known is not None and count * (vectors - len(known[0])) > least:
+                    yield version, known
 
     def totals(
         self, news: News, ids: Ints, beta: Floats, *, poll: Poll | None = None

@@ -1,0 +1,160 @@
+"""Fits on a GPU beside those of the CPU: times, phases, certificates, and rates of scans."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+import widestreet as ws
+from widestreet import datasets
+from widestreet._experiments.harness.clock import seconds
+from widestreet._experiments.harness.tables import markdown
+from widestreet._src.device.finding import gpu
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.rows import DeviceRows, as_rows
+
+JOBS: dict[str, tuple[str, int, dict[str, Any]]] = {
+    "checkerboard 1e5": ("checkerboard", 100_000, {"gamma": 2.0, "C": 100.0}),
+    "twonorm 1e5": ("twonorm", 100_000, {"gamma": 0.05, "C": 1.0}),
+    "ringnorm 1e5": ("ringnorm", 100_000, {"gamma": 0.05, "C": 1.0}),
+    "friedman 1e5": ("friedman", 100_000, {"gamma": 0.5, "C": 10.0, "epsilon": 1.0}),
+    "checkerboard 1e6": ("checkerboard", 1_000_000, {"gamma": 2.0, "C": 100.0}),
+    "twonorm 1e6": ("twonorm", 1_000_000, {"gamma": 0.05, "C": 1.0}),
+}
+REPEATS = 5
+FEW_ROWS = 100_000  # up to which the CPU is measured with one thread and with four
+PHASES = ("exchange", "solve", "survey", "check")
+SCANNED, VECTORS = 1_000_000, 16_384
+SMALL = 3000  # rows of the problems whose certificates are compared
+
+
+def machine(name: str, options: dict[str, Any], **more: Any) -> Any:
+    make = ws.SVR if name == "friedman" else ws.SVC
+    return make(tol=1e-3, random_state=0, **options, **more)
+
+
+def draw(name: str, rows: int, seed: int = 7) -> tuple[Any, Any]:
+    X, y = getattr(datasets, name)(rows, random_state=seed)
+    return X.astype(np.float32), y
+
+
+def line(job: str, how: str, taken: list[float], model: Any) -> list[str]:
+    """Return one line of the table of fits; the phases are those of the last fit."""
+    phases: Counter[str] = Counter()
+    for record in model.trace_:
+        phases.update(record.timings)
+    rest = taken[-1] - sum(phases[name] for name in PHASES)
+    certificate = model.certificate_
+    print(job, how, *(f"{one:.3f}" for one in taken), file=sys.stderr, flush=True)
+    return [
+        job,
+        how,
+        f"{np.median(taken):.3f}",
+        f"{max(taken):.3f}",
+        certificate.status,
+        f"{certificate.kkt_violation:.1e}",
+        f"{len(model.support_):,}",
+        *(f"{phases[name]:.3f}" for name in PHASES),
+        f"{rest:.3f}",
+        f"{len(model.trace_)}",
+        f"{model.trace_[-1].working_set:,}",
+        f"{model.n_kernel_values_:.2e}",
+    ]
+
+
+HEAD = ["job", "on", "median s", "worst", "status", "violation", "support vectors", *PHASES]
+HEAD += ["other", "rounds", "working set", "kernel values"]
+
+
+def fitted(job: str, repeats: int, **more: Any) -> tuple[list[float], Any]:
+    """Return the seconds of some fits of a job, and the last model."""
+    name, rows, options = JOBS[job]
+    X, y = draw(name, rows)
+    taken = []
+    for _ in range(repeats):
+        model = machine(name, options, **more)
+        begun = time.perf_counter()
+        model.fit(X, y)
+        taken.append(time.perf_counter() - begun)
+    return taken, model
+
+
+def fits(threads: int) -> str:
+    """Return a table of fits on the GPU, the first fit of each job left out."""
+    lines = []
+    for job in JOBS:
+        taken, model = fitted(job, REPEATS + 1, device="cuda", n_jobs=threads)
+        lines.append(line(job, f"GPU (first {taken[0]:.2f} s)", taken[1:], model))
+    return markdown(HEAD, lines)
+
+
+def cpu(threads: int) -> str:
+    """Return a table of fits on the CPU: with all threads, and of short jobs with fewer."""
+    lines = []
+    for job, (_, rows, _) in JOBS.items():
+        for count in sorted({1, 4, threads} if rows <= FEW_ROWS else {threads}):
+            taken, model = fitted(job, 1, n_jobs=count)
+            lines.append(line(job, f"{count} threads", taken, model))
+    return markdown(HEAD, lines)
+
+
+def certificates(threads: int) -> str:
+    """Return the largest differences between certificates of the same model by both devices."""
+    names = ("checkerboard", "twonorm", "ringnorm", "friedman")
+    lines = []
+    for name, C, gamma in product(names, (0.5, 20.0), (0.02, 0.2, 1.0, 4.0, 0.5)):
+        X, y = draw(name, SMALL)
+        options = {"C": C, "gamma": gamma, "n_jobs": threads, "gap_tol": None}
+        model = machine(name, options).fit(X, y)
+        left, right = (ws.certify(model.set_params(device=on), X, y) for on in ("cpu", "cuda"))
+        objective = abs(left.dual_objective - right.dual_objective) / abs(left.dual_objective)
+        violation = abs(left.kkt_violation - right.kkt_violation)
+        lines.append((objective, violation, left.status == right.status == "optimal"))
+    found = np.array(lines, dtype=np.float64)
+    head = ["problems", "optimal on both", "objectives apart, relative", "violations apart"]
+    row = [f"{len(found)}", f"{found[:, 2].sum():.0f}"]
+    return markdown(head, [[*row, f"{found[:, 0].max():.1e}", f"{found[:, 1].max():.1e}"]])
+
+
+def scans(threads: int) -> str:
+    """Return rates of scans with all transfers, and errors of half precision beside their bound."""
+    rng, lines = np.random.default_rng(0), []
+    for d in (2, 20, 54, 784):
+        rows = SCANNED if d < 100 else SCANNED // 10
+        X = rng.standard_normal((rows, d)).astype(np.float32)
+        coef, few = rng.standard_normal(VECTORS), rng.choice(rows, min(rows, 2048), replace=False)
+        host = as_rows(X, centred=True)
+        gram = Gram(RBF(0.5 / d), DeviceRows(host, gpu(), 1 << 40), threads=threads)
+        J, taken = rng.choice(rows, VECTORS), {}
+        hold = seconds(lambda gram=gram, J=J: gram.scan(J[:64], J[:64], np.ones(64)))
+        for name, dtype in (("half", np.float32), ("float64", np.float64)):
+            gram.scan(None, J, coef, dtype=dtype)
+
+            def scan(gram: Gram = gram, J: Any = J, coef: Any = coef, dtype: Any = dtype) -> None:
+                gram.scan(None, J, coef, dtype=dtype)
+
+            taken[name] = float(np.median([seconds(scan) for _ in range(3)]))
+        rough = gram.rough_scan(few, J, coef)
+        assert rough is not None
+        exact = Gram(RBF(0.5 / d), host, threads=threads).scan(few, J, coef)
+        double = np.abs(gram.scan(few, J, coef) - exact).max()
+        rates = [f"{rows * VECTORS / one / 1e9:.0f}" for one in taken.values()]
+        errors = [np.abs(rough[0] - exact).max(), rough[1].max(), double]
+        lines.append([f"{d}", f"{rows:,}", f"{hold:.2f}", *rates, *(f"{e:.1e}" for e in errors)])
+    head = ["d", "rows", "copy s", "1e9 values/s, half", "float64", "error of half", "its bound"]
+    return markdown([*head, "GPU and CPU in float64 apart"], lines)
+
+
+PARTS: dict[str, Callable[[int], str]] = {
+    "scans": scans,
+    "fits": fits,
+    "certificates": certificates,
+    "cpu": cpu,
+}

@@ -1,0 +1,1 @@
+"""Devices that compute kernel values beside the CPU."""

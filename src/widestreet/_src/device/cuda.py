@@ -1,0 +1,256 @@
+"""An NVIDIA GPU: memory and transfers by PyTorch, scans by Triton programs.
+
+Nothing here is imported before a device is asked for. With Triton's interpreter the same code runs
+on the CPU, where tests use it.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from math import ceil, frexp
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.device import triton_kernels as programs
+from widestreet._src.device.contract import LANES, MOST_PARTS, Map
+
+log = logging.getLogger("widestreet")
+
+_LEAST_COLUMNS, _MOST_COLUMNS = 16, 64  # of features that a program multiplies at a time
+_EXPONENT = 10  # halves of features are at most 2^10: far from overflow, and from lost digits
+_LARGEST_SHIFT = 60  # of the exponent of features
+_UPLOAD_VALUES = 1 << 24  # values that are copied to the device at a time
+_ROWS, _VECTORS = 64, 128  # of a block of kernel values in half precision
+_SHORT = 8  # blocks whose float32 values are added up before they go to float64
+_PROGRAMS_PER_UNIT = 8  # of a multiprocessor, while there are enough
+_LEAST_PART = 512  # vectors of a part of a sum
+_OPTIONS = {"num_warps": 4, "enable_fp_fusion": True}  # of all programs
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRows:
+    """Rows in device memory, padded with zero columns.
+
+    Attributes
+    ----------
+    rows, features : int
+    full : tensor of float64, shape (rows, width)
+    norm : tensor of float64, shape (rows,)
+        Half of the squared norms.
+    high, low : tensor of float16, shape (rows, width), or None
+        Both halves of 2^shift times the features.
+    short_norm : tensor of float32, or None
+    shift : int
+    """
+
+    rows: int
+    features: int
+    full: Any
+    norm: Any
+    high: Any
+    low: Any
+    short_norm: Any
+    shift: int
+
+    @property
+    def width(self) -> int:
+        return int(self.full.shape[1])
+
+
+class CudaDevice:
+    """A GPU, or Triton's interpreter.
+
+    Parameters
+    ----------
+    where : str
+        Name of the device in PyTorch.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where = torch.device(where)
+        self._compiled: set[tuple[Any, ...]] = set()
+        self._units = 2
+        self.name = "Triton's interpreter"
+        if self._where.type == "cuda":
+            found = torch.cuda.get_device_properties(self._where)
+            self._units, self.name = found.multi_processor_count, found.name
+
+    def room(self) -> int:
+        """Return the number of bytes that are free."""
+        if self._where.type != "cuda":
+            return 1 << 30
+        free, _ = torch.cuda.mem_get_info(self._where)
+        held = torch.cuda.memory_reserved(self._where) - torch.cuda.memory_allocated(self._where)
+        return int(free + held)
+
+    def release(self) -> None:
+        """Return memory that is not in use to other processes."""
+        if self._where.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def bytes_per_row(self, features: int) -> int:
+        """Return the memory that a row takes."""
+        return 12 * padded(features) + 24
+
+    # -- rows --------------------------------------------------------------------------------------
+
+    def hold(self, values: Any, centre: Floats | None, by: Map) -> HeldRows:
+        """Copy rows to the device; raise MemoryError if they do not fit."""
+        try:
+            return self._held(values, centre, by)
+        except torch.OutOfMemoryError as error:
+            raise MemoryError(str(error)) from error
+
+    def _held(self, values: Any, centre: Floats | None, by: Map) -> HeldRows:
+        n, d = values.shape
+        full = torch.zeros((n, padded(d)), dtype=torch.float64, device=self._where)
+        middle = None if centre is None else self._to(centre)
+        step = max(1, _UPLOAD_VALUES // max(1, d))
+        for a in range(0, n, step):
+            part = values[a : a + step]
+            x = self._to(part.toarray() if sparse.issparse(part) else part).to(torch.float64)
+            full[a : a + step, :d] = (x if middle is None else x - middle) * by.factor
+        norm = 0.5 * torch.linalg.vecdot(full, full)
+        if by.of_differences or by.kind == "linear":
+            return HeldRows(n, d, full, norm, None, None, None, 0)
+        largest = float(full.abs().max()) if n and d else 0.0
+        shift = 0 if largest == 0 else min(_LARGEST_SHIFT, _EXPONENT - frexp(largest)[1])
+        high, low = self._halves(full, step, 2.0**shift)
+        return HeldRows(n, d, full, norm, high, low, norm.to(torch.float32), shift)
+
+    def _halves(self, full: Any, step: int, factor: float) -> tuple[Any, Any]:
+        """Return the leading eleven digits of features, and the eleven that follow."""
+        high, low = (torch.empty_like(full, dtype=torch.float16) for _ in range(2))
+        for a in range(0, len(full), step):
+            x = full[a : a + step] * factor
+            high[a : a + step] = x
+            low[a : a + step] = x - high[a : a + step].to(torch.float64)
+        return high, low
+
+    def _to(self, array: Any) -> Any:
+        return torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self._where)
+
+    def _index(self, index: Ints | None) -> Any:
+        return None if index is None else self._to(np.asarray(index, dtype=np.int32))
+
+    # -- scans -------------------------------------------------------------------------------------
+
+    def scan(
+        self,
+        by: Map,
+        left: HeldRows,
+        I: Ints | None,
+        right: HeldRows,
+        J: Ints | None,
+        coef: Floats,
+        double: bool,
+    ) -> Floats:
+        """Return K[I, J] @ coef for each line of `coef`; raise MemoryError if memory is short."""
+        height = left.rows if I is None else len(I)
+        out = np.zeros((len(coef), height))
+        if height == 0 or coef.shape[1] == 0:
+            return out
+        double = double or left.high is None
+        self._announce(by.kind, by.degree, left.width, double, min(2, len(coef)))
+        try:
+            rows, vectors, lines = self._index(I), self._index(J), self._to(coef)
+            for a in range(0, len(coef), 1 if double else 2):
+                some = lines[a : a + (1 if double else 2)]
+                scan = self._double if double else self._half
+                sums = scan(by, left, rows, right, vectors, some, height)
+                out[a : a + len(some)] = sums.cpu().numpy()
+        except torch.OutOfMemoryError as error:
+            raise MemoryError(str(error)) from error
+        return out
+
+    def _announce(self, *program: Any) -> None:
+        """Log that a program may have to be compiled. Sets: compiled."""
+        if program not in self._compiled:
+            self._compiled.add(program)
+            log.info(
+                "first scan of this kind on %s: Triton compiles it in some seconds, unless a "
+                "process did before",
+                self.name,
+            )
+
+    def _parts(self, height: int, width: int, block: int, chunk: int) -> tuple[int, int, int]:
+        """Return the number of blocks of rows, the length of a part and the number of parts."""
+        blocks = ceil(height / block)
+        wanted = max(1, _PROGRAMS_PER_UNIT * self._units // blocks)
+        parts = max(1, min(MOST_PARTS, wanted, width // _LEAST_PART))
+        length = chunk * ceil(width / (parts * chunk))
+        return blocks, length, ceil(width / length)
+
+    def _half(
+        self, by: Map, left: HeldRows, I: Any, right: HeldRows, J: Any, coef: Any, height: int
+    ) -> Any:
+        """Scan with products of halves, for one or two lines of coefficients."""
+        lines, width = coef.shape
+        blocks, length, parts = self._parts(height, width, _ROWS, _VECTORS)
+        out = torch.empty((parts, lines, height), dtype=torch.float64, device=self._where)
+        programs.scan_halves[(blocks, parts)](
+            left.high,
+            left.low,
+            left.short_norm,
+            right.high,
+            right.low,
+            right.short_norm,
+            left.short_norm if I is None else I,
+            left.short_norm if J is None else J,
+            coef.to(torch.float32).contiguous(),
+            out,
+            2.0 ** -(left.shift + right.shift),
+            by.start,
+            height,
+            width,
+            length,
+            BY_I=I is not None,
+            BY_J=J is not None,
+            D=left.width,
+            CHUNK=min(left.width, _MOST_COLUMNS),
+            BM=_ROWS,
+            BN=_VECTORS,
+            SHORT=min(_SHORT, length // _VECTORS),
+            LINES=lines,
+            MAP=programs.KINDS.index(by.kind),
+            DEGREE=by.degree,
+            num_stages=3,
+            **_OPTIONS,
+        )
+        return out.sum(0)
+
+    def _double(
+        self, by: Map, left: HeldRows, I: Any, right: HeldRows, J: Any, coef: Any, height: int
+    ) -> Any:
+        """Scan in float64, for one line of coefficients."""
+        width = coef.shape[1]
+        blocks, length, parts = self._parts(height, width, _ROWS, LANES)
+        out = torch.empty((parts, height), dtype=torch.float64, device=self._where)
+        index = (left.norm if I is None else I, left.norm if J is None else J)
+        shape = {"BY_I": I is not None, "BY_J": J is not None, "D": left.width}
+        shape |= {"BM": _ROWS, "BN": LANES, "MAP": programs.KINDS.index(by.kind)}
+        if by.of_differences:
+            programs.scan_differences[(blocks, parts)](
+                left.full, right.full, *index, coef, out, left.features, height, width, length,
+                **shape, **_OPTIONS,
+            )  # fmt: skip
+            return out.sum(0)
+        start = torch.full((1,), by.start, dtype=torch.float64, device=self._where)
+        programs.scan_double[(blocks, parts)](
+            left.full, left.norm, right.full, right.norm, *index, coef, out, start,
+            height, width, length,
+            **shape, CHUNK=min(left.width, _MOST_COLUMNS), DEGREE=by.degree, **_OPTIONS,
+        )  # fmt: skip
+        return out.sum(0)
+
+
+def padded(features: int) -> int:
+    """Return the number of columns in memory: a power of two, or a multiple of the largest one."""
+    if features > _MOST_COLUMNS:
+        return _MOST_COLUMNS * ceil(features / _MOST_COLUMNS)
+    return max(_LEAST_COLUMNS, 1 << max(0, features - 1).bit_length())

@@ -1,0 +1,131 @@
+"""Backend of rows with a copy on a device: scans run there, blocks of kernel values on the CPU.
+
+A block is needed in the memory of the host, where the core computes it in about the time that the
+bus takes to carry it. Scans carry one number per row.
+
+The bounds on rounding count the operations of the device. In float64 they are those of the core
+(rounding.py), with sums of products in one sequence. Half precision has bounds of its own.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import e, log2, sqrt
+from typing import ClassVar
+
+import numpy as np
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.device.contract import Held, Map
+from widestreet._src.kernels import rounding
+from widestreet._src.kernels.kernels import RBF, Laplacian, NativeKernel, Poly, Sigmoid
+from widestreet._src.kernels.native import NativeBackend
+from widestreet._src.rows import DeviceRows, Vectors
+from widestreet._src.stacklevel import level_of_caller
+
+_SCAN_COST = 1e12  # multiply-adds of a scan: about a tenth of a second in float64
+# Kernel values that a device computes while the host prepares one more scan: some thousandths of a
+# second, in which it finds what changed since an old expansion, and the rows with scores of it.
+_VALUES_PER_CALL = 2e9
+
+
+def map_of(kernel: NativeKernel, far: bool) -> Map:
+    """Return the map that computes a kernel."""
+    match kernel:
+        case RBF(gamma) if not far:
+            return Map("rbf", sqrt(2.0 * gamma * log2(e)))
+        case RBF(gamma):
+            return Map("far_rbf", sqrt(gamma * log2(e)))
+        case Laplacian(gamma):
+            return Map("laplacian", gamma * log2(e))
+        case Poly(gamma, coef0, degree):
+            return Map("poly", sqrt(gamma), float(coef0), int(degree))
+        case Sigmoid(gamma, coef0):
+            return Map("sigmoid", sqrt(gamma), float(coef0))
+        case _:
+            return Map("linear", 1.0)
+
+
+@dataclass(frozen=True)
+class DeviceBackend(NativeBackend):
+    """Backend of one native kernel whose left rows have a copy on a device."""
+
+    left: DeviceRows
+
+    scan_cost: ClassVar[float | None] = _SCAN_COST
+    values_per_call: ClassVar[float] = _VALUES_PER_CALL
+    precision: ClassVar[Callable[..., rounding.RBFBound]] = staticmethod(rounding.half_precision)
+
+    @cached_property
+    def _map(self) -> Map:
+        return map_of(self.kernel, self._far)
+
+    def facing(self, right: Vectors) -> DeviceBackend:
+        """Return the backend of the same left rows and other right rows."""
+        return replace(self, right=right)
+
+    def together(self, I: Ints | None, width: int) -> Ints | None:
+        """Return None: no order of the rows saves work on a device."""
+        return None
+
+    @property
+    def _sparse(self) -> bool:
+        """True if products are added up in one sequence, as the bounds for sparse rows assume."""
+        return not self._map.of_differences or super()._sparse
+
+    def add_scan(
+        self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
+    ) -> None:
+        """Add K[I, J] @ coef to `out` for each line of `coef`. Sets: out.
+
+        The core computes what the memory of the device does not suffice for: its errors are within
+        the bounds for the device.
+        """
+        sums = np.zeros_like(out)
+        try:
+            self._scan_on_device(I, J, coef, sums, double)
+        except MemoryError as error:
+            self.left.close()
+            warnings.warn(
+                f"memory of the device {self.left.device.name} is short, and the CPU computes "
+                f"these kernel values: use less of it elsewhere, or set device='cpu' ({error})",
+                RuntimeWarning,
+                stacklevel=level_of_caller(),
+            )
+            sums[:] = 0.0
+            super().add_scan(I, J, coef, sums, double)
+        out += sums
+
+    def _scan_on_device(
+        self, I: Ints | None, J: Ints | None, coef: Floats, sums: Floats, double: bool
+    ) -> None:
+        """Compute sums of the whole copy on the device, or of rows block by block. Sets: sums."""
+        rows, by = self.left, self._map
+        right, columns = self._vectors(J)
+        whole = rows.held(by)
+        if whole is not None:
+            sums[:] = rows.device.scan(by, whole, I, right, columns, coef, double)
+            return
+        count, step = rows.shape[0] if I is None else len(I), rows.at_once
+        for a in range(0, count, step):
+            end = min(a + step, count)
+            part = rows.hold(by, slice(a, end) if I is None else I[a:end])
+            sums[:, a:end] = rows.device.scan(by, part, None, right, columns, coef, double)
+
+    def _vectors(self, J: Ints | None) -> tuple[Held, Ints | None]:
+        """Return right rows on the device, and their positions there."""
+        rows, by = self.left, self._map
+        if self.right is self.left:
+            whole = rows.held(by)
+            if whole is not None:
+                return whole, J
+            return rows.hold(by, slice(None) if J is None else J), None
+        if isinstance(self.right, DeviceRows):
+            right = self.right.held(by)
+            if right is not None:
+                return right, J
+        some = self.right.data if J is None else self.right.data[J]
+        return rows.device.hold(some, self.right.centre, by), None
