@@ -244,3 +244,13 @@ def test_a_pause_ends_steps_before_their_limit():
     with budget.pausing(200), pytest.raises(OutOfBudget) as stopped:
         budget.spend(70, finished=False)
     assert stopped.value.status == "iteration_limit"
+
+
+def test_a_pause_ends_if_it_has_become_useless():
+    budget = Budget(max_steps=100)
+    with budget.pausing(20, lambda: False):
+        budget.spend(30, finished=False)
+        assert budget.steps_left == 70
+        with pytest.raises(OutOfBudget) as stopped:
+            budget.spend(70, finished=False)
+    assert stopped.value.status == "iteration_limit"

@@ -78,11 +78,21 @@ def test_reasons_are_explained(reason, message):
 def test_patience_ends_after_its_operations(rng):
     found, _ = low_rank().solve(None, lambda record: None)
     record, seen = found.trace[0], []
-    Patience(1.0, 0.0).watch(seen.append)(record)
+    Patience(1.0, 0.0, lambda: True).watch(seen.append)(record)
+    Patience(1.0, 1.0, lambda: False).watch(seen.append)(replace(record, kernel_values=10))
     with pytest.raises(OutOfBudget) as stopped:
-        Patience(1.0, 1.0).watch(seen.append)(replace(record, kernel_values=10))
+        Patience(1.0, 1.0, lambda: True).watch(seen.append)(replace(record, kernel_values=10))
     assert stopped.value.status == Status.STALLED
-    assert len(seen) == 2
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_rank_that_is_known_or_may_be_small_is_possible(kernel):
+    assert low_rank(kernel=kernel).possible
+
+
+def test_a_sample_tells_that_the_rank_is_too_large():
+    assert not low_rank(kernel="rbf", memory=300 * 100 + 2 * 8 * 5 * 25).possible
 
 
 def test_rows_elsewhere_are_refused(rng):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -18,6 +18,7 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
 
 _BETWEEN_LOOKS = 0.2  # seconds that may pass before the end of the time for rounds is noticed
 _MOST_BETWEEN_LOOKS = 0.05  # of all time
+_NO_PAUSE = 2**62  # pair steps
 _LEAST_SECONDS = 1e-9  # a limit of zero would be none at all to a reader
 
 
@@ -48,7 +49,8 @@ class Budget:
     stopped: bool = False  # by another thread: treated like an interrupt
     _begun: float = field(default_factory=lambda: time.perf_counter())
     _steps: int = 0
-    _pause: int = 2**62  # pair steps after which work is put to another engine
+    _pause: int = _NO_PAUSE  # pair steps after which work is put to another engine
+    _may_pause: Callable[[], bool] = lambda: True
 
     def __reduce__(self) -> tuple[type[Budget], tuple[float | None, int, float, bool, bool]]:
         steps, left = self.max_steps if self.max_steps < 0 else self.steps_left, self.remaining()
@@ -66,16 +68,18 @@ class Budget:
         return max(0, limit - self._steps)
 
     @contextmanager
-    def pausing(self, steps: int) -> Iterator[None]:
+    def pausing(self, steps: int, when: Callable[[], bool] = lambda: True) -> Iterator[None]:
         """Limit the pair steps within the context; `spend` then raises OutOfBudget with "stalled".
 
+        When the limit is reached, `when` is called; if it returns False, the limit ends.
         Sets: the limit, until the context ends.
         """
-        before, self._pause = self._pause, self._steps + steps
+        before = self._pause, self._may_pause
+        self._pause, self._may_pause = self._steps + steps, when
         try:
             yield
         finally:
-            self._pause = before
+            self._pause, self._may_pause = before
 
     def remaining(self, reserve: float = 0.0) -> float | None:
         """Return the seconds that are left, less a reserve; None if there is no limit."""
@@ -141,6 +145,9 @@ class Budget:
         self._steps += steps
         if not finished and self.steps_left == 0:
             over = 0 <= self.max_steps <= self._steps
+            if not over and not self._may_pause():
+                self._pause = _NO_PAUSE
+                return
             raise OutOfBudget(Status.ITERATION_LIMIT if over else Status.STALLED)
 
 

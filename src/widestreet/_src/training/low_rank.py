@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from math import isqrt
 
 import numpy as np
@@ -12,10 +13,14 @@ import numpy as np
 from widestreet._src.arrays import Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.interior import cost
-from widestreet._src.engines.interior.cholesky import NotPositive, RankTooLarge
+from widestreet._src.engines.interior.cholesky import (
+    NotPositive,
+    RankTooLarge,
+    pivoted_cholesky,
+)
 from widestreet._src.engines.interior.crossover import crossed_over
 from widestreet._src.engines.interior.engine import InteriorEngine
-from widestreet._src.engines.interior.factor import factor_of
+from widestreet._src.engines.interior.factor import factor_of, rank_bound
 from widestreet._src.engines.interior.vertex import polished
 from widestreet._src.engines.solution import Observer, Solution, TraceRecord
 from widestreet._src.kernels.gram import Gram, without_diagonal
@@ -30,6 +35,7 @@ from widestreet._src.training.problem import Problem
 _BYTES_PER_VARIABLE = 300  # of the vectors of an iteration
 _PASSES_OF_CERTIFICATE = 3.0  # in units of a scan
 _MATRICES = 4  # of the size of the Newton system, and one more for each thread
+_SAMPLE = 2  # rows per rank that pays, in the sample whose rank is computed
 _LAST_STEPS_PER_ROW, _LEAST_LAST_STEPS = 20, 20_000  # pair steps of the rounds that follow
 
 
@@ -43,17 +49,20 @@ class Patience:
         Multiply-adds for kernel values.
     cost : float
         Multiply-adds of a kernel value.
+    possible : callable
+        Returns whether that engine may succeed; called when the limit is reached.
     """
 
     operations: float
     cost: float
+    possible: Callable[[], bool]
 
     def watch(self, observe: Observer) -> Observer:
         """Return an observer that raises OutOfBudget after a round that exceeds the limit."""
 
         def watched(record: TraceRecord) -> None:
             observe(record)
-            if record.kernel_values * self.cost > self.operations:
+            if record.kernel_values * self.cost > self.operations and self.possible():
                 raise OutOfBudget(Status.STALLED)
 
         return watched
@@ -95,7 +104,24 @@ class LowRank:
             return None
         # scores of a linear kernel need one vector instead of all kernel values
         value = 0.0 if isinstance(self.gram.kernel, Linear) else self.gram.cost
-        return Patience(operations, value)
+        return Patience(operations, value, lambda: self.possible)
+
+    @cached_property
+    def possible(self) -> bool:
+        """False if a sample of the rows shows that the rank is too large, or K not positive.
+
+        The rank of all rows is at least that of some. To compute it costs next to nothing.
+        """
+        rows = self.dual.rows
+        if rank_bound(self.gram.kernel, rows, self.gram.left.shape[1]) < rows:
+            return True
+        most = self._most(None)
+        some = np.unique(np.linspace(0, rows - 1, min(rows, _SAMPLE * most)).astype(np.int64))
+        try:
+            pivoted_cholesky(without_diagonal(self.gram).select(some), most, Poll())
+        except (RankTooLarge, NotPositive):
+            return False
+        return True
 
     @property
     def pair_steps(self) -> int:

@@ -188,7 +188,7 @@ class Engines:
         patience = None if low_rank is None else low_rank.patience
         if low_rank is None or patience is None:
             return self.by_rounds(strategy)
-        with self.budget.pausing(low_rank.pair_steps):
+        with self.budget.pausing(low_rank.pair_steps, lambda: low_rank.possible):
             observe = patience.watch(self.observe)
             found = replace(self, observe=observe).by_rounds(strategy)
         if found.status != Status.STALLED:
