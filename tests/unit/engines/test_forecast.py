@@ -95,6 +95,22 @@ def test_a_probe_measures_float64_once_for_so_many_support_vectors(shards, monke
     assert shards.poll.kernel_values - before == 1000
 
 
+def test_a_longer_measurement_follows_if_there_is_time(shards, monkeypatch):
+    ids = np.arange(10)
+    expansion = shards.news.expansion.published(ids, np.ones(10), np.zeros(1), np.inf)
+    shards.publish(expansion, Point(ids, np.ones((1, 10))))
+    for most, values in ((0.0, 50), (np.inf, 50 + 500)):
+        monkeypatch.setattr(module, "_PROBED_VALUES", 50)
+        before, forecast = shards.poll.kernel_values, Forecast()
+        forecast.probe(shards, most)
+        assert shards.poll.kernel_values - before == values
+        assert forecast.exact > 0
+    monkeypatch.setattr(module, "_PROBED_VALUES", 200)  # the longer one would take all rows
+    before = shards.poll.kernel_values
+    Forecast().probe(shards, np.inf)
+    assert shards.poll.kernel_values - before == 200
+
+
 def test_few_rows_and_rows_elsewhere_are_not_probed(monkeypatch):
     forecast = Forecast()
     for port, values in (("local", 10**9), ("far", 500), ("stored", 500)):

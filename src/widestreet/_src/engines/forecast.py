@@ -20,6 +20,8 @@ from widestreet._src.shards.shard_set import ShardSet
 SAMPLED_ROWS = 512  # of the support vectors, and of the others, for an estimate of the gap
 _FLOAT64_VALUE = 2.5  # seconds of a float64 kernel value in units of one of float32, until measured
 _PROBED_VALUES = 20_000_000  # kernel values from which the seconds of one of float64 are measured
+_LONGER = 10  # times as many values in a second measurement: threads need some time to begin
+_LARGEST_PART = 0.005  # of the time limit: a longer measurement is left out
 _LEAST_VALUES = 50_000_000  # rows times support vectors of an examination that is measured
 _SECONDS_PER_ROW = 1e-6  # for sums over rows and their variables, beside kernel values
 _SAFETY = 1.2  # factor of all forecasts
@@ -51,20 +53,31 @@ class Forecast:
             scanning = max(0.0, seconds - rows * _SECONDS_PER_ROW)
             self.measured = max(self.measured, scanning / (rows * support))
 
-    def probe(self, shards: ShardSet) -> None:
+    def probe(self, shards: ShardSet, limit: float = 0.0) -> None:
         """Measure a float64 kernel value by scores of some rows. Sets: exact, probed.
 
         They are measured again with twice as many support vectors, until an examination measures
         its own. Rows on disk or on a cluster are not probed: a few of them take as long as many.
+
+        Parameters
+        ----------
+        shards : ShardSet
+        limit : float
+            Seconds of the fit. A second, longer measurement takes a small part of them.
         """
         support = len(shards.news.expansion.ids)
-        rows = min(shards.rows, _PROBED_VALUES // max(1, support))
-        due = support >= 2 * self.probed and self.measured == 0
-        if due and shards.news.rows is None and shards.rows > rows > 0 < support:
+        if support == 0 or support < 2 * self.probed or self.measured > 0:
+            return
+        for values in (_PROBED_VALUES, _LONGER * _PROBED_VALUES):
+            rows = min(shards.rows, values // support)
+            if shards.news.rows is not None or not shards.rows > rows > 0:
+                return
             begun = time.perf_counter()
             shards.scores(np.linspace(0, shards.rows - 1, rows).astype(np.int64))
-            self.exact = (time.perf_counter() - begun) / (rows * support)
-            self.probed = support
+            seconds = time.perf_counter() - begun
+            self.exact, self.probed = seconds / (rows * support), support
+            if _LONGER * seconds > _LARGEST_PART * limit:
+                return
 
     def seconds(
         self, shards: ShardSet, support: int, doubtful: float = 1.0, changed: int | None = None

@@ -212,7 +212,7 @@ class WorkingSetEngine:
         if support == 0:
             return
         if inputs.budget.max_time is not None:
-            forecast.probe(shards)
+            forecast.probe(shards, inputs.budget.max_time)
         violate = survey.found / survey.visited if survey.visited else 1.0
         doubtful, changed, last = min(1.0, support / shards.rows + violate), None, shards.examined
         if last is not None:
