@@ -79,6 +79,7 @@ def test_no_time():
 
 def test_distances_are_shared_only_if_they_fit():
     X, y = data("svc", 600)
+    X = np.tile(X, 30)  # many columns
     for memory, share in ((10**8, True), (4_000_000, False)):
         models = [ws.SVC(gamma=g, max_memory=memory) for g in (0.1, 1.0)]
         rows = SearchData.of(models[0], X, y, None)

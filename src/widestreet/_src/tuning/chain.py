@@ -41,6 +41,7 @@ class ChainPoint:
     score : ndarray of shape (rows,) or None
         Scores K c of all rows, also of those held out; None if they are not known.
     bias : ndarray of shape (groups,)
+        Middle of the interval of minimisers of the primal, as in a certificate.
     violation : float
     steps : int
         Pair steps.
@@ -112,9 +113,11 @@ def solve_next(
         steps, direct = steps + taken, 0
         if taken == 0:
             break
-    bias, violation = _biases(dual, beta, score)
+    figures, [bias] = _core.examine(
+        variables, beta, score, end=np.array([rows]), total=dual.total[None]
+    )
     norm = float(beta.sum(axis=0) @ score)
-    return ChainPoint(beta, score, bias, violation, steps, scale, norm)
+    return ChainPoint(beta, score, bias, float(figures[0, 2]), steps, scale, norm)
 
 
 def _start(
@@ -167,21 +170,3 @@ def _add_scores(tile: Real, change: Floats, score: Floats) -> None:
     used = np.flatnonzero(coef)
     if len(used):
         _core.add_scores(tile, len(score), used, np.ascontiguousarray(coef[used]), score, 1)
-
-
-def _biases(dual: Dual, beta: Floats, score: Floats) -> tuple[Floats, float]:
-    """Return the bias of each group and the violation.
-
-    A bias is the middle of the interval between the largest F of variables that may grow and the
-    smallest of those that may shrink; its one finite end, or zero, if that is unbounded.
-    """
-    f, grow, shrink = dual.indicator(score), beta < dual.upper, beta > dual.lower
-    bias, violation = np.zeros(dual.groups), 0.0
-    for g in range(dual.groups):
-        mine = dual.group == g
-        high = float(np.max(f, where=grow & mine, initial=-np.inf))
-        low = float(np.min(f, where=shrink & mine, initial=np.inf))
-        violation = max(violation, high - low)
-        ends = [end for end in (high, low) if np.isfinite(end)]
-        bias[g] = sum(ends) / len(ends) if ends else 0.0
-    return bias, violation

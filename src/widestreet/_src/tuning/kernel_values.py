@@ -159,9 +159,5 @@ class StoredValues:
 
     def scores(self, rows: Ints, coefs: Floats) -> Floats:
         """Return the scores of some rows."""
-        used = np.flatnonzero(coefs.any(axis=0))
-        if 2 * len(used) < coefs.shape[1]:
-            found: Floats = coefs[:, used] @ self.matrix[np.ix_(used, rows)]
-        else:
-            found = coefs @ self.matrix[:, rows]
+        found: Floats = coefs @ self.matrix[rows].T
         return found

@@ -19,6 +19,8 @@ from widestreet._src.shards.runner import LocalRunner
 _APART = 16  # values between two rows of a matrix, so that a column uses more than one cache set
 _ROUND_TO = 16
 _STRIP = 128  # rows computed at a time
+_LEAST_EXPONENT = -700.0  # exponentials of less are denormal numbers, which take long
+MANY_COLUMNS = 64  # fewer make a kernel value cheaper than the exponential of a stored distance
 
 
 def matrix_memory(rows: int, *, distances: bool) -> int:
@@ -75,6 +77,7 @@ class KernelMatrices:
         def fill(begin: int) -> None:
             strip = slice(begin, begin + _STRIP)
             np.multiply(squared[strip], -gamma, out=out[strip])
+            np.maximum(out[strip], _LEAST_EXPONENT, out=out[strip])
             np.exp(out[strip], out=out[strip])
 
         poll.look()

@@ -25,7 +25,7 @@ from widestreet._src.threads import limited_blas
 from widestreet._src.training.settings import Settings
 from widestreet._src.tuning.chain import ChainPoint
 from widestreet._src.tuning.kernel_values import KernelValues, Step, StoredValues, StreamedValues
-from widestreet._src.tuning.matrices import KernelMatrices, matrix_memory
+from widestreet._src.tuning.matrices import MANY_COLUMNS, KernelMatrices, matrix_memory
 from widestreet._src.tuning.outcomes import Outcome
 from widestreet._src.tuning.tasks import Fold, SearchData, Task
 
@@ -93,7 +93,8 @@ class Search:
     @cached_property
     def _shares_distances(self) -> bool:
         widths = {task.kernel for task in self.tasks if isinstance(task.kernel, RBF)}
-        return len(widths) > 1 and self._fits(distances=True)
+        many = len(widths) > 1 and self.data.X.shape[1] > MANY_COLUMNS
+        return many and self._fits(distances=True)
 
     def _fits(self, *, distances: bool) -> bool:
         """Return whether the memory suffices for a kernel matrix, and for the distances."""
