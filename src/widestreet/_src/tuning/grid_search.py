@@ -83,6 +83,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
     shared_ : bool
         Whether candidates and folds shared work.
+    stopped_ : {"max_time", "interrupt"} or None
+        Why the search ended before all candidates were evaluated, if it did.
 
     Examples
     --------
@@ -152,6 +154,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             checks.require_real("max_time", self.max_time, above=0.0)
         checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
         self._validate_params()
+        self.stopped_: str | None = None
         with progress_bar("grid search", shown=self.progress) as tell:
             try:
                 plan = self._plan(X, y, params)
@@ -256,7 +259,9 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             if hasattr(self.best_estimator_, "feature_names_in_"):
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
         if stop is not None:
-            why = "Ctrl-C" if isinstance(stop, KeyboardInterrupt) else f"max_time={self.max_time}"
+            ctrl_c = isinstance(stop, KeyboardInterrupt)
+            self.stopped_ = "interrupt" if ctrl_c else "max_time"
+            why = "Ctrl-C" if ctrl_c else f"max_time={self.max_time}"
             warnings.warn(
                 f"{why} ended the search after {done} of {len(plan.candidates)} candidates; the "
                 "others have the score nan",
