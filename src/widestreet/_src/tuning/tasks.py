@@ -18,8 +18,8 @@ from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.regressor import Regressor
 from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import DualFormulation
-from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import KernelRows, Merged, Rows, Vectors, as_rows, merge_duplicates
 
 
