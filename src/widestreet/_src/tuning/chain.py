@@ -6,7 +6,8 @@ of a held-out fold have a box of width zero. Each problem starts from the one be
     1) s = argmax_s of the dual objective at s beta, between 1 and the ratio of the scales
     2) clip s beta to the new boxes
     3) move the variables nearest to the margin until the sums of the groups are right
-    4) take pair steps until the violation is at most the tolerance
+    4) take pair steps until the violation is at most the tolerance; where they are many, proximal
+       Newton steps between them
 
 A solution whose variables are all free stays optimal for a larger C (s = 1); one whose variables
 are all at their bounds stays there (s is the ratio).
@@ -20,13 +21,17 @@ import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Real
+from widestreet._src.engines.working_set.proximal_newton import MOST, leap, taking_part
+from widestreet._src.engines.working_set.tile import WorkingSet
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
 _BLOCK = 0.74  # of the rows: larger blocks of pair steps would not be copied into the cache
 _DIRECT = 0.5  # pair steps per row before the first block
 _MOST_STEPS = 400  # pair steps per row after which another engine continues
-_CALL_WORK = 2e8  # pair steps times rows in one native call: some tenths of a second
+_STEP_COST = 35.0  # of a pair step per row of its block, in flops of a factorisation
+_FACTOR = 2.0  # pair steps may cost so many times a proximal Newton step before one is taken
+_LEAST_ORDER = 300  # variables of a proximal Newton step
 _SNAP = 1e-12  # of the width of a box: what is nearer to a bound is put there
 _SUM_ROUNDING = 1e-12  # of the sum of all coefficients: a smaller lack is rounding
 
@@ -94,30 +99,33 @@ def solve_next(
     poll : Poll
     """
     beta, score = _start(tile, dual, scale, before)
-    variables, rows = dual.native(), dual.rows
-    violation, steps, direct = np.inf, 0, int(_DIRECT * rows)
+    work, rows = WorkingSet.over(tile, dual, beta, score, poll), dual.rows
+    violation, steps, direct, since = np.inf, 0, int(_DIRECT * rows), 0
     while violation > tol and steps < _MOST_STEPS * rows:
         poll.look()
-        violation, taken = _core.solve(
-            tile,
-            variables,
-            beta,
-            score,
-            tol=tol,
-            max_steps=max(rows, int(_CALL_WORK / rows)),
-            block=max(1, int(_BLOCK * rows)),
-            threads=1,
-            direct_steps=direct,
-            poll=poll.look,
-        )
-        steps, direct = steps + taken, 0
+        allowed = _steps_before_leap(taking_part(work, tol)) - since
+        violation, taken = work.solve(tol, max(1, allowed), max(1, int(_BLOCK * rows)), direct)
+        steps, since, direct = steps + taken, since + taken, 0
         if taken == 0:
             break
+        if violation > tol and taken >= allowed:
+            leap(work, tol)
+            since = 0
     figures, [bias] = _core.examine(
-        variables, beta, score, end=np.array([rows]), total=dual.total[None]
+        dual.native(), beta, score, end=np.array([rows]), total=dual.total[None]
     )
     norm = float(beta.sum(axis=0) @ score)
     return ChainPoint(beta, score, bias, float(figures[0, 2]), steps, scale, norm)
+
+
+def _steps_before_leap(order: int) -> int:
+    """Return the number of pair steps that cost as much as some proximal Newton steps.
+
+    `order` is the number of variables in such a step.
+    """
+    if not _LEAST_ORDER < order <= MOST:
+        return 1 << 40
+    return int(_FACTOR * order**3 / 3 / (_STEP_COST * order))
 
 
 def _start(
