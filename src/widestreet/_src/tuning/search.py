@@ -2,8 +2,8 @@
 
 Tasks with the same kernel share its kernel matrix, if that fits into memory. Within a fold and a
 pair of classes they are solved one after the other, by ascending C, each from the solution of the
-one before. The scores of held-out rows are one product of the kernel values with the coefficients
-of all these candidates.
+one before. Without a matrix, a fold starts from the solution of the fold before. The scores of
+held-out rows are one product of the kernel values with the coefficients of all these candidates.
 """
 
 from __future__ import annotations
@@ -123,11 +123,11 @@ class Search:
     def _solve_kernel(self, values: KernelValues, members: list[int]) -> None:
         """Solve the tasks of one kernel and report them."""
         found: dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]] = {}
-        for links in self._work(members):
-            workers = self.settings.threads if isinstance(values, StoredValues) else 1
-            runner = LocalRunner(min(workers, len(links)))
-            for part in runner.map(lambda chains: self._solve(values, chains), links, self._stop):
-                found |= part
+        stored = isinstance(values, StoredValues)
+        links = self._work(members, apart=stored)
+        runner = LocalRunner(min(self.settings.threads if stored else 1, len(links)))
+        for part in runner.map(lambda chains: self._solve(values, chains), links, self._stop):
+            found |= part
         by_fold: dict[int, list[int]] = defaultdict(list)
         for k in members:
             if all((k, pair) in found for pair in self.tasks[k].pairs):
@@ -136,8 +136,11 @@ class Search:
             outcomes = [self._outcome(k, found) for k in done]
             self._report(values, done, outcomes)
 
-    def _work(self, members: list[int]) -> list[list[list[_Chain]]]:
-        """Return lists of chains to solve at the same time; those of a pair share a matrix."""
+    def _work(self, members: list[int], *, apart: bool) -> list[list[_Chain]]:
+        """Return lists of chains, of one pair of classes each.
+
+        The chains of a single pair are `apart`, to be solved at the same time, or in one list.
+        """
         order = sorted(members, key=lambda k: _order(self.tasks[k]))
         chains: dict[tuple[int, int], dict[int, _Chain]] = defaultdict(dict)
         for k in order:
@@ -145,9 +148,9 @@ class Search:
             for pair in task.pairs:
                 here = chains[pair].setdefault(id(task.fold), _Chain(pair, task.fold, []))
                 here.tasks.append(k)
-        if len(chains) > 1:
-            return [[list(folds.values()) for folds in chains.values()]]
-        return [[[chain] for folds in chains.values() for chain in folds.values()]]
+        if len(chains) > 1 or not apart:
+            return [list(folds.values()) for folds in chains.values()]
+        return [[chain] for folds in chains.values() for chain in folds.values()]
 
     def _stop(self) -> None:
         self.budget.stopped = True
@@ -162,12 +165,14 @@ class Search:
         try:
             self.budget.look_at_clock()
             part = values.part(members)
+            first: ChainPoint | None = None  # of the fold before
             for chain in chains:
-                before: ChainPoint | None = None
+                before = None if isinstance(part, StoredValues) else first
                 for k in chain.tasks:
                     begun = time.perf_counter()
                     before = part.solve(self._step(self.tasks[k], pair, members), before)
                     found[k, pair] = before, time.perf_counter() - begun
+                first = found[chain.tasks[0], pair][0]
         except (OutOfBudget, KeyboardInterrupt) as stop:
             self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
         return found
