@@ -11,6 +11,7 @@ from support.machines import GAMMA, data
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.formulations import CSVC, EpsilonSVR, NuSVC, NuSVR
+from widestreet._src.tuning import chain
 from widestreet._src.tuning.chain import solve_next
 
 CHAINS = {
@@ -82,3 +83,15 @@ def test_free_variables_stay_where_they_are_for_a_larger_C():
     after = solve_next(K, larger.dual(target, 1000.0 * one), 1000.0, TOL.violation, point, Poll())
     assert point.ray(larger.dual(target, 1000.0 * one), 1000.0) == pytest.approx(1.0)
     assert after.steps <= point.steps
+
+
+def test_newton_steps_between_pair_steps_change_no_result(monkeypatch):
+    K, problems = duals("svc")
+    expected = [solve_next(K, *one, TOL.violation, None, Poll()) for one in problems]
+    monkeypatch.setattr(chain, "_LEAST_ORDER", 0)
+    monkeypatch.setattr(chain, "_FACTOR", 1e-6)  # a Newton step after every pair step
+    for (dual, scale), point in zip(problems, expected, strict=True):
+        found = solve_next(K, dual, scale, TOL.violation, None, Poll())
+        assert dual.objective(found.beta, found.score) == pytest.approx(
+            dual.objective(point.beta, point.score), rel=TOL.strategies_rel
+        )

@@ -22,7 +22,7 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Real
 from widestreet._src.engines.working_set.proximal_newton import MOST, leap, taking_part
-from widestreet._src.engines.working_set.tile import WorkingSet
+from widestreet._src.engines.working_set.tile import whole_set
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
@@ -99,7 +99,7 @@ def solve_next(
     poll : Poll
     """
     beta, score = _start(tile, dual, scale, before)
-    work, rows = WorkingSet.over(tile, dual, beta, score, poll), dual.rows
+    work, rows = whole_set(tile, dual, beta, score, poll), dual.rows
     violation, steps, direct, since = np.inf, 0, int(_DIRECT * rows), 0
     while violation > tol and steps < _MOST_STEPS * rows:
         poll.look()

@@ -98,20 +98,6 @@ class WorkingSet:
         self.tile: Real = np.zeros((0, 0), dtype=np.float32)
         self._scratch: Bytes = np.empty(0, dtype=np.uint8)  # for blocks of pair steps
 
-    @classmethod
-    def over(
-        cls, tile: Real, dual: Dual, beta: Floats, score: Floats, poll: Poll | None = None
-    ) -> WorkingSet:
-        """Return a working set of all rows of a dual, with their kernel matrix.
-
-        Solving it sets `beta` and `score`.
-        """
-        work = cls(None, dual, dual.rows, threads=1, poll=poll)
-        work.size, work.ids, work.tile = dual.rows, np.arange(dual.rows), tile
-        work.target, work.lower, work.upper = dual.target, dual.lower, dual.upper
-        work.group, work.beta, work.score = dual.group, beta, score
-        return work
-
     @property
     def present(self) -> slice:
         return slice(0, self.size)
@@ -311,3 +297,17 @@ class WorkingSet:
         """Return the summed coefficient of each row."""
         total: Floats = self.beta[:, self.present].sum(axis=0)
         return total
+
+
+def whole_set(
+    tile: Real, dual: Dual, beta: Floats, score: Floats, poll: Poll | None = None
+) -> WorkingSet:
+    """Return a working set of all rows of a dual, with their kernel matrix.
+
+    Solving it sets `beta` and `score`.
+    """
+    work = WorkingSet(None, dual, dual.rows, threads=1, poll=poll)
+    work.size, work.ids, work.tile = dual.rows, np.arange(dual.rows), tile
+    work.target, work.lower, work.upper = dual.target, dual.lower, dual.upper
+    work.group, work.beta, work.score = dual.group, beta, score
+    return work
