@@ -37,6 +37,12 @@ def test_matrices_are_those_of_the_kernels(share, storage):
         )
 
 
+def test_matrices_of_different_numbers_exist_at_the_same_time():
+    rows = as_rows(data("svc")[0], centred=True)
+    matrices = KernelMatrices(lambda kernel: rows, KEPT, share=True, threads=1)
+    one, other = matrices.matrix(RBF(0.1), Poll(), 0), matrices.matrix(RBF(1.0), Poll(), 1)
+    np.testing.assert_allclose(one**10, other, atol=TOL.twin)
+
+
 def test_memory_of_a_matrix():
-    assert matrix_memory(1000, distances=False) >= 8e6
-    assert matrix_memory(1000, distances=True) == 2 * matrix_memory(1000, distances=False)
+    assert 8e6 <= matrix_memory(1000) <= 9e6

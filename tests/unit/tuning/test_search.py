@@ -58,10 +58,10 @@ def test_an_interrupt_keeps_what_was_reported(n_jobs, monkeypatch):
     kernels = iter(range(100))
     original = Search._values
 
-    def values(self, kernel):
+    def values(self, kernel, number):
         if next(kernels) == 2:
             raise KeyboardInterrupt
-        return original(self, kernel)
+        return original(self, kernel, number)
 
     monkeypatch.setattr(module.Search, "_values", values)
     with pytest.raises(KeyboardInterrupt):

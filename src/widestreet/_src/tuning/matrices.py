@@ -1,4 +1,4 @@
-"""Kernel matrices of the same rows for one kernel after the other, in one buffer.
+"""Kernel matrices of the same rows for one kernel after the other, in few buffers.
 
 RBF kernels of several widths share the squared distances between the rows, computed once.
 """
@@ -23,9 +23,9 @@ _LEAST_EXPONENT = -700.0  # exponentials of less are denormal numbers, which tak
 MANY_COLUMNS = 64  # fewer make a kernel value cheaper than the exponential of a stored distance
 
 
-def matrix_memory(rows: int, *, distances: bool) -> int:
-    """Return the bytes of a kernel matrix, and of the distances if these are kept."""
-    return 8 * rows * (rows + _ROUND_TO + _APART) * (2 if distances else 1)
+def matrix_memory(rows: int) -> int:
+    """Return the bytes of a kernel matrix."""
+    return 8 * rows * (rows + _ROUND_TO + _APART)
 
 
 class KernelMatrices:
@@ -46,22 +46,23 @@ class KernelMatrices:
         self, rows: Callable[[Kernel], Rows], kept: Ints, *, share: bool, threads: int
     ) -> None:
         self._rows, self._kept, self._share, self._threads = rows, kept, share, threads
-        self._buffer: Floats | None = None
+        self._buffers: dict[int, Floats] = {}
         self._distances: Floats | None = None
 
     def gram(self, kernel: Kernel) -> Gram:
         """Return the kernel values, not stored."""
         return Gram(kernel, self._rows(kernel), threads=self._threads).select(self._kept)
 
-    def matrix(self, kernel: Kernel, poll: Poll) -> Floats:
-        """Return the kernel matrix; it overwrites the one returned before."""
-        if self._buffer is None:
-            self._buffer = self._empty()
+    def matrix(self, kernel: Kernel, poll: Poll, number: int = 0) -> Floats:
+        """Return the kernel matrix; it overwrites the one with the same number."""
+        if number not in self._buffers:
+            self._buffers[number] = self._empty()
+        buffer = self._buffers[number]
         if isinstance(kernel, RBF) and self._share:
-            self._exponentials(kernel.gamma, self._buffer, poll)
+            self._exponentials(kernel.gamma, buffer, poll)
         else:
-            self.gram(kernel).block(out=self._buffer, poll=poll)
-        return self._buffer
+            self.gram(kernel).block(out=buffer, poll=poll)
+        return buffer
 
     def _empty(self) -> Floats:
         size = len(self._kept)

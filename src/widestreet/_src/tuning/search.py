@@ -30,6 +30,7 @@ from widestreet._src.tuning.outcomes import Outcome
 from widestreet._src.tuning.tasks import Fold, SearchData, Task
 
 Report = Callable[[int, Outcome, Ints, Floats], None]
+_Found = dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]]  # by task and pair of classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +72,14 @@ class Search:
         groups: dict[tuple[Kernel, bool], list[int]] = defaultdict(list)
         for k, task in enumerate(self.tasks):
             groups[task.kernel, task.formulation.coefficients_sum_to_zero].append(k)
+        order = sorted(groups.items(), key=_by_gamma)
         with limited_blas(1):
-            for (kernel, _), members in sorted(groups.items(), key=_by_gamma):
+            for begin in range(0, len(order), self._at_once):
                 self.budget.look_at_clock()
-                self._solve_kernel(self._values(kernel), members)
+                batch = order[begin : begin + self._at_once]
+                values = [self._values(kernel, k) for k, ((kernel, _), _) in enumerate(batch)]
+                members = [members for _, members in batch]
+                self._solve_kernels(list(zip(values, members, strict=True)))
 
     # -- kernel values -----------------------------------------------------------------------------
 
@@ -94,47 +99,56 @@ class Search:
     def _shares_distances(self) -> bool:
         widths = {task.kernel for task in self.tasks if isinstance(task.kernel, RBF)}
         many = len(widths) > 1 and self.data.X.shape[1] > MANY_COLUMNS
-        return many and self._fits(distances=True)
+        return many and self._fits(2)
 
-    def _fits(self, *, distances: bool) -> bool:
-        """Return whether the memory suffices for a kernel matrix, and for the distances."""
-        rows = len(self.data.merged.kept)
-        need = matrix_memory(rows, distances=distances)
+    @cached_property
+    def _at_once(self) -> int:
+        """Number of kernels whose problems are solved at the same time, to keep threads busy."""
+        two = self.settings.threads > 1 and self._fits(3 if self._shares_distances else 2)
+        return 2 if two else 1
+
+    def _fits(self, matrices: int) -> bool:
+        """Return whether the memory suffices for so many matrices of all rows."""
+        need = matrices * matrix_memory(len(self.data.merged.kept))
         if self.data.classes is not None and len(self.data.classes) > 2:
-            need += self.settings.threads * matrix_memory(self._largest_pair, distances=False)
+            need += self.settings.threads * matrix_memory(self._largest_pair)
         return need <= self.settings.max_memory
 
     @cached_property
     def _largest_pair(self) -> int:
         return int(np.sort(np.bincount(self.data.label))[-2:].sum())
 
-    def _values(self, kernel: Kernel) -> KernelValues:
-        """Return the kernel values, stored if the memory suffices."""
-        stored = self._fits(distances=False)
+    def _values(self, kernel: Kernel, number: int) -> KernelValues:
+        """Return the kernel values, stored in a matrix of this number if the memory suffices."""
+        stored = self._fits(1)
         threads = 1 if stored else self.settings.threads
         streamed = StreamedValues(self._matrices.gram(kernel), self.budget, threads)
         if not stored:
             return streamed
         poll = Poll(self.budget.look_at_clock)
-        return StoredValues(self._matrices.matrix(kernel, poll), streamed)
+        return StoredValues(self._matrices.matrix(kernel, poll, number), streamed)
 
     # -- problems ----------------------------------------------------------------------------------
 
-    def _solve_kernel(self, values: KernelValues, members: list[int]) -> None:
-        """Solve the tasks of one kernel and report them."""
-        found: dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]] = {}
-        stored = isinstance(values, StoredValues)
-        links = self._work(members, apart=stored)
+    def _solve_kernels(self, batch: list[tuple[KernelValues, list[int]]]) -> None:
+        """Solve the tasks of some kernels and report them."""
+        stored = isinstance(batch[0][0], StoredValues)
+        links = [
+            (values, chains)
+            for values, members in batch
+            for chains in self._work(members, apart=stored)
+        ]
         runner = LocalRunner(min(self.settings.threads if stored else 1, len(links)))
-        for part in runner.map(lambda chains: self._solve(values, chains), links, self._stop):
+        found: _Found = {}
+        for part in runner.map(lambda link: self._solve(*link), links, self._stop):
             found |= part
-        by_fold: dict[int, list[int]] = defaultdict(list)
-        for k in members:
-            if all((k, pair) in found for pair in self.tasks[k].pairs):
-                by_fold[id(self.tasks[k].fold)].append(k)
-        for done in by_fold.values():
-            outcomes = [self._outcome(k, found) for k in done]
-            self._report(values, done, outcomes)
+        for values, members in batch:
+            by_fold: dict[int, list[int]] = defaultdict(list)
+            for k in members:
+                if all((k, pair) in found for pair in self.tasks[k].pairs):
+                    by_fold[id(self.tasks[k].fold)].append(k)
+            for done in by_fold.values():
+                self._report(values, done, [self._outcome(k, found) for k in done])
 
     def _work(self, members: list[int], *, apart: bool) -> list[list[_Chain]]:
         """Return lists of chains, of one pair of classes each.
@@ -155,11 +169,9 @@ class Search:
     def _stop(self) -> None:
         self.budget.stopped = True
 
-    def _solve(
-        self, values: KernelValues, chains: list[_Chain]
-    ) -> dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]]:
+    def _solve(self, values: KernelValues, chains: list[_Chain]) -> _Found:
         """Solve chains of one pair of classes, as far as time allows."""
-        found: dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]] = {}
+        found: _Found = {}
         pair = chains[0].pair
         members = self._members(pair)
         try:
@@ -195,9 +207,7 @@ class Search:
 
     # -- results -----------------------------------------------------------------------------------
 
-    def _outcome(
-        self, k: int, found: dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]]
-    ) -> Outcome:
+    def _outcome(self, k: int, found: _Found) -> Outcome:
         """Return the solution of a task from those of its pairs."""
         task, rows = self.tasks[k], len(self.data.merged.kept)
         coefs = []
