@@ -103,7 +103,8 @@ def solve_next(
     violation, steps, direct, since = np.inf, 0, int(_DIRECT * rows), 0
     while violation > tol and steps < _MOST_STEPS * rows:
         poll.look()
-        allowed = _steps_before_leap(taking_part(work, tol)) - since
+        order = taking_part(work, tol) if rows > _LEAST_ORDER else 0
+        allowed = _steps_before_leap(order) - since
         violation, taken = work.solve(tol, max(1, allowed), max(1, int(_BLOCK * rows)), direct)
         steps, since, direct = steps + taken, since + taken, 0
         if taken == 0:

@@ -35,7 +35,7 @@ class Step:
     scale : float
         Parameter that the coefficients are proportional to.
     settings : Settings
-        Tolerances and limits; of a large problem also the random generator.
+        Tolerances and limits.
     """
 
     dual: Dual
@@ -90,8 +90,14 @@ class StreamedValues:
         problem = Problem(dual)
         if before is not None:
             problem = problem.starting_at(before.ray(step.dual, step.scale) * before.beta[:, there])
-        goal = Goal(step.settings.goal.tol)
-        settings = replace(step.settings, strategy=Auto(), goal=goal, max_time=None, max_steps=-1)
+        settings = replace(
+            step.settings,
+            strategy=Auto(),
+            goal=Goal(step.settings.goal.tol),
+            max_time=None,
+            max_steps=-1,
+            rng=np.random.default_rng(0),  # the same for every problem, in any order
+        )
         solver = Solver(
             gram,
             in_memory(gram, dual, self.budget, self.threads),

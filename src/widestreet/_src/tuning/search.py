@@ -193,7 +193,13 @@ class Search:
         """Return the distinct rows of a pair of classes; None for all rows."""
         if self.data.classes is None or len(self.data.classes) == 2:
             return None
-        return np.flatnonzero(np.isin(self.data.label, pair))
+        if pair not in self._known_members:
+            self._known_members[pair] = np.flatnonzero(np.isin(self.data.label, pair))
+        return self._known_members[pair]
+
+    @cached_property
+    def _known_members(self) -> dict[tuple[int, int], Ints]:
+        return {}
 
     def _step(self, task: Task, pair: tuple[int, int], members: Ints | None) -> Step:
         """Return the problem of a pair of classes."""
@@ -202,7 +208,7 @@ class Search:
         if task.class_weight is not None:
             sign = task.layout.sign_of_first
             target = np.where(target == pair[0], sign, -sign)
-        settings = replace(self.settings, goal=task.estimator._goal(), rng=np.random.default_rng(0))
+        settings = replace(self.settings, goal=task.estimator._goal())
         return Step(task.formulation.dual(target, box), task.formulation.scale, settings)
 
     # -- results -----------------------------------------------------------------------------------
