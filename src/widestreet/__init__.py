@@ -8,7 +8,7 @@
 'optimal'
 """
 
-from widestreet import datasets, io, online, plots, strategies
+from widestreet import datasets, io, model_selection, online, plots, strategies
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.solution import Trace
 from widestreet._src.estimators.compaction import Compaction
@@ -27,11 +27,15 @@ from widestreet._src.estimators.svr import SVR
 from widestreet._src.files.opening import open_rows
 from widestreet._src.interchange.certifying import certify
 from widestreet._src.public import set_home
+from widestreet._src.tuning.svc_cv import SVCCV
+from widestreet._src.tuning.svr_cv import SVRCV
 
 __version__ = "0.1.0"
 __all__ = [
     "SVC",
+    "SVCCV",
     "SVR",
+    "SVRCV",
     "Certificate",
     "Compaction",
     "EnsembleSVC",
@@ -48,6 +52,7 @@ __all__ = [
     "io",
     "leave_one_out",
     "load",
+    "model_selection",
     "online",
     "open_rows",
     "plots",

@@ -202,3 +202,16 @@ def test_groups_are_put_together_in_memory_that_is_lent(model, double):
     bench.work.solve(TOL.violation, 10, 1024)
     places = sum(-(-np.count_nonzero(bench.dual.group[0] == g) // 16) * 16 for g in (0, 1))
     assert len(bench.work._scratch) >= bench.work.tile.itemsize * places**2 + 64
+
+
+@every_model
+def test_a_set_of_all_rows_over_their_kernel_matrix(model):
+    bench = Bench(model, 60, 3)
+    beta = bench.dual.feasible_point()
+    score = bench.K @ beta.sum(axis=0)
+    before = bench.dual.objective(beta, score)
+    work = tile.whole_set(bench.K, bench.dual, beta, score)
+    violation, _ = work.solve(TOL.violation, 10**6, 60)
+    assert violation <= TOL.violation
+    np.testing.assert_allclose(score, bench.K @ beta.sum(axis=0), atol=TOL.decision)
+    assert bench.dual.objective(beta, score) >= before - TOL.monotone * abs(before)

@@ -47,8 +47,8 @@ class WorkingSet:
 
     Parameters
     ----------
-    known : Columns
-        Kernel values between the rows that may enter.
+    known : Columns or None
+        Kernel values between the rows that may enter; None if no row enters or leaves.
     dual : Dual
     capacity : int
     threads : int
@@ -72,7 +72,7 @@ class WorkingSet:
 
     def __init__(
         self,
-        known: Columns,
+        known: Columns | None,
         dual: Dual,
         capacity: int,
         threads: int,
@@ -170,6 +170,7 @@ class WorkingSet:
 
     def _compute(self, slots: Ints) -> None:
         """Compute the tile rows and columns of some slots. Sets: tile."""
+        assert self.known is not None
         at = self.known.places(self.ids[self.present])
         self.known.gram.block(at[slots], at, out=self.tile, out_rows=slots, poll=self.poll)
         _core.mirror(self.tile, self.size, slots, self.threads)
@@ -296,3 +297,17 @@ class WorkingSet:
         """Return the summed coefficient of each row."""
         total: Floats = self.beta[:, self.present].sum(axis=0)
         return total
+
+
+def whole_set(
+    tile: Real, dual: Dual, beta: Floats, score: Floats, poll: Poll | None = None
+) -> WorkingSet:
+    """Return a working set of all rows of a dual, with their kernel matrix.
+
+    Solving it sets `beta` and `score`.
+    """
+    work = WorkingSet(None, dual, dual.rows, threads=1, poll=poll)
+    work.size, work.ids, work.tile = dual.rows, np.arange(dual.rows), tile
+    work.target, work.lower, work.upper = dual.target, dual.lower, dual.upper
+    work.group, work.beta, work.score = dual.group, beta, score
+    return work

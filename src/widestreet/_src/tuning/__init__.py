@@ -1,0 +1,1 @@
+"""Search for parameters by cross-validation, with work shared between candidates and folds."""

@@ -1,0 +1,181 @@
+"""Solution of similar problems over one stored kernel matrix, one after the other.
+
+All problems have the same rows and the same kernel. They differ in boxes, targets and totals: rows
+of a held-out fold have a box of width zero. Each problem starts from the one before:
+
+    1) s = argmax_s of the dual objective at s beta, between 1 and the ratio of the scales
+    2) clip s beta to the new boxes
+    3) move the variables nearest to the margin until the sums of the groups are right
+    4) take pair steps until the violation is at most the tolerance; where they are many, proximal
+       Newton steps between them
+
+A solution whose variables are all free stays optimal for a larger C (s = 1); one whose variables
+are all at their bounds stays there (s is the ratio).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from widestreet import _core
+from widestreet._src.arrays import Floats, Real
+from widestreet._src.engines.working_set.proximal_newton import MOST, leap, taking_part
+from widestreet._src.engines.working_set.tile import whole_set
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.dual import Dual
+
+_BLOCK = 0.74  # of the rows: larger blocks of pair steps would not be copied into the cache
+_DIRECT = 0.5  # pair steps per row before the first block
+_MOST_STEPS = 400  # pair steps per row after which another engine continues
+_STEP_COST = 35.0  # of a pair step per row of its block, in flops of a factorisation
+_FACTOR = 2.0  # pair steps may cost so many times a proximal Newton step before one is taken
+_LEAST_ORDER = 300  # variables of a proximal Newton step
+_SNAP = 1e-12  # of the width of a box: what is nearer to a bound is put there
+_SUM_ROUNDING = 1e-12  # of the sum of all coefficients: a smaller lack is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class ChainPoint:
+    """Solution of one problem of a chain.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (layers, rows)
+    score : ndarray of shape (rows,) or None
+        Scores K c of all rows, also of those held out; None if they are not known.
+    bias : ndarray of shape (groups,)
+        Middle of the interval of minimisers of the primal, as in a certificate.
+    violation : float
+    steps : int
+        Pair steps.
+    scale : float
+        Parameter that the coefficients are proportional to.
+    norm : float
+        c'Kc.
+    """
+
+    beta: Floats
+    score: Floats | None
+    bias: Floats
+    violation: float
+    steps: int
+    scale: float
+    norm: float
+
+    def ray(self, dual: Dual, scale: float) -> float:
+        """Return the factor of beta with the best objective of another dual.
+
+        It lies between 1 and the ratio of the scales.
+        """
+        ratio = scale / self.scale
+        linear = float((dual.target * self.beta).sum())
+        best = linear / self.norm if self.norm > 0 else ratio
+        return float(np.clip(best, min(1.0, ratio), max(1.0, ratio)))
+
+
+def solve_next(
+    tile: Real,
+    dual: Dual,
+    scale: float,
+    tol: float,
+    before: ChainPoint | None,
+    poll: Poll,
+) -> ChainPoint:
+    """Solve a problem from the solution of the one before.
+
+    Parameters
+    ----------
+    tile : ndarray of shape (rows, rows)
+        Kernel matrix.
+    dual : Dual
+    scale : float
+        Parameter that the coefficients are proportional to.
+    tol : float
+        Violation to reach.
+    before : ChainPoint or None
+        Solution of a problem of the same shape; None for a cold start.
+    poll : Poll
+    """
+    beta, score = _start(tile, dual, scale, before)
+    work, rows = whole_set(tile, dual, beta, score, poll), dual.rows
+    violation, steps, direct, since = np.inf, 0, int(_DIRECT * rows), 0
+    while violation > tol and steps < _MOST_STEPS * rows:
+        poll.look()
+        order = taking_part(work, tol) if rows > _LEAST_ORDER else 0
+        allowed = _steps_before_leap(order) - since
+        violation, taken = work.solve(tol, max(1, allowed), max(1, int(_BLOCK * rows)), direct)
+        steps, since, direct = steps + taken, since + taken, 0
+        if taken == 0:
+            break
+        if violation > tol and taken >= allowed:
+            leap(work, tol)
+            since = 0
+    figures, [bias] = _core.examine(
+        dual.native(), beta, score, end=np.array([rows]), total=dual.total[None]
+    )
+    norm = float(beta.sum(axis=0) @ score)
+    return ChainPoint(beta, score, bias, float(figures[0, 2]), steps, scale, norm)
+
+
+def _steps_before_leap(order: int) -> int:
+    """Return the number of pair steps that cost as much as some proximal Newton steps.
+
+    `order` is the number of variables in such a step.
+    """
+    if not _LEAST_ORDER < order <= MOST:
+        return 1 << 40
+    return int(_FACTOR * order**3 / 3 / (_STEP_COST * order))
+
+
+def _start(
+    tile: Real, dual: Dual, scale: float, before: ChainPoint | None
+) -> tuple[Floats, Floats]:
+    """Return a feasible point and its scores."""
+    if before is None:
+        beta, score = dual.feasible_point(), np.zeros(dual.rows)
+        _add_scores(tile, beta, score)
+        return beta, score
+    s = before.ray(dual, scale)
+    moved = s * before.beta
+    snap = _SNAP * (dual.upper - dual.lower)
+    beta = np.where(dual.upper - moved <= snap, dual.upper, moved)
+    beta = np.where(beta - dual.lower <= snap, dual.lower, beta)
+    if before.score is None:
+        score = np.zeros(dual.rows)
+        _add_scores(tile, beta, score)
+    else:
+        score = s * before.score
+        _add_scores(tile, beta - moved, score)
+    for g, total in enumerate(dual.total):
+        _balance(tile, dual, g, float(total), beta, score)
+    return beta, score
+
+
+def _balance(tile: Real, dual: Dual, g: int, total: float, beta: Floats, score: Floats) -> None:
+    """Move the variables nearest to the margin until their sum is right. Sets: beta, score."""
+    mine = dual.group == g
+    short = total - float(beta[mine].sum())
+    if abs(short) <= _SUM_ROUNDING * max(abs(total), float(np.abs(beta[mine]).sum())):
+        return
+    f = dual.indicator(score)
+    free = mine & (beta > dual.lower) & (beta < dual.upper)
+    middle = float(np.median(f[free])) if free.any() else float(np.median(f[mine]))
+    room = np.where(mine, dual.upper - beta if short > 0 else beta - dual.lower, 0.0).ravel()
+    order = np.argsort(np.where(room > 0, np.abs(f - middle).ravel(), np.inf), kind="stable")
+    end = np.cumsum(room[order])
+    filled = np.zeros_like(room)
+    filled[order] = np.clip(abs(short) - (end - room[order]), 0.0, room[order])
+    change = np.sign(short) * filled.reshape(beta.shape)
+    beta += change
+    np.clip(beta, dual.lower, dual.upper, out=beta)
+    _add_scores(tile, change, score)
+
+
+def _add_scores(tile: Real, change: Floats, score: Floats) -> None:
+    """Add the product of the kernel matrix with a change of the coefficients. Sets: score."""
+    coef = change.sum(axis=0)
+    used = np.flatnonzero(coef)
+    if len(used):
+        _core.add_scores(tile, len(score), used, np.ascontiguousarray(coef[used]), score, 1)

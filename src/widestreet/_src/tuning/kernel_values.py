@@ -1,0 +1,169 @@
+"""Kernel values of a search: stored as a matrix, or computed when they are needed.
+
+Both solve one problem after the other and compute the scores of held-out rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from widestreet import _core
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.dual import Dual, select
+from widestreet._src.problems.goal import Goal
+from widestreet._src.training.problem import Problem
+from widestreet._src.training.settings import Settings
+from widestreet._src.training.solver import Solver, in_memory
+from widestreet._src.tuning.chain import ChainPoint, solve_next
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One problem of a chain.
+
+    Attributes
+    ----------
+    dual : Dual
+    scale : float
+        Parameter that the coefficients are proportional to.
+    settings : Settings
+        Tolerances and limits.
+    """
+
+    dual: Dual
+    scale: float
+    settings: Settings
+
+    @property
+    def tol(self) -> float:
+        """Violation to reach."""
+        return self.settings.goal.within
+
+
+class KernelValues(Protocol):
+    """Kernel values between distinct rows."""
+
+    def part(self, members: Ints | None) -> KernelValues:
+        """Return the kernel values between some of the rows."""
+        ...
+
+    def solve(self, step: Step, before: ChainPoint | None) -> ChainPoint:
+        """Solve a problem over all rows, from the solution of another one."""
+        ...
+
+    def scores(self, rows: Ints, coefs: Floats) -> Floats:
+        """Return the scores of some rows for lines of coefficients."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedValues:
+    """Kernel values that are not stored: problems are solved by rounds of the engines.
+
+    Attributes
+    ----------
+    gram : Gram
+    budget : Budget
+    threads : int
+    """
+
+    gram: Gram
+    budget: Budget
+    threads: int
+
+    def part(self, members: Ints | None) -> StreamedValues:
+        """Return the kernel values between some of the rows."""
+        return self if members is None else replace(self, gram=self.gram.select(members))
+
+    def solve(self, step: Step, before: ChainPoint | None) -> ChainPoint:
+        """Solve a problem by rounds, over the rows that have a box."""
+        there = np.flatnonzero((step.dual.upper > step.dual.lower).any(axis=0))
+        dual, gram = select(step.dual, there), self.gram.select(there)
+        problem = Problem(dual)
+        if before is not None:
+            problem = problem.starting_at(before.ray(step.dual, step.scale) * before.beta[:, there])
+        settings = replace(
+            step.settings,
+            strategy=Auto(),
+            goal=Goal(step.settings.goal.tol),
+            max_time=None,
+            max_steps=-1,
+            rng=np.random.default_rng(0),  # the same for every problem, in any order
+        )
+        solver = Solver(
+            gram,
+            in_memory(gram, dual, self.budget, self.threads),
+            settings,
+            self.budget,
+            lambda record: None,
+            self.threads,
+            lambda: settings.rng,
+            None,
+        )
+        found = solver.solve(problem)
+        if found.status.cut_short:
+            self.budget.look_at_clock()
+        beta = np.zeros_like(step.dual.target)
+        beta[:, there] = found.beta
+        violation = found.trace[-1].violation if found.trace else 0.0
+        linear = float((step.dual.target * beta).sum())
+        norm = 2.0 * (linear - found.dual_objective)
+        steps = found.pair_steps
+        return ChainPoint(beta, None, found.bias, violation, steps, step.scale, norm)
+
+    def scores(self, rows: Ints, coefs: Floats) -> Floats:
+        """Return the scores of some rows; each kernel value is computed once for all lines."""
+        used = np.flatnonzero(coefs.any(axis=0))
+        poll = Poll(self.budget.look_at_clock)
+        lines = np.ascontiguousarray(coefs[:, used])
+        return self.gram.scan(rows, used, lines, poll=poll)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredValues:
+    """A stored kernel matrix.
+
+    Attributes
+    ----------
+    matrix : ndarray
+    streamed : StreamedValues
+        The same values, for problems that need many pair steps.
+    """
+
+    matrix: Floats
+    streamed: StreamedValues
+
+    def part(self, members: Ints | None) -> StoredValues:
+        """Return the kernel values between some of the rows, copied."""
+        if members is None:
+            return self
+        size = len(members)
+        matrix = np.empty((size, -(-size // 16) * 16))[:, :size]
+        _core.gather(matrix, self.matrix, len(self.matrix), members, 1)
+        return StoredValues(matrix, self.streamed.part(members))
+
+    @cached_property
+    def _poll(self) -> Poll:
+        return Poll(self.streamed.budget.look_at_clock)
+
+    def solve(self, step: Step, before: ChainPoint | None) -> ChainPoint:
+        """Solve a problem by pair steps; one that takes too many is continued by rounds."""
+        point = solve_next(self.matrix, step.dual, step.scale, step.tol, before, self._poll)
+        if point.violation <= step.tol:
+            return point
+        more = self.streamed.solve(step, point)
+        score = self.scores(np.arange(len(self.matrix)), more.beta.sum(axis=0, keepdims=True))[0]
+        return replace(more, score=score, steps=point.steps + more.steps)
+
+    def scores(self, rows: Ints, coefs: Floats) -> Floats:
+        """Return the scores of some rows."""
+        found: Floats = coefs @ self.matrix[rows].T
+        return found

@@ -1,0 +1,267 @@
+"""Plan of a search: which candidates share work, and what each of them scores in each fold.
+
+A plan is made for an SVM of this package, or for a pipeline whose last step is one. All candidates
+and folds of an SVM share their rows. In a pipeline the rows depend on the fold and on the
+parameters of the transformers; candidates that agree in both share them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.estimators import validation
+from widestreet._src.estimators.nu_svc import NuSVC
+from widestreet._src.estimators.nu_svr import NuSVR
+from widestreet._src.estimators.one_class import OneClassSVM
+from widestreet._src.estimators.optimal import OptimalFit
+from widestreet._src.estimators.svc import SVC
+from widestreet._src.estimators.svr import SVR
+from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.training.settings import Settings
+from widestreet._src.tuning.outcomes import Outcome
+from widestreet._src.tuning.search import Search
+from widestreet._src.tuning.tasks import Fold, SearchData, Task
+
+KINDS = (SVC, NuSVC, SVR, NuSVR, OneClassSVM)
+_SHARED = {
+    "C", "gamma", "kernel", "degree", "coef0", "tol", "gap_tol", "epsilon", "nu", "class_weight",
+    "shrinking", "break_ties", "decision_function_shape",
+}  # fmt: skip
+
+Parameters = Mapping[str, Any]
+Split = tuple[Ints, Ints]
+
+
+class CannotShare(Exception):  # noqa: N818 - it is a normal way to another implementation
+    """Raised if scikit-learn's own search has to be used."""
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """An SVM of this package and the transformers before it.
+
+    Attributes
+    ----------
+    estimator : OptimalFit
+    transformers : Pipeline or None
+    prefix : str
+        Prefix of the names of its parameters.
+    """
+
+    estimator: OptimalFit
+    transformers: Pipeline | None = None
+    prefix: str = ""
+
+    @classmethod
+    def of(cls, estimator: Any) -> Machine:
+        """Return the SVM of an estimator or a pipeline; raise CannotShare if there is none."""
+        machine, transformers, prefix = estimator, None, ""
+        if type(estimator) is Pipeline and estimator.memory is None:
+            name, machine = estimator.steps[-1]
+            prefix = name + "__"
+            transformers = estimator[:-1] if len(estimator.steps) > 1 else None
+        if type(machine) not in KINDS or getattr(machine, "_skl_callbacks", None):
+            raise CannotShare
+        return cls(machine, transformers, prefix)
+
+    def candidate(self, parameters: Parameters) -> OptimalFit:
+        """Return the SVM with the parameters of a candidate."""
+        names = [name for name in parameters if name.startswith(self.prefix)]
+        mine = {name.removeprefix(self.prefix): parameters[name] for name in names}
+        if not set(mine) <= _SHARED:
+            raise CannotShare
+        found: OptimalFit = clone(self.estimator).set_params(**clone(mine, safe=False))
+        plain = found.max_iter == -1 and found.max_time is None
+        if not plain or (found.kernel == "precomputed") != (self.estimator.kernel == "precomputed"):
+            raise CannotShare
+        if not isinstance(validation.resolve_strategy(found.strategy), Auto):
+            raise CannotShare
+        if getattr(found, "loss", "hinge") not in ("hinge", "epsilon_insensitive"):
+            raise CannotShare
+        return found
+
+    def of_transformers(self, parameters: Parameters) -> Parameters:
+        """Return the parameters of a candidate that belong to transformers."""
+        mine = {
+            name: value
+            for name, value in parameters.items()
+            if not (self.prefix and name.startswith(self.prefix)) and self.prefix
+        }
+        if self.prefix.removesuffix("__") in mine or (mine and self.transformers is None):
+            raise CannotShare
+        return mine
+
+
+@dataclass(eq=False)
+class Plan:
+    """Candidates and folds of a search, and their results.
+
+    Attributes
+    ----------
+    machine : Machine
+    X, y, sample_weight : object
+        Training data as the user passed them.
+    candidates : sequence of mapping
+        Parameters of each candidate.
+    splits : list of tuple
+        Row numbers of the training and the test set of each fold.
+    every_row : bool
+        Whether training rows are scored as well.
+    budget : Budget
+    settings : Settings
+        Limits on memory and threads.
+    tell : callable
+        Called with the finished part of the work.
+    found : dict
+        Model with stored scores, or the error, of each candidate in each fold.
+    seconds, violation : ndarray of shape (candidates, folds)
+    """
+
+    machine: Machine
+    X: Any
+    y: Any
+    sample_weight: Any
+    candidates: Sequence[Parameters]
+    splits: list[Split]
+    every_row: bool
+    budget: Budget
+    settings: Settings
+    tell: Callable[[float], None] = lambda part: None
+    found: dict[tuple[int, int], Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        shape = len(self.candidates), len(self.splits)
+        self.seconds, self.violation = np.zeros(shape), np.full(shape, np.nan)
+        self.estimators = [self.machine.candidate(one) for one in self.candidates]
+
+    @property
+    def complete(self) -> list[bool]:
+        """Whether each candidate was evaluated in all folds."""
+        folds = range(len(self.splits))
+        return [all((k, f) in self.found for f in folds) for k in range(len(self.candidates))]
+
+    def run(self) -> None:
+        """Solve everything; raise OutOfBudget or KeyboardInterrupt if it is stopped.
+
+        Sets: found, seconds, violation.
+        """
+        if self.machine.transformers is None:
+            data = SearchData.of(self.machine.estimator, self.X, self.y, self.sample_weight)
+            folds = {f: Fold(data, *split) for f, split in enumerate(self.splits)}
+            self._solve(data, folds, range(len(self.candidates)), None, self.settings)
+        else:
+            self._run_pipelines(self.machine.transformers)
+        self.budget.look_at_clock()
+
+    def _run_pipelines(self, transformers: Pipeline) -> None:
+        """Transform the rows of each fold, then solve the candidates that share them."""
+        groups: dict[tuple[tuple[str, int], ...], list[int]] = defaultdict(list)
+        for k, parameters in enumerate(self.candidates):
+            mine = self.machine.of_transformers(parameters)
+            groups[tuple((name, id(mine[name])) for name in sorted(mine))].append(k)
+        parts = [(members, f) for members in groups.values() for f in range(len(self.splits))]
+        workers = min(self.settings.threads, len(parts))
+        settings = replace(
+            self.settings,
+            threads=max(1, self.settings.threads // workers),
+            max_memory=self.settings.max_memory // workers,
+        )
+
+        def solve(part: tuple[list[int], int]) -> None:
+            try:
+                self._solve_transformed(transformers, *part, settings)
+            except (OutOfBudget, KeyboardInterrupt) as stop:
+                self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
+
+        LocalRunner(workers).map(solve, parts, on_interrupt=self._stop)
+
+    def _stop(self) -> None:
+        self.budget.stopped = True
+
+    def _solve_transformed(
+        self, transformers: Pipeline, members: list[int], f: int, settings: Settings
+    ) -> None:
+        """Solve candidates whose transformers have the same parameters, in one fold."""
+        self.budget.look_at_clock()
+        train, test = self.splits[f]
+        mine = clone(dict(self.machine.of_transformers(self.candidates[members[0]])), safe=False)
+        try:
+            chain = clone(transformers).set_params(**mine)
+            y = None if self.y is None else _safe_indexing(self.y, train)
+            inner = chain.fit_transform(_safe_indexing(self.X, train), y)
+            outer = chain.transform(_safe_indexing(self.X, test))
+            weight = self.sample_weight
+            number = np.concatenate([train, test])
+            data = SearchData.of(
+                self.machine.estimator,
+                _stacked(inner, outer),
+                None if self.y is None else _safe_indexing(self.y, number),
+                None if weight is None else _safe_indexing(weight, number),
+            )
+        except Exception as error:
+            self.found |= {(k, f): error for k in members}
+            return
+        rows = np.arange(len(number))
+        fold = Fold(data, rows[: len(train)], rows[len(train) :])
+        self._solve(data, {f: fold}, members, number, settings)
+
+    def _solve(
+        self,
+        data: SearchData,
+        folds: Mapping[int, Fold],
+        members: Sequence[int],
+        number: Ints | None,
+        settings: Settings,
+    ) -> None:
+        """Solve candidates over the same rows. Sets: found, seconds, violation.
+
+        Parameters
+        ----------
+        data : SearchData
+        folds : mapping
+        members : sequence of int
+            Candidates.
+        number : ndarray or None
+            Row numbers of the user of these rows; None if they are the same.
+        settings : Settings
+        """
+        tasks: list[Task] = []
+        place: list[tuple[int, int]] = []
+        for k in members:
+            for f, fold in folds.items():
+                try:
+                    tasks.append(Task.of(self.estimators[k], fold))
+                    place.append((k, f))
+                except (ValueError, TypeError) as error:
+                    self.found[k, f] = error
+
+        def report(task: int, outcome: Outcome, rows: Ints, scores: Floats) -> None:
+            at = place[task]
+            self.seconds[at], self.violation[at] = outcome.seconds, outcome.violation
+            if number is not None:
+                rows, first = np.unique(number[rows], return_index=True)
+                scores = scores[:, first]
+            self.found[at] = outcome.held_out(rows, scores)
+            self.tell(len(self.found) / self.seconds.size)
+
+        if tasks:
+            Search(data, tasks, settings, self.budget, report, self.every_row).run()
+
+
+def _stacked(first: Any, second: Any) -> Any:
+    """Return the rows of two arrays or frames below each other."""
+    if sparse.issparse(first):
+        return sparse.vstack([first, second]).tocsr()
+    return np.concatenate([np.asarray(first), np.asarray(second)])

@@ -1,0 +1,119 @@
+"""Ranges of C, gamma and epsilon, from the data, and the points of a search over them.
+
+C goes over LIBSVM's range, beginning with every fourth power of two. gamma lies around the
+quantiles of 1 / |x - x'|^2 of pairs of rows (Caputo et al., "Appearance-based object recognition
+using SVMs: which kernel should I use?", 2002). epsilon is a part of the standard deviation of y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from widestreet._src.arrays import Floats
+
+COARSE_C = tuple(2.0**k for k in range(-5, 12, 4))
+LIMITS = {"C": (2.0**-9, 2.0**15), "gamma": (1e-12, 1e12), "epsilon": (1e-12, 1e12)}
+COARSE_EPSILON = (0.03, 0.3)  # of the standard deviation of y
+_STEP = {"C": 16.0, "gamma": 4.0, "epsilon": 10.0}  # ratio of neighbours in the coarse grid
+_FINE = (-0.5, -0.25, 0.25, 0.5)  # steps from the best value
+_QUANTILES = (0.1, 0.9)
+_PAIRS = 2000  # of rows whose distances are computed
+
+Point = tuple[float, ...]
+
+
+def coarse_gammas(X: Any, rng: np.random.Generator) -> tuple[float, ...]:
+    """Return widths from a quarter of 1 / the large distances to four times 1 / the small ones.
+
+    Parameters
+    ----------
+    X : ndarray or CSR
+    rng : numpy.random.Generator
+        It draws the pairs of rows.
+    """
+    n = X.shape[0]
+    first, second = rng.integers(n, size=(2, _PAIRS))
+    difference = X[first] - X[second]
+    if sparse.issparse(difference):
+        square: Floats = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
+    else:
+        square = np.einsum("ij,ij->i", difference, difference, dtype=np.float64)
+    square = square[square > 0]
+    if len(square) == 0:
+        return (1.0,)
+    small, large = np.quantile(square, _QUANTILES)
+    step = _STEP["gamma"]
+    count = round(np.log(large / small) / np.log(step)) + 3
+    return tuple((step ** np.arange(count) / (step * large)).tolist())
+
+
+@dataclass(eq=False)
+class Ranges:
+    """Values of the parameters of a search so far.
+
+    Attributes
+    ----------
+    names : tuple of str
+    values : list of tuple
+        Coarse values of each parameter, ascending.
+    """
+
+    names: tuple[str, ...]
+    values: list[tuple[float, ...]]
+
+    def coarse(self) -> list[Point]:
+        """Return all points of the coarse grid."""
+        return list(product(*self.values))
+
+    def beyond(self, best: Point) -> list[Point]:
+        """Return points beyond the edges of the grid on which the best point lies.
+
+        Sets: values, which are extended. There are none at the limits of a parameter.
+        """
+        found: set[Point] = set()
+        for k, name in enumerate(self.names):
+            here, (least, most) = self.values[k], LIMITS[name]
+            new: list[float] = []
+            if len(here) > 1 and best[k] == here[0] and here[0] / _STEP[name] >= least:
+                new.append(here[0] / _STEP[name])
+            if len(here) > 1 and best[k] == here[-1] and here[-1] * _STEP[name] <= most:
+                new.append(here[-1] * _STEP[name])
+            for value in new:
+                self.values[k] = tuple(sorted((*self.values[k], value)))
+                near = [self._near(j, best[j]) for j in range(len(self.names))]
+                near[k] = (value,)
+                found |= set(product(*near))
+        return sorted(found)
+
+    def _near(self, k: int, value: float) -> tuple[float, ...]:
+        """Return a value and its neighbours in the coarse grid."""
+        at = self.values[k].index(value)
+        return self.values[k][max(0, at - 1) : at + 2]
+
+    def fine(self, best: Point, names: Sequence[str]) -> list[Point]:
+        """Return points between the best point and its neighbours, for some of the parameters."""
+        lines = [
+            sorted([value, *(value * _STEP[name] ** part for part in _FINE)])
+            if name in names and len(self.values[k]) > 1
+            else [value]
+            for k, (name, value) in enumerate(zip(self.names, best, strict=True))
+        ]
+        return [point for point in product(*lines) if point != best]
+
+    def on_edge(self, best: Point) -> list[str]:
+        """Return the parameters whose best value is an end of their range."""
+        return [
+            name
+            for k, name in enumerate(self.names)
+            if len(self.values[k]) > 1 and not self.values[k][0] < best[k] < self.values[k][-1]
+        ]
+
+    def parameters(self, point: Point) -> Mapping[str, float]:
+        """Return a point as parameters of an estimator."""
+        return dict(zip(self.names, point, strict=True))

@@ -1,0 +1,259 @@
+"""Solution of all tasks of a search: candidates times folds, with shared work.
+
+Tasks with the same kernel share its kernel matrix, if that fits into memory. Within a fold and a
+pair of classes they are solved one after the other, by ascending C, each from the solution of the
+one before. Without a matrix, a fold starts from the solution of the fold before. The scores of
+held-out rows are one product of the kernel values with the coefficients of all these candidates.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.kernels.kernels import RBF, Kernel
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.threads import limited_blas
+from widestreet._src.training.settings import Settings
+from widestreet._src.tuning.chain import ChainPoint
+from widestreet._src.tuning.kernel_values import KernelValues, Step, StoredValues, StreamedValues
+from widestreet._src.tuning.matrices import MANY_COLUMNS, KernelMatrices, matrix_memory
+from widestreet._src.tuning.outcomes import Outcome
+from widestreet._src.tuning.tasks import Fold, SearchData, Task
+
+Report = Callable[[int, Outcome, Ints, Floats], None]
+_Found = dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]]  # by task and pair of classes
+
+
+@dataclass(frozen=True, eq=False)
+class _Chain:
+    """Tasks of one kernel, one fold and one pair of classes, in the order of their solution."""
+
+    pair: tuple[int, int]
+    fold: Fold
+    tasks: list[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """All tasks of a search.
+
+    Attributes
+    ----------
+    data : SearchData
+    tasks : sequence of Task
+        Tasks of any candidates and folds of the data; losses are linear.
+    settings : Settings
+        Limits of the search.
+    budget : Budget
+    report : callable
+        Called with the position of each task, its outcome, row numbers and their scores.
+    every_row : bool
+        Whether scores of the training rows are reported as well.
+    """
+
+    data: SearchData
+    tasks: Sequence[Task]
+    settings: Settings
+    budget: Budget
+    report: Report
+    every_row: bool = False
+
+    def run(self) -> None:
+        """Solve all tasks; raise OutOfBudget or KeyboardInterrupt if it is stopped."""
+        groups: dict[tuple[Kernel, bool], list[int]] = defaultdict(list)
+        for k, task in enumerate(self.tasks):
+            groups[task.kernel, task.formulation.coefficients_sum_to_zero].append(k)
+        order = sorted(groups.items(), key=_by_gamma)
+        with limited_blas(1):
+            for begin in range(0, len(order), self._at_once):
+                self.budget.look_at_clock()
+                batch = order[begin : begin + self._at_once]
+                values = [self._values(kernel, k) for k, ((kernel, _), _) in enumerate(batch)]
+                members = [members for _, members in batch]
+                self._solve_kernels(list(zip(values, members, strict=True)))
+
+    # -- kernel values -----------------------------------------------------------------------------
+
+    @cached_property
+    def _matrices(self) -> KernelMatrices:
+        formulation = self.tasks[0].formulation
+        return KernelMatrices(
+            lambda kernel: self.data.rows_for(
+                kernel, sum_to_zero=formulation.coefficients_sum_to_zero
+            ),
+            self.data.merged.kept,
+            share=self._shares_distances,
+            threads=self.settings.threads,
+        )
+
+    @cached_property
+    def _shares_distances(self) -> bool:
+        widths = {task.kernel for task in self.tasks if isinstance(task.kernel, RBF)}
+        many = len(widths) > 1 and self.data.X.shape[1] > MANY_COLUMNS
+        return many and self._fits(2)
+
+    @cached_property
+    def _at_once(self) -> int:
+        """Number of kernels whose problems are solved at the same time, to keep threads busy."""
+        two = self.settings.threads > 1 and self._fits(3 if self._shares_distances else 2)
+        return 2 if two else 1
+
+    def _fits(self, matrices: int) -> bool:
+        """Return whether the memory suffices for so many matrices of all rows."""
+        need = matrices * matrix_memory(len(self.data.merged.kept))
+        if self.data.classes is not None and len(self.data.classes) > 2:
+            need += self.settings.threads * matrix_memory(self._largest_pair)
+        return need <= self.settings.max_memory
+
+    @cached_property
+    def _largest_pair(self) -> int:
+        return int(np.sort(np.bincount(self.data.label))[-2:].sum())
+
+    def _values(self, kernel: Kernel, number: int) -> KernelValues:
+        """Return the kernel values, stored in a matrix of this number if the memory suffices."""
+        stored = self._fits(1)
+        threads = 1 if stored else self.settings.threads
+        streamed = StreamedValues(self._matrices.gram(kernel), self.budget, threads)
+        if not stored:
+            return streamed
+        poll = Poll(self.budget.look_at_clock)
+        return StoredValues(self._matrices.matrix(kernel, poll, number), streamed)
+
+    # -- problems ----------------------------------------------------------------------------------
+
+    def _solve_kernels(self, batch: list[tuple[KernelValues, list[int]]]) -> None:
+        """Solve the tasks of some kernels and report them."""
+        stored = isinstance(batch[0][0], StoredValues)
+        links = [
+            (values, chains)
+            for values, members in batch
+            for chains in self._work(members, apart=stored)
+        ]
+        runner = LocalRunner(min(self.settings.threads if stored else 1, len(links)))
+        found: _Found = {}
+        for part in runner.map(lambda link: self._solve(*link), links, self._stop):
+            found |= part
+        for values, members in batch:
+            by_fold: dict[int, list[int]] = defaultdict(list)
+            for k in members:
+                if all((k, pair) in found for pair in self.tasks[k].pairs):
+                    by_fold[id(self.tasks[k].fold)].append(k)
+            for done in by_fold.values():
+                self._report(values, done, [self._outcome(k, found) for k in done])
+
+    def _work(self, members: list[int], *, apart: bool) -> list[list[_Chain]]:
+        """Return lists of chains, of one pair of classes each.
+
+        The chains of a single pair are `apart`, to be solved at the same time, or in one list.
+        """
+        order = sorted(members, key=lambda k: _order(self.tasks[k]))
+        chains: dict[tuple[int, int], dict[int, _Chain]] = defaultdict(dict)
+        for k in order:
+            task = self.tasks[k]
+            for pair in task.pairs:
+                here = chains[pair].setdefault(id(task.fold), _Chain(pair, task.fold, []))
+                here.tasks.append(k)
+        if len(chains) > 1 or not apart:
+            return [list(folds.values()) for folds in chains.values()]
+        return [[chain] for folds in chains.values() for chain in folds.values()]
+
+    def _stop(self) -> None:
+        self.budget.stopped = True
+
+    def _solve(self, values: KernelValues, chains: list[_Chain]) -> _Found:
+        """Solve chains of one pair of classes, as far as time allows."""
+        found: _Found = {}
+        pair = chains[0].pair
+        members = self._members(pair)
+        try:
+            self.budget.look_at_clock()
+            part = values.part(members)
+            first: ChainPoint | None = None  # of the fold before
+            for chain in chains:
+                before = None if isinstance(part, StoredValues) else first
+                for k in chain.tasks:
+                    begun = time.perf_counter()
+                    before = part.solve(self._step(self.tasks[k], pair, members), before)
+                    found[k, pair] = before, time.perf_counter() - begun
+                first = found[chain.tasks[0], pair][0]
+        except (OutOfBudget, KeyboardInterrupt) as stop:
+            self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
+        return found
+
+    def _members(self, pair: tuple[int, int]) -> Ints | None:
+        """Return the distinct rows of a pair of classes; None for all rows."""
+        if self.data.classes is None or len(self.data.classes) == 2:
+            return None
+        if pair not in self._known_members:
+            self._known_members[pair] = np.flatnonzero(np.isin(self.data.label, pair))
+        return self._known_members[pair]
+
+    @cached_property
+    def _known_members(self) -> dict[tuple[int, int], Ints]:
+        return {}
+
+    def _step(self, task: Task, pair: tuple[int, int], members: Ints | None) -> Step:
+        """Return the problem of a pair of classes."""
+        every = slice(None) if members is None else members
+        target, box = self.data.label[every], task.box[every]
+        if task.class_weight is not None:
+            sign = task.layout.sign_of_first
+            target = np.where(target == pair[0], sign, -sign)
+        settings = replace(self.settings, goal=task.estimator._goal())
+        return Step(task.formulation.dual(target, box), task.formulation.scale, settings)
+
+    # -- results -----------------------------------------------------------------------------------
+
+    def _outcome(self, k: int, found: _Found) -> Outcome:
+        """Return the solution of a task from those of its pairs."""
+        task, rows = self.tasks[k], len(self.data.merged.kept)
+        coefs = []
+        for pair in task.pairs:
+            members, point = self._members(pair), found[k, pair][0]
+            coef = np.zeros(rows)
+            coef[slice(None) if members is None else members] = point.beta.sum(axis=0)
+            coefs.append(coef)
+        points = [found[k, pair][0] for pair in task.pairs]
+        return Outcome(
+            task,
+            coefs,
+            [point.bias for point in points],
+            [point.steps for point in points],
+            max(point.violation for point in points),
+            sum(found[k, pair][1] for pair in task.pairs),
+        )
+
+    def _report(self, values: KernelValues, done: list[int], outcomes: list[Outcome]) -> None:
+        """Report tasks of one fold with the scores of its rows."""
+        fold = outcomes[0].task.fold
+        rows = np.unique(np.concatenate([fold.train, fold.test]) if self.every_row else fold.test)
+        ids, place = np.unique(self.data.member[rows], return_inverse=True)
+        lines = np.array([coef for outcome in outcomes for coef in outcome.coefs])
+        scores = values.scores(ids, lines)[:, place]
+        begin = 0
+        for k, outcome in zip(done, outcomes, strict=True):
+            end = begin + len(outcome.coefs)
+            self.report(k, outcome, rows, scores[begin:end])
+            begin = end
+
+
+def _by_gamma(group: tuple[tuple[Kernel, bool], list[int]]) -> float:
+    """Return the width of a kernel, to begin with the widest, whose problems are the easiest."""
+    return float(getattr(group[0][0], "gamma", 0.0))
+
+
+def _order(task: Task) -> tuple[str, float, float, float]:
+    """Return the place of a task in a chain: by ascending C, other parameters apart."""
+    formulation = task.formulation
+    other = repr(getattr(task.estimator, "class_weight", None))
+    nu, epsilon = getattr(formulation, "nu", 0.0), getattr(formulation, "epsilon", 0.0)
+    return other, float(nu), float(epsilon), formulation.scale

@@ -1,0 +1,124 @@
+"""Epsilon-support vector regression that chooses its parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from widestreet._src import checks
+from widestreet._src.estimators.svr import SVR
+from widestreet._src.tuning.ranges import COARSE_EPSILON, Ranges
+from widestreet._src.tuning.self_tuned import SelfTuned, given_values, kernel_ranges
+from widestreet._src.tuning.tasks import SearchData
+
+
+class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
+    """Epsilon-support vector regression that chooses C, gamma and epsilon by cross-validation.
+
+    Coarse values come from the data: C and epsilon in units of the standard deviation of y. The
+    grid is extended while the best point lies on its edge, and refined around it. Candidates and
+    folds share work, as in :class:`widestreet.model_selection.GridSearchCV`. The best model is
+    trained on all rows, with a certificate.
+
+    Parameters
+    ----------
+    Cs : sequence of float, default=None
+        Values of C; None for powers of two times the standard deviation of y.
+    gammas : sequence of float, default=None
+        Values of gamma; None for values around the quantiles of 1 / |x - x'|^2.
+    epsilons : sequence of float, default=None
+        Values of epsilon; None for parts of the standard deviation of y.
+    kernel : {"rbf", "laplacian", "linear"}, default="rbf"
+        Kernel; "linear" has no gamma.
+    cv : int, splitter or iterable, default=5
+        Folds, as in scikit-learn.
+    scoring : str or callable, default=None
+        Score of a fold, as in scikit-learn; None for R^2.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions of the model, in units of y. Points of the
+        search are solved to 0.01.
+    max_time : float, default=None
+        Seconds after which the search ends; the best model so far is then trained.
+    max_memory : int, float or str, default=None
+        Memory limit in bytes, or a string such as "2GB".
+    n_jobs : int, default=None
+        Number of threads; None uses all processors available to the process.
+    progress : bool, default=False
+        Whether a progress bar is shown.
+    on_interrupt : {"raise", "keep"}, default="raise"
+        Action after Ctrl-C: "raise" raises KeyboardInterrupt, "keep" does not. The best model so
+        far is trained in both cases.
+    random_state : int, RandomState or None, default=None
+        Seed of the pairs of rows that determine the range of gamma.
+
+    Attributes
+    ----------
+    C_, gamma_, epsilon_ : float
+        Chosen parameters; there is no `gamma_` for kernel="linear".
+    best_estimator_ : SVR
+        Model trained on all rows.
+    best_score_ : float
+        Mean score of the chosen parameters.
+    scores_ : ndarray of shape (n_points, n_folds)
+        Scores of all points.
+    cv_results_ : dict
+        Results of all points, as in `GridSearchCV`.
+    certificate_ : Certificate
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from widestreet import SVRCV
+    >>> from widestreet.datasets import friedman
+    >>> X, y = friedman(300, random_state=0)
+    >>> model = SVRCV(cv=3, random_state=0).fit(X, y)
+    >>> model.certificate_.status
+    'optimal'
+    >>> bool(model.best_score_ > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = None,
+        gammas: Any = None,
+        epsilons: Any = None,
+        kernel: str = "rbf",
+        cv: Any = 5,
+        scoring: Any = None,
+        tol: float = 1e-3,
+        max_time: float | None = None,
+        max_memory: int | float | str | None = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+        on_interrupt: str = "raise",
+        random_state: Any = None,
+    ) -> None:
+        self.Cs = Cs
+        self.gammas = gammas
+        self.epsilons = epsilons
+        self.kernel = kernel
+        self.cv = cv
+        self.scoring = scoring
+        self.tol = tol
+        self.max_time = max_time
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.on_interrupt = on_interrupt
+        self.random_state = random_state
+
+    def _estimator(self) -> SVR:
+        checks.require_choice("kernel", self.kernel, ("rbf", "laplacian", "linear"))
+        return SVR(**self._common())
+
+    def _ranges(self, data: SearchData, rng: np.random.Generator) -> Ranges:
+        size = float(np.std(data.y)) or 1.0
+        found = kernel_ranges(self, data, rng, size)
+        epsilons = tuple(part * size for part in COARSE_EPSILON)
+        if self.epsilons is not None:
+            epsilons = given_values(self.epsilons, "epsilons")
+        return Ranges((*found.names, "epsilon"), [*found.values, epsilons])

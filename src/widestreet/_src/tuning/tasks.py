@@ -1,0 +1,242 @@
+"""Data, folds and candidates of a search, and the problem of each candidate in each fold.
+
+Rows, labels and equal rows are validated and found once for all candidates. The rows of the
+training set of a fold have boxes, all other rows have a box of width zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.estimators import columns, figures, validation
+from widestreet._src.estimators.classifier import Classifier
+from widestreet._src.estimators.optimal import OptimalFit
+from widestreet._src.estimators.regressor import Regressor
+from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
+from widestreet._src.problems.class_pairs import PairLayout
+from widestreet._src.problems.formulations import DualFormulation
+from widestreet._src.rows import KernelRows, Merged, Rows, Vectors, as_rows, merge_duplicates
+
+
+@dataclass(frozen=True, eq=False)
+class SearchData:
+    """Validated rows of a search.
+
+    Attributes
+    ----------
+    X : ndarray or CSR
+    y : ndarray
+        Labels, targets, or zeros for a one-class SVM.
+    weight : ndarray
+        Sample weights.
+    code : ndarray
+        Class index of each row; targets as numbers if there are no classes.
+    classes : ndarray or None
+        Labels of all classes.
+    seen : dict
+        Names and number of the columns.
+    precomputed : bool
+        Whether X is a kernel matrix.
+    threads : int
+    """
+
+    X: Any
+    y: Any
+    weight: Floats
+    code: Any
+    classes: Any
+    seen: dict[str, Any]
+    precomputed: bool
+    threads: int
+
+    @classmethod
+    def of(cls, estimator: OptimalFit, X: Any, y: Any, sample_weight: Any) -> SearchData:
+        """Validate the rows for an estimator."""
+        classes: Any = None
+        code: Any
+        if isinstance(estimator, Classifier):
+            (X, y), seen = estimator._validated(X, y)
+            validation.check_labels(y)
+            classes, code = np.unique(y, return_inverse=True)
+        elif isinstance(estimator, Regressor):
+            (X, y), seen = estimator._validated(X, y, y_numeric=True)
+            y = code = columns.numbers("y", y)
+        else:
+            X, seen = estimator._validated(X)
+            y = code = np.zeros(X.shape[0])
+        weight = validation.check_weight(sample_weight, X.shape[0])
+        precomputed = estimator.kernel == "precomputed"
+        if precomputed:
+            validation.check_kernel_matrix(X)
+        elif not callable(estimator.kernel):
+            validation.check_magnitude(figures.largest_value(X))
+        threads = estimator._settings().threads
+        return cls(X, y, weight, code, classes, seen, precomputed, threads)
+
+    @property
+    def rows(self) -> int:
+        return int(self.X.shape[0])
+
+    @cached_property
+    def merged(self) -> Merged:
+        """Distinct rows; every row belongs to one of them."""
+        one = np.ones(self.rows)
+        if self.precomputed:
+            return Merged(np.arange(self.rows), None, one)
+        label = np.asarray(self.code, dtype=np.float64)
+        return merge_duplicates(self._uncentred, label, one, self.threads)
+
+    @cached_property
+    def member(self) -> Ints:
+        """Position of each row among the distinct rows."""
+        merged = self.merged
+        return np.arange(self.rows) if merged.member_of is None else merged.member_of
+
+    @cached_property
+    def label(self) -> Any:
+        """Class index or target of each distinct row."""
+        return self.code[self.merged.kept]
+
+    @cached_property
+    def _uncentred(self) -> Vectors:
+        return as_rows(self.X)
+
+    @cached_property
+    def _centred(self) -> Vectors:
+        return as_rows(self.X, centred=True)
+
+    def rows_for(self, kernel: Kernel, *, sum_to_zero: bool) -> Rows:
+        """Return the rows for a kernel, centred where that changes no decision value."""
+        if isinstance(kernel, Precomputed):
+            return KernelRows(self.X, np.arange(self.rows))
+        centred = kernel.translation_invariant or (isinstance(kernel, Linear) and sum_to_zero)
+        return self._centred if centred else self._uncentred
+
+    def summed(self, values: Floats) -> Floats:
+        """Return the sums of values of the rows over equal rows."""
+        return np.bincount(self.member, values, len(self.merged.kept)).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Training and test rows.
+
+    Attributes
+    ----------
+    data : SearchData
+    train, test : ndarray
+        Row numbers.
+    """
+
+    data: SearchData
+    train: Ints
+    test: Ints
+
+    @cached_property
+    def weight(self) -> Floats:
+        """Weights of all rows, zero outside the training set; repeated rows count repeatedly."""
+        data = self.data
+        validation.check_weight(data.weight[self.train], len(self.train))
+        times = np.bincount(self.train, minlength=data.rows)
+        weight: Floats = data.weight * times
+        return weight
+
+    @cached_property
+    def present(self) -> Ints:
+        """Indices of the classes that have a training row of positive weight."""
+        count = np.bincount(self.data.code, self.weight > 0, len(self.data.classes))
+        present = np.flatnonzero(count)
+        validation.check_number_of_classes(self.data.classes[present])
+        return present
+
+    @cached_property
+    def code(self) -> Ints:
+        """Class index of each row among the classes present; that of absent classes is 0."""
+        number = np.zeros(len(self.data.classes), dtype=np.int64)
+        number[self.present] = np.arange(len(self.present))
+        code: Ints = number[self.data.code]
+        return code
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance of all values of the training rows, for gamma="scale"."""
+        return figures.weighted_variance(self.data.X, self.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Problems of one candidate in one fold.
+
+    Attributes
+    ----------
+    estimator : OptimalFit
+        Candidate with its parameters.
+    fold : Fold
+    formulation : DualFormulation
+    kernel : Kernel
+    own_box : ndarray
+        Width of the box of each row.
+    box : ndarray
+        Width of the box of each distinct row.
+    class_weight : ndarray or None
+        Weight of each class that is present.
+    """
+
+    estimator: OptimalFit
+    fold: Fold
+    formulation: DualFormulation
+    kernel: Kernel
+    own_box: Floats
+    box: Floats
+    class_weight: Floats | None
+
+    @classmethod
+    def of(cls, estimator: OptimalFit, fold: Fold) -> Task:
+        """Resolve the parameters of a candidate in a fold; raise what a fit would raise."""
+        data, weight, class_weight = fold.data, fold.weight, None
+        estimator._goal()
+        formulation = estimator._formulation()
+        weighted = weight
+        if isinstance(estimator, Classifier):
+            validation.check_class_weight(estimator.class_weight)
+            classes = data.classes[fold.present]
+            there = fold.train
+            class_weight = estimator._class_weights(classes, data.y[there], data.weight[there])
+            absent = ~np.isin(data.code, fold.present)
+            weighted = np.where(absent, 0.0, class_weight[fold.code] * weight)
+            totals = np.bincount(fold.code, weighted, len(classes)).astype(np.float64)
+            formulation.check(totals, classes.tolist())
+        own = formulation.box(weighted)
+        kernel = _kernel(estimator, fold)
+        return cls(estimator, fold, formulation, kernel, own, data.summed(own), class_weight)
+
+    @property
+    def layout(self) -> PairLayout:
+        """Layout of the pairs of classes; of one class for models without classes."""
+        return PairLayout(1 if self.class_weight is None else len(self.class_weight))
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Pairs of classes, by their indices among all classes; (0, 0) if there are none."""
+        if self.class_weight is None:
+            return [(0, 0)]
+        return [
+            (int(self.fold.present[i]), int(self.fold.present[j])) for i, j in self.layout.pairs
+        ]
+
+
+def _kernel(estimator: OptimalFit, fold: Fold) -> Kernel:
+    """Return the kernel of a candidate; gamma="scale" is that of the training rows."""
+    gamma, X = 0.0, fold.data.X
+    if validation.uses_gamma(estimator.kernel):
+        gamma = validation.resolve_gamma(estimator.gamma, int(X.shape[1]), lambda: fold.variance)
+    kernel = validation.resolve_kernel(
+        estimator.kernel, gamma=gamma, coef0=estimator.coef0, degree=estimator.degree
+    )
+    validation.check_powers(kernel, X)
+    return kernel

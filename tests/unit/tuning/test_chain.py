@@ -1,0 +1,97 @@
+"""Chains of problems over one kernel matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conftest import TOL
+from reference import kernels
+from support.machines import GAMMA, data
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.formulations import CSVC, EpsilonSVR, NuSVC, NuSVR
+from widestreet._src.tuning import chain
+from widestreet._src.tuning.chain import solve_next
+
+CHAINS = {
+    "svc": [CSVC(C=C) for C in (0.1, 10.0, 1000.0, 1.0)],
+    "nu_svc": [NuSVC(nu=nu) for nu in (0.2, 0.5, 0.1)],
+    "svr": [EpsilonSVR(C=C, epsilon=e) for C in (0.1, 10.0) for e in (0.1, 0.5)],
+    "nu_svr": [NuSVR(C=C, nu=nu) for C in (0.1, 10.0) for nu in (0.2, 0.6)],
+}
+
+
+def duals(kind: str, held_out: slice = slice(0, 20)) -> tuple[np.ndarray, list[tuple[Dual, float]]]:
+    """Kernel matrix and problems of a chain, some rows held out."""
+    X, y = data(kind)
+    weight = np.ones(len(y))
+    weight[held_out] = 0.0
+    K = kernels.matrix("rbf", X, gamma=GAMMA)
+    target = y.astype(np.float64)
+    return K, [(one.dual(target, one.box(weight)), one.scale) for one in CHAINS[kind]]
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+def test_a_chain_solves_what_cold_starts_solve(kind):
+    K, problems = duals(kind)
+    before = None
+    for dual, scale in problems:
+        cold = solve_next(K, dual, scale, TOL.violation, None, Poll())
+        before = solve_next(K, dual, scale, TOL.violation, before, Poll())
+        assert before.violation <= TOL.violation
+        assert cold.violation <= TOL.violation
+        expected = dual.objective(cold.beta, cold.score)
+        found = dual.objective(before.beta, before.score)
+        assert found == pytest.approx(expected, rel=TOL.strategies_rel)
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+def test_points_are_feasible_and_scores_are_those_of_all_rows(kind):
+    K, problems = duals(kind)
+    before = None
+    for dual, scale in problems:
+        before = solve_next(K, dual, scale, TOL.violation, before, Poll())
+        beta = before.beta
+        assert ((dual.lower <= beta) & (beta <= dual.upper)).all()
+        assert not beta[:, :20].any()
+        size = np.abs(beta).sum()
+        for g, total in enumerate(dual.total):
+            assert abs(beta[dual.group == g].sum() - total) <= 100 * TOL.feasibility * size
+        np.testing.assert_allclose(before.score, K @ beta.sum(axis=0), atol=TOL.decision)
+
+
+def test_a_fold_starts_from_another_one():
+    K, [(dual, scale), *_] = duals("svc")
+    _, [(other, _), *_] = duals("svc", slice(40, 60))
+    point = solve_next(K, dual, scale, TOL.violation, None, Poll())
+    moved = solve_next(K, other, scale, TOL.violation, point, Poll())
+    cold = solve_next(K, other, scale, TOL.violation, None, Poll())
+    assert other.objective(moved.beta, moved.score) == pytest.approx(
+        other.objective(cold.beta, cold.score), rel=TOL.strategies_rel
+    )
+
+
+def test_free_variables_stay_where_they_are_for_a_larger_C():
+    X, y = data("svc")
+    K = np.asarray(kernels.matrix("rbf", X, X, gamma=1e4)) + 0.1 * np.eye(
+        len(y)
+    )  # all variables are free
+    target, one = y.astype(np.float64), np.ones(len(y))
+    large, larger = CSVC(C=100.0), CSVC(C=1000.0)
+    point = solve_next(K, large.dual(target, 100.0 * one), 100.0, TOL.violation, None, Poll())
+    after = solve_next(K, larger.dual(target, 1000.0 * one), 1000.0, TOL.violation, point, Poll())
+    assert point.ray(larger.dual(target, 1000.0 * one), 1000.0) == pytest.approx(1.0)
+    assert after.steps <= point.steps
+
+
+def test_newton_steps_between_pair_steps_change_no_result(monkeypatch):
+    K, problems = duals("svc")
+    expected = [solve_next(K, *one, TOL.violation, None, Poll()) for one in problems]
+    monkeypatch.setattr(chain, "_LEAST_ORDER", 0)
+    monkeypatch.setattr(chain, "_FACTOR", 1e-6)  # a Newton step after every pair step
+    for (dual, scale), point in zip(problems, expected, strict=True):
+        found = solve_next(K, dual, scale, TOL.violation, None, Poll())
+        assert dual.objective(found.beta, found.score) == pytest.approx(
+            dual.objective(point.beta, point.score), rel=TOL.strategies_rel
+        )

@@ -1,0 +1,209 @@
+"""Grid searches with shared work, against scikit-learn's."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+import sklearn.model_selection
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.model_selection import GroupKFold, ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import widestreet as ws
+from conftest import OF_THREE, TOL
+from support.machines import any_street, data, machine
+from widestreet._src.tuning.plan import Plan
+from widestreet.model_selection import GridSearchCV
+
+pytestmark = any_street
+GRIDS = {
+    "svc": {"C": [0.1, 10.0], "gamma": ["scale", 0.5]},
+    "nu_svc": {"nu": [0.2, 0.4], "kernel": ["rbf", "laplacian"]},
+    "svr": {"C": [0.1, 10.0], "epsilon": [0.1, 0.5]},
+    "nu_svr": {"C": [0.1, 10.0], "nu": [0.2, 0.5]},
+    "svc" + OF_THREE: {"C": [0.1, 10.0], "class_weight": [None, "balanced"]},
+}
+
+
+def both(model, grid, X, y, params=None, **options):
+    """Run our search and that of scikit-learn."""
+    options = {"cv": 3} | options
+    ours = GridSearchCV(clone(model), grid, **options).fit(X, y, **params or {})
+    theirs = sklearn.model_selection.GridSearchCV(model, grid, **options)
+    return ours, theirs.fit(X, y, **params or {})
+
+
+def assert_equal_results(ours, theirs, rows_of_a_fold: int = 40) -> None:
+    """Assert that the keys are equal and fold scores differ by one row at the most."""
+    extra = {"mean_kkt_violation"} if ours.shared_ else set()
+    assert set(ours.cv_results_) == set(theirs.cv_results_) | extra
+    for name, expected in theirs.cv_results_.items():
+        if "_time" in name or name == "params" or name.startswith(("param_", "rank_")):
+            continue
+        np.testing.assert_allclose(ours.cv_results_[name], expected, atol=1.0 / rows_of_a_fold)
+    assert ours.cv_results_["params"] == theirs.cv_results_["params"]
+    if hasattr(theirs, "best_index_"):
+        assert ours.best_params_ == theirs.best_params_
+        assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=TOL.decision * 100)
+
+
+@pytest.mark.parametrize("kind", GRIDS)
+def test_equal_to_scikit_learns_search(kind):
+    X, y = data(kind)
+    ours, theirs = both(machine(kind), GRIDS[kind], X, y)
+    assert ours.shared_
+    assert_equal_results(ours, theirs)
+    assert ours.best_estimator_.certificate_.status == "optimal"
+    assert ours.n_splits_ == theirs.n_splits_ == 3
+    np.testing.assert_allclose(ours.predict(X[:9]), theirs.predict(X[:9]), atol=TOL.decision * 100)
+
+
+def test_several_scorers_training_scores_and_weights(rng):
+    X, y = data("svc")
+    options = {"scoring": ["accuracy", "roc_auc"], "refit": "roc_auc", "return_train_score": True}
+    weight = rng.integers(0, 3, len(y)).astype(np.float64)
+    ours, theirs = both(machine("svc"), GRIDS["svc"], X, y, {"sample_weight": weight}, **options)
+    assert ours.shared_
+    assert_equal_results(ours, theirs)
+    assert ours.score(X, y) == pytest.approx(theirs.score(X, y))
+
+
+def test_pipelines_and_sparse_rows():
+    X, y = data("svc" + OF_THREE)
+    scaled = StandardScaler(with_mean=False)
+    grid = {
+        "svc__C": [0.1, 10.0],
+        "svc__gamma": ["scale", 0.5],
+        "standardscaler__copy": [False, True],
+    }
+    for rows in (X, sparse.csr_matrix(X)):
+        model = make_pipeline(scaled, machine("svc"))
+        ours, theirs = both(model, grid, rows, y)
+        assert ours.shared_
+        assert_equal_results(ours, theirs)
+        assert (ours.predict(rows) == theirs.predict(rows)).all()
+
+
+def test_groups_and_precomputed_kernels():
+    X, y = data("svc")
+    model = machine("svc", kernel="precomputed")
+    groups = np.arange(len(y)) % 5
+    cv = {"cv": GroupKFold(3)}
+    ours, theirs = both(model, {"C": [0.1, 10.0]}, X @ X.T, y, {"groups": groups}, **cv)
+    assert ours.shared_
+    assert_equal_results(ours, theirs)
+
+
+def test_one_class_with_a_scorer():
+    X, y = data("one_class")
+    options = {"scoring": "accuracy", "cv": ShuffleSplit(3, random_state=0)}
+    ours, theirs = both(machine("one_class"), {"nu": [0.1, 0.5]}, X, y, **options)
+    assert ours.shared_
+    assert_equal_results(ours, theirs)
+
+
+def negative_error(model, X, y) -> float:
+    return -mean_absolute_error(y, model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("model", "grid", "options"),
+    [
+        (LogisticRegression(), {"C": [1.0, 2.0]}, {}),
+        (ws.SVC(loss="squared_hinge"), {"C": [1.0, 2.0]}, {}),
+        (ws.SVC(), {"loss": ["hinge", "squared_hinge"]}, {}),
+        (ws.SVC(max_iter=10**6), {"C": [1.0, 2.0]}, {}),
+        (ws.SVC(strategy="smo"), {"C": [1.0, 2.0]}, {}),
+        (ws.SVC(), {"C": [1.0, 2.0]}, {"scoring": negative_error}),
+        (make_pipeline(StandardScaler(), ws.SVC()), {"svc": [ws.SVC(), ws.NuSVC()]}, {}),
+    ],
+)
+def test_what_cannot_be_shared_is_left_to_scikit_learn(model, grid, options):
+    X, y = data("svc")
+    ours, theirs = both(model, grid, X, y, **options)
+    assert not ours.shared_
+    assert_equal_results(ours, theirs)
+
+
+def test_scorers_made_by_scikit_learn_are_shared():
+    X, y = data("svr")
+    scorer = {"error": make_scorer(mean_absolute_error, greater_is_better=False), "r2": "r2"}
+    ours, theirs = both(machine("svr"), GRIDS["svr"], X, y, scoring=scorer, refit="error")
+    assert ours.shared_
+    assert_equal_results(ours, theirs)
+
+
+def test_candidates_that_fail():
+    X, y = data("svc")
+    grid = {"nu": [0.2, 0.999], "gamma": [0.5]}
+    y = np.where(np.arange(len(y)) % 4 == 0, 1, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = both(machine("nu_svc"), grid, X, y)
+    assert ours.shared_
+    assert np.isnan(ours.cv_results_["mean_test_score"][1])
+    assert_equal_results(ours, theirs)
+    with pytest.raises(ValueError, match="nu"):
+        GridSearchCV(machine("nu_svc"), grid, error_score="raise").fit(X, y)
+
+
+def test_errors_are_those_of_scikit_learn():
+    X, y = data("svc")
+    for params, given in (({"D": [1]}, y), ({"C": [1]}, y[:-1]), ({"C": []}, y)):
+        with pytest.raises(ValueError, match=r"\w") as theirs:
+            sklearn.model_selection.GridSearchCV(ws.SVC(), params).fit(X, given)
+        with pytest.raises(ValueError, match=re.escape(str(theirs.value))):
+            GridSearchCV(ws.SVC(), params).fit(X, given)
+
+
+def stopped_after(monkeypatch: pytest.MonkeyPatch, candidates: int, stop: BaseException) -> None:
+    """Let searches be stopped when so many candidates were evaluated."""
+    run = Plan.run
+
+    def stopping(self: Plan) -> None:
+        def tell(part: float) -> None:
+            if sum(self.complete) == candidates:
+                raise stop
+
+        self.tell = tell
+        run(self)
+
+    monkeypatch.setattr(Plan, "run", stopping)
+
+
+@pytest.mark.parametrize("action", ["keep", "raise"])
+def test_ctrl_c_keeps_the_best_so_far(action, monkeypatch):
+    X, y = data("svc")
+    stopped_after(monkeypatch, 3, KeyboardInterrupt())
+    search = GridSearchCV(machine("svc"), GRIDS["svc"], on_interrupt=action)
+    raised = pytest.raises(KeyboardInterrupt) if action == "raise" else nullcontext()
+    with raised, pytest.warns(UserWarning, match="after 3 of 4 candidates"):
+        search.fit(X, y)
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isnan(scores).sum() == 1
+    assert search.best_score_ == np.nanmax(scores)
+    assert search.best_estimator_.certificate_.status == "optimal"
+
+
+def test_no_time():
+    X, y = data("svc")
+    with pytest.raises(TimeoutError, match="max_time"):
+        GridSearchCV(machine("svc"), GRIDS["svc"], max_time=1e-9).fit(X, y)
+
+
+def test_limits_are_checked_and_kept():
+    X, y = data("svc")
+    with pytest.raises(ValueError, match="max_time"):
+        GridSearchCV(ws.SVC(), {"C": [1]}, max_time=0).fit(X, y)
+    with pytest.raises(ValueError, match="on_interrupt"):
+        GridSearchCV(ws.SVC(), {"C": [1]}, on_interrupt="ignore").fit(X, y)
+    search = GridSearchCV(ws.SVC(), {"C": [1.0]}, max_time=60, max_memory="1GB", n_jobs=1)
+    assert clone(search).fit(X, y).get_params()["max_time"] == 60

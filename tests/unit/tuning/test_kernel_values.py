@@ -1,0 +1,76 @@
+"""Problems over stored kernel values, and over values that are computed when needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conftest import TOL
+from reference import kernels
+from support.machines import GAMMA, data
+from support.settings import settings
+from widestreet._src.engines.budget import Budget
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.problems.formulations import CSVC, EpsilonSVR
+from widestreet._src.problems.goal import Goal
+from widestreet._src.rows import as_rows
+from widestreet._src.tuning import chain
+from widestreet._src.tuning.kernel_values import Step, StoredValues, StreamedValues
+
+FORMULATIONS = {"svc": CSVC(C=10.0), "svr": EpsilonSVR(C=10.0)}
+
+
+@pytest.fixture(params=FORMULATIONS)
+def problem(request):
+    """Kernel matrix, both sources of its values, and a problem with rows held out."""
+    X, y = data(request.param)
+    streamed = StreamedValues(Gram(RBF(GAMMA), as_rows(X, centred=True)), Budget(), 1)
+    K = kernels.matrix("rbf", X, gamma=GAMMA)
+    weight = np.ones(len(y))
+    weight[10:40] = 0.0
+    formulation = FORMULATIONS[request.param]
+    dual = formulation.dual(y.astype(np.float64), formulation.box(weight))
+    return (
+        K,
+        StoredValues(K, streamed),
+        streamed,
+        Step(dual, 10.0, settings(goal=Goal(TOL.violation))),
+    )
+
+
+def test_both_solve_the_same_problem(problem):
+    K, stored, streamed, step = problem
+    one, other = stored.solve(step, None), streamed.solve(step, None)
+    objective = [step.dual.objective(p.beta, K @ p.beta.sum(axis=0)) for p in (one, other)]
+    assert objective[0] == pytest.approx(objective[1], rel=TOL.strategies_rel)
+    np.testing.assert_allclose(one.bias, other.bias, atol=TOL.decision)
+    assert one.norm == pytest.approx(other.norm, rel=TOL.strategies_rel)
+
+
+def test_both_start_from_a_solution(problem):
+    _, stored, streamed, step = problem
+    for values in (stored, streamed):
+        point = values.solve(step, None)
+        again = values.solve(step, point)
+        np.testing.assert_allclose(again.beta, point.beta, atol=TOL.decision * step.scale)
+
+
+def test_problems_that_need_many_pair_steps_are_continued_by_rounds(problem, monkeypatch):
+    K, stored, _, step = problem
+    expected = stored.solve(step, None)
+    monkeypatch.setattr(chain, "_MOST_STEPS", 0)
+    found = stored.solve(step, None)
+    assert found.norm == pytest.approx(expected.norm, rel=TOL.strategies_rel)
+    np.testing.assert_allclose(found.score, K @ found.beta.sum(axis=0), atol=TOL.decision)
+
+
+def test_scores_and_parts(problem, rng):
+    K, stored, streamed, _ = problem
+    members = np.arange(20, 90)
+    rows, coefs = np.arange(5, 25), rng.normal(size=(3, len(members)))
+    coefs[:, 10:] = 0.0
+    expected = coefs @ K[np.ix_(members, members)][:, rows]
+    for values in (stored, streamed):
+        found = values.part(members).scores(rows, coefs)
+        np.testing.assert_allclose(found, expected, atol=TOL.decision)

@@ -1,0 +1,73 @@
+"""Plans of searches: what is shared."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import widestreet as ws
+from support.cross_validation import folds_of
+from support.machines import data
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.tuning.plan import CannotShare, Machine, Plan
+
+
+def plan(model, candidates, budget=None, **options):
+    X, y = data("svc")
+    splits = folds_of(model, X, y)
+    machine = Machine.of(model)
+    settings = machine.estimator._settings()
+    budget = budget or Budget()
+    return Plan(machine, X, y, None, candidates, splits, False, budget, settings, **options)
+
+
+def test_the_machine_of_a_pipeline():
+    found = Machine.of(make_pipeline(StandardScaler(), ws.SVC()))
+    assert type(found.estimator) is ws.SVC
+    assert found.prefix == "svc__"
+    assert found.candidate({"svc__C": 3.0, "standardscaler__with_mean": True}).C == 3.0
+    names = found.of_transformers({"svc__C": 3.0, "standardscaler__with_mean": True})
+    assert names == {"standardscaler__with_mean": True}
+
+
+@pytest.mark.parametrize("parameters", [{"max_iter": 5}, {"strategy": "isvm"}])
+def test_parameters_that_cannot_be_shared(parameters):
+    with pytest.raises(CannotShare):
+        Machine.of(ws.SVC()).candidate(parameters)
+
+
+def test_every_candidate_is_found_in_every_fold():
+    parts = []
+    found = plan(ws.SVC(), [{"C": 1.0}, {"C": 2.0}], tell=parts.append)
+    found.run()
+    assert set(found.found) == {(k, f) for k in range(2) for f in range(3)}
+    assert found.complete == [True, True]
+    assert parts[-1] == 1.0
+    assert (found.violation <= ws.SVC().tol).all()
+    assert (found.seconds > 0).all()
+
+
+def test_transformers_that_fail():
+    X, _ = data("svc")
+    model = make_pipeline(StandardScaler(), ws.SVC())
+    found = plan(model, [{"svc__C": 1.0}, {"standardscaler__with_mean": "perhaps"}])
+    found.X = X.astype(object)
+    found.X[0, 0] = "no number"
+    found.run()
+    assert sum(isinstance(one, ValueError) for one in found.found.values()) >= 4
+
+
+def test_no_time():
+    for model in (ws.SVC(), make_pipeline(StandardScaler(), ws.SVC())):
+        with pytest.raises(OutOfBudget):
+            plan(model, [{}], Budget(1e-9)).run()
+
+
+def test_threads_of_pipelines_share_nothing_but_results():
+    model = make_pipeline(StandardScaler(), ws.SVC(n_jobs=2))
+    found = plan(model, [{"svc__C": C} for C in (1.0, 10.0)])
+    found.run()
+    assert found.complete == [True, True]
+    assert np.isfinite(found.violation).all()

@@ -1,0 +1,82 @@
+"""Ranges of parameters from the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from conftest import TOL
+from support.machines import data
+from widestreet._src.tuning.ranges import COARSE_C, LIMITS, Ranges, coarse_gammas
+
+
+def test_gammas_lie_around_the_inverse_squared_distances(rng):
+    X, _ = data("svc")
+    gammas = np.array(coarse_gammas(X, rng))
+    square = np.square(X[:, None] - X).sum(axis=2)
+    inverse = 1.0 / square[square > 0]
+    assert gammas.min() < np.quantile(inverse, 0.1)
+    assert gammas.max() > np.quantile(inverse, 0.9)
+    np.testing.assert_allclose(gammas[1:] / gammas[:-1], 4.0, atol=TOL.twin)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_gammas_follow_the_scale_of_the_rows(factor):
+    X, _ = data("svc")
+    one, other = (coarse_gammas(scale * X, np.random.default_rng(1)) for scale in (1.0, factor))
+    np.testing.assert_allclose(np.array(one) / factor**2, other, rtol=TOL.twin)
+
+
+def test_gammas_of_sparse_and_of_equal_rows():
+    X, _ = data("svc")
+    dense = coarse_gammas(X, np.random.default_rng(1))
+    np.testing.assert_allclose(
+        coarse_gammas(sparse.csr_matrix(X), np.random.default_rng(1)), dense, rtol=TOL.twin
+    )
+    assert coarse_gammas(np.ones((5, 2)), np.random.default_rng(1)) == (1.0,)
+
+
+def made() -> Ranges:
+    return Ranges(("C", "gamma"), [(1.0, 16.0, 256.0), (0.1, 0.4, 1.6)])
+
+
+def test_points_inside_need_no_extension():
+    ranges = made()
+    assert len(ranges.coarse()) == 9
+    assert ranges.beyond((16.0, 0.4)) == []
+    assert ranges.on_edge((16.0, 0.4)) == []
+
+
+def test_points_on_an_edge_extend_it():
+    ranges = made()
+    found = ranges.beyond((256.0, 0.4))
+    assert {point[0] for point in found} == {4096.0}
+    assert {point[1] for point in found} == {0.1, 0.4, 1.6}
+    assert ranges.values[0] == (1.0, 16.0, 256.0, 4096.0)
+    assert ranges.on_edge((4096.0, 0.1)) == ["C", "gamma"]
+
+
+def test_corners_extend_both_parameters():
+    found = made().beyond((1.0, 0.1))
+    assert {point for point in found if point[0] < 1.0}
+    assert {point for point in found if point[1] < 0.1}
+
+
+def test_ranges_end_at_limits():
+    least, most = LIMITS["C"]
+    ranges = Ranges(("C",), [COARSE_C])
+    while points := ranges.beyond((ranges.values[0][-1],)):
+        assert all(point[0] <= most for point in points)
+    while points := ranges.beyond((ranges.values[0][0],)):
+        assert all(point[0] >= least for point in points)
+    assert Ranges(("C",), [(1.0,)]).beyond((1.0,)) == []
+
+
+def test_refinement_stays_between_neighbours():
+    ranges = made()
+    found = ranges.fine((16.0, 0.4), ("C",))
+    assert {point[1] for point in found} == {0.4}
+    assert all(1.0 < point[0] < 256.0 for point in found)
+    assert len(ranges.fine((16.0, 0.4), ("C", "gamma"))) == 24
+    assert ranges.fine((16.0, 0.4), ("epsilon",)) == []

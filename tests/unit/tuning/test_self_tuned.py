@@ -1,0 +1,76 @@
+"""SVMs that choose their parameters."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+
+import widestreet as ws
+from conftest import OF_THREE
+from support.machines import data
+from widestreet.datasets import checkerboard
+
+SEARCHES = {
+    "svc": ws.SVCCV(cv=3, random_state=0),
+    "svr": ws.SVRCV(cv=3, Cs=[1.0, 10.0], random_state=0),
+    "svc" + OF_THREE: ws.SVCCV(cv=3, kernel="linear", Cs=[0.01, 0.1, 1.0]),
+}
+
+
+@pytest.fixture(params=SEARCHES)
+def fitted(request):
+    X, y = data(request.param)
+    return X, y, clone(SEARCHES[request.param]).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:the best")
+def test_the_model_is_that_of_the_best_parameters(fitted):
+    X, y, model = fitted
+    best = model.best_estimator_
+    assert best.C == model.C_
+    assert model.certificate_.status == "optimal"
+    assert model.best_score_ == model.scores_.mean(axis=1).max()
+    assert model.cv_results_["rank_test_score"].min() == 1
+    assert len(model.cv_results_["params"]) == len(model.scores_)
+    np.testing.assert_array_equal(model.predict(X), best.predict(X))
+    again = cross_val_score(best, X, y, cv=3)
+    assert model.best_score_ == pytest.approx(again.mean(), abs=0.02)  # the search has another tol
+
+
+@pytest.mark.filterwarnings("ignore:the best")
+def test_fitted_estimators_can_be_pickled_and_saved(fitted, tmp_path):
+    X, _, model = fitted
+    expected = model.predict(X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), expected)
+    model.save(tmp_path / "model.street")
+    np.testing.assert_allclose(ws.load(tmp_path / "model.street").predict(X), expected)
+
+
+def test_a_grid_that_is_too_small_is_extended():
+    X, y = checkerboard(300, random_state=0)
+    model = ws.SVCCV(Cs=[2.0**-5, 2.0**-1], random_state=0, cv=3).fit(X, y)
+    assert model.C_ > 0.5
+    wide = ws.SVCCV(random_state=0, cv=3).fit(X, y)
+    assert model.best_score_ >= wide.best_score_ - 0.03
+
+
+def test_no_time(monkeypatch):
+    X, y = data("svc")
+    monkeypatch.setattr("widestreet._src.tuning.self_tuned.Budget.remaining", lambda self: 1e-9)
+    with pytest.raises(TimeoutError, match="max_time"):
+        ws.SVCCV(max_time=5.0).fit(X, y)
+
+
+def test_parameters_are_checked():
+    X, y = data("svc")
+    for wrong in ({"Cs": [-1.0]}, {"kernel": "poly"}, {"max_time": 0}, {"on_interrupt": "no"}):
+        [name] = wrong
+        with pytest.raises(ValueError, match=name):
+            ws.SVCCV(**wrong).fit(X, y)
+    with pytest.raises(NotFittedError):
+        ws.SVCCV().predict(X)
