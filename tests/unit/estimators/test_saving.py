@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 import widestreet as ws
 from support.fitted_models import fitted
 from support.machines import data
+from widestreet._src.estimators.registry import ESTIMATORS
 from widestreet._src.estimators.saving import parameters_from, parameters_of, snapshot
 from widestreet.strategies import ISVM, PRSVM, Auto
 
@@ -31,7 +32,7 @@ from widestreet.strategies import ISVM, PRSVM, Auto
 )
 def test_parameters_come_back(given):
     model = ws.SVC(**given)
-    assert parameters_from(parameters_of(model)) == model.get_params()
+    assert parameters_from(parameters_of(model), ESTIMATORS) == model.get_params()
 
 
 def test_a_path_becomes_text():
@@ -41,7 +42,7 @@ def test_a_path_becomes_text():
 def test_a_random_state_goes_on_where_it_was():
     state = np.random.RandomState(3)
     state.standard_normal(3)
-    other = parameters_from(parameters_of(ws.SVC(random_state=state)))["random_state"]
+    other = parameters_from(parameters_of(ws.SVC(random_state=state)), ESTIMATORS)["random_state"]
     assert np.array_equal(other.standard_normal(5), state.standard_normal(5))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from widestreet._src.arrays import Floats
+from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.one_class import OneClassSVM
@@ -55,7 +57,7 @@ def leave_one_out(estimator: Any, X: Any, y: Any = None, sample_weight: Any = No
     >>> print(f"{(values * y > 0).mean():.2f}")
     0.91
     """
-    machine = _online_machine(estimator)
+    machine = online_twin(estimator)
     if isinstance(X, StoredRows):
         raise TypeError(
             "X was opened by open_rows, but leave_one_out needs all rows in memory: pass "
@@ -66,7 +68,7 @@ def leave_one_out(estimator: Any, X: Any, y: Any = None, sample_weight: Any = No
     return values
 
 
-def _online_machine(estimator: Any) -> Any:
+def online_twin(estimator: Any) -> Any:
     """Return an online estimator with the parameters of an estimator."""
     kind = type(estimator)
     if isinstance(estimator, OnlineMachine):
@@ -85,3 +87,46 @@ def _online_machine(estimator: Any) -> Any:
     known = set(_ONLINE[kind]._get_param_names()) - {"tol"}
     mine = {name: value for name, value in estimator.get_params().items() if name in known}
     return _ONLINE[kind](**mine)
+
+
+def frozen_twin(model: KernelModel) -> Any:
+    """Return an online estimator whose gamma and class weights are those of a fitted model.
+
+    Both may depend on the rows: gamma="scale", class_weight="balanced". A row that is left out does
+    not change them.
+    """
+    twin = online_twin(model).set_params(gamma=model._gamma or model.gamma)
+    if hasattr(model, "class_weight_"):
+        weights = dict(zip(model.classes_.tolist(), model.class_weight_.tolist(), strict=True))
+        twin.set_params(class_weight=weights, decision_function_shape="ovo")
+    return twin
+
+
+def regressors_without(
+    twin: OnlineMachine, look: Callable[[], None]
+) -> Iterator[tuple[int, float, Floats]]:
+    """Yield each row that affects a fitted regressor, with the regressor trained without it.
+
+    Parameters
+    ----------
+    twin : OnlineSVR or OnlineNuSVR
+        Its rows are those of one `fit`.
+    look : callable
+        Called before each removal; may raise an error.
+
+    Yields
+    ------
+    row : int
+    prediction : float
+        Prediction of the row.
+    change : ndarray
+        Coefficient of each row, less its coefficient in the model of all rows.
+    """
+    state, formulation = twin._present(), twin._formulation()
+    for optimum in state.optima.values():
+        every = optimum.coef
+        for row, found in optimum.each_without(look):
+            if found is None:
+                raise ValueError("X: no row is left without the only one: pass at least two rows")
+            reading = formulation.read(found.bias, twin.tol)
+            yield row, found.score + reading.intercept, found.coef - every

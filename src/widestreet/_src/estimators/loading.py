@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.online.machine import OnlineMachine
 from widestreet._src.estimators.online.persistence import Log
 from widestreet._src.estimators.plain_state import NewerStateError, check_schema
@@ -116,22 +117,31 @@ def restored(header: dict[str, Any], arrays: dict[str, Any], path: str) -> Any:
     """Return the estimator of a snapshot; a wrong one raises an ArchiveError that names `path`."""
     with _explained(path):
         check_schema(header)
-        name = header.get("machine")
-        if name not in ESTIMATORS:
-            raise ValueError(f"it holds a {name!r}, which is no estimator of this version")
-        kind = ESTIMATORS[name]
-        state = join(header, arrays)
-        given = kind(**parameters_from(state["parameters"]))
-        fitted = {"trace_": {}, **state["fitted"]} if state["fitted"] else {}
-        if fitted:
-            check_fitted(kind, fitted)
-        whole = {"schema": state["schema"], "parameters": vars(given), "fitted": fitted}
-        if "rows" in state and issubclass(kind, OnlineMachine):
-            check_rows(state["rows"], fitted)
-            whole["rows"] = state["rows"]
-        model = object.__new__(kind)
-        model.__setstate__(whole | {"other": {}})
-        return model
+        return _estimator_of(join(header, arrays))
+
+
+def _estimator_of(state: dict[str, Any]) -> Any:
+    """Return the estimator of a state with parameters as JSON values; a wrong one raises."""
+    name = state.get("machine")
+    if name not in ESTIMATORS:
+        raise ValueError(f"it holds a {name!r}, which is no estimator of this version")
+    kind = ESTIMATORS[name]
+    given = kind(**parameters_from(state["parameters"], ESTIMATORS))
+    fitted = {
+        key: _estimator_of(value) if isinstance(value, dict) and "machine" in value else value
+        for key, value in state["fitted"].items()
+    }
+    if fitted and issubclass(kind, KernelModel):
+        fitted = {"trace_": {}, **fitted}
+    if fitted:
+        check_fitted(kind, fitted)
+    whole = {"schema": state["schema"], "parameters": vars(given), "fitted": fitted}
+    if "rows" in state and issubclass(kind, OnlineMachine):
+        check_rows(state["rows"], fitted)
+        whole["rows"] = state["rows"]
+    model = object.__new__(kind)
+    model.__setstate__(whole | {"other": {}})
+    return model
 
 
 @contextmanager
@@ -174,7 +184,7 @@ def _replayed(machine: OnlineMachine | None, journal: Journal, start: int = 0) -
 
 def _repeat(machine: Any, kind: str, header: dict[str, Any], arrays: dict[str, Any]) -> None:
     """Repeat the change of a record."""
-    machine.set_params(**parameters_from(header["parameters"]))
+    machine.set_params(**parameters_from(header["parameters"], ESTIMATORS))
     arrived = machine._state.store.arrived if hasattr(machine, "_state") else 0
     if arrived != header["arrived"]:
         raise ValueError(

@@ -24,6 +24,11 @@ _ONLINE = (OnlineSVC, OnlineNuSVC, OnlineSVR, OnlineNuSVR, OnlineOneClassSVM)
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*_BATCH, *_ONLINE)}
 
 
+def register(kind: type[Any]) -> None:
+    """Let files hold a further estimator. Sets: ESTIMATORS."""
+    ESTIMATORS[kind.__name__] = kind
+
+
 def trusted_types() -> list[str]:
     """Return the types that skops must trust to load an estimator of this package.
 

@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.plain_state import is_fitted
@@ -17,6 +18,7 @@ from widestreet._src.persistence.tree import split
 
 _HOMES = ("widestreet", "widestreet.online")
 _STRATEGY, _PAIRS, _RANDOM = "$strategy", "$pairs", "$random_state"
+_ESTIMATOR = "$estimator"
 
 
 def save(model: Any, path: Any, more: Mapping[str, Any], *, trace: bool) -> None:
@@ -37,6 +39,11 @@ def save(model: Any, path: Any, more: Mapping[str, Any], *, trace: bool) -> None
 
 def snapshot(model: Any, *, trace: bool = True) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the state of an estimator as a header and arrays, which an archive can hold."""
+    return split(_state_for_files(model, trace=trace))
+
+
+def _state_for_files(model: Any, *, trace: bool) -> dict[str, Any]:
+    """Return the class and the state of an estimator, with parameters as JSON values."""
     kind = type(model)
     if kind.__module__ not in _HOMES:
         raise TypeError(
@@ -58,8 +65,10 @@ def snapshot(model: Any, *, trace: bool = True) -> tuple[dict[str, Any], dict[st
         del state["rows"]["counts"]  # rows of a file were not added by INSVR
     if not trace:
         state["fitted"].pop("trace_", None)
-    header, arrays = split(state)
-    return {"machine": kind.__name__, **header}, arrays
+    for name, value in state["fitted"].items():
+        if isinstance(value, BaseEstimator):
+            state["fitted"][name] = _state_for_files(value, trace=trace)
+    return {"machine": kind.__name__, **state}
 
 
 def _check_values(model: Any) -> None:
@@ -80,9 +89,9 @@ def parameters_of(model: Any) -> dict[str, Any]:
     return {name: _json(name, value) for name, value in model.get_params(deep=False).items()}
 
 
-def parameters_from(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that `parameters_of` wrote."""
-    return {name: _value(value) for name, value in parameters.items()}
+def parameters_from(parameters: Mapping[str, Any], kinds: Mapping[str, type]) -> dict[str, Any]:
+    """Return the parameters that `parameters_of` wrote; `kinds` are the estimators by name."""
+    return {name: _value(value, kinds) for name, value in parameters.items()}
 
 
 def _json(name: str, value: Any) -> Any:
@@ -102,24 +111,28 @@ def _json(name: str, value: Any) -> Any:
     if type(value) in validation.STRATEGIES.values():
         given = {f.name: _json(name, getattr(value, f.name)) for f in fields(value) if f.init}
         return {_STRATEGY: type(value).__name__, "parameters": given}
+    if isinstance(value, BaseEstimator) and type(value).__module__ in _HOMES:
+        return {_ESTIMATOR: type(value).__name__, "parameters": parameters_of(value)}
     reason = "only text and numbers can"
     if callable(value):
         reason = "files hold no code: use pickle, or a kernel with a name"
     raise TypeError(f"{name}={value!r} cannot be written to a file: {reason}")
 
 
-def _value(plain: Any) -> Any:
+def _value(plain: Any, kinds: Mapping[str, type]) -> Any:
     """Return the value of a parameter from JSON."""
     match plain:
         case {"$pairs": list(pairs)}:
-            return {key: _value(weight) for key, weight in pairs}
+            return {key: _value(weight, kinds) for key, weight in pairs}
         case {"$random_state": [str(kind), list(keys), *rest]}:
             state = np.random.RandomState()
             state.set_state((kind, np.array(keys, dtype=np.uint32), *rest))
             return state
         case {"$strategy": str(name), "parameters": dict(given)}:
-            kinds = {kind.__name__: kind for kind in validation.STRATEGIES.values()}
-            return kinds[name](**{key: _value(value) for key, value in given.items()})
+            strategies = {kind.__name__: kind for kind in validation.STRATEGIES.values()}
+            return strategies[name](**parameters_from(given, kinds))
+        case {"$estimator": str(name), "parameters": dict(given)}:
+            return kinds[name](**parameters_from(given, kinds))
         case dict() | list():
             raise ValueError(f"a parameter with the unknown value {plain!r}")
     return plain

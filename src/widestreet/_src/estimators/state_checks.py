@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.estimators.classifier import Classifier
+from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.outlier_detector import OutlierDetector
 from widestreet._src.estimators.plain_state import is_fitted, kernel_from
 from widestreet._src.kernels.kernels import Callable, Precomputed
@@ -33,6 +34,9 @@ def check_fitted(kind: type[Any], fitted: Mapping[str, Any]) -> None:
         Fitted attributes in plain values.
     """
     _require(all(map(is_fitted, fitted)), "a name that no fitted attribute has")
+    if not issubclass(kind, KernelModel):
+        kind._check_state(fitted)  # an estimator that contains another one
+        return
     _require(fitted["_kernel"].get("name") != Callable.name, "a kernel that is a function")
     if "certificates_" in fitted:
         _check_certificates(fitted["certificates_"])

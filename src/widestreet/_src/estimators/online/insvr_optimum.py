@@ -7,7 +7,7 @@ weight zero is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import sqrt
 
 import numpy as np
@@ -16,7 +16,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.homotopy.parametric_optimum import order_after_removal
 from widestreet._src.engines.insvr.insvr import Insvr
 from widestreet._src.engines.insvr.stages import StageCounts
-from widestreet._src.estimators.online.optimum import Optimum
+from widestreet._src.estimators.online.optimum import Optimum, WithoutRow, no_limit
 from widestreet._src.estimators.online.path_optimum import PathOptimum
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.row_store import RowStore
@@ -153,7 +153,9 @@ class InsvrOptimum(Optimum):
 
     # -- leave-one-out -----------------------------------------------------------------------------
 
-    def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
-        """Yield each row with its score and the biases at the optimum without it, by a homotopy."""
+    def each_without(
+        self, look: Callable[[], None] = no_limit
+    ) -> Iterator[tuple[int, WithoutRow | None]]:
+        """Yield the position of each row in the store, and the optimum without it, by homotopy."""
         here = PathOptimum(self.store, self.members, self.problem, self.settings, self.beta)
-        return here.each_without()
+        return here.each_without(look)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ from widestreet._src.estimators.online.intake import (
     new_store,
     positions,
 )
-from widestreet._src.estimators.online.optimum import Optimum
+from widestreet._src.estimators.online.optimum import Optimum, no_limit
 from widestreet._src.estimators.online.path_optimum import PathOptimum
 from widestreet._src.estimators.online.persistence import Log, open_journal, save
 from widestreet._src.estimators.online.plain_state import rows_of, state_from
@@ -327,11 +328,15 @@ class OnlineMachine(KernelModel):
             Decision values of classifiers and one-class SVMs, predictions of regressors, in order
             of arrival.
         """
+        return self._leave_one_out(no_limit)
+
+    def _leave_one_out(self, look: Callable[[], None]) -> Floats:
+        """Return `leave_one_out()`; `look` is called before each removal and may raise an error."""
         state = self._present()
         state.configure(batch_settings(self))
         values = self._scorer(state.store.X)().T + self.intercept_
         with limited_blas(1), indefinite_kernels_named(state.store):
-            values = self._task.left_out(state, self._formulation(), self.tol, values)
+            values = self._task.left_out(state, self._formulation(), self.tol, values, look)
         values = values[np.argsort(state.store.ids, kind="stable")]
         return self._shaped(values)
 

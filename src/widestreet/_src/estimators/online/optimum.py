@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from widestreet._src.arrays import Floats, Ints
@@ -35,6 +35,29 @@ class ProblemSolution:
     members: Ints
     coef: Floats
     bias: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutRow:
+    """The optimum of a problem without one of its rows.
+
+    Attributes
+    ----------
+    score : float
+        Score of the row that was left out.
+    coef : ndarray
+        Summed coefficient of each row of the problem.
+    bias : ndarray
+        Bias of each group.
+    """
+
+    score: float
+    coef: Floats
+    bias: Floats
+
+
+def no_limit() -> None:
+    """Let leave-one-out continue; other functions raise an error to end it."""
 
 
 class Optimum(ABC):
@@ -101,11 +124,13 @@ class Optimum(ABC):
         """Remove rows of weight zero, given by position in the store."""
 
     @abstractmethod
-    def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
-        """Yield each row with its score and the biases at the optimum without it.
+    def each_without(
+        self, look: Callable[[], None] = no_limit
+    ) -> Iterator[tuple[int, WithoutRow | None]]:
+        """Yield the position of each row in the store, and the optimum without it.
 
         The second item is None if no problem remains without the row. Rows whose removal changes
-        nothing are left out.
+        nothing are left out. `look` is called before each removal.
         """
 
     # -- derived quantities ------------------------------------------------------------------------

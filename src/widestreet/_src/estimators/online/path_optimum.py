@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.engines.homotopy.parametric_optimum import Endpoint, ParametricOptimum
-from widestreet._src.estimators.online.optimum import Optimum
+from widestreet._src.estimators.online.optimum import Optimum, WithoutRow, no_limit
 from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.problems.dual import Dual
@@ -131,8 +131,10 @@ class PathOptimum(Optimum):
 
     # -- leave-one-out -----------------------------------------------------------------------------
 
-    def each_without(self) -> Iterator[tuple[int, tuple[float, Floats] | None]]:
-        """Yield each row with its score and the biases at the optimum without it."""
+    def each_without(
+        self, look: Callable[[], None] = no_limit
+    ) -> Iterator[tuple[int, WithoutRow | None]]:
+        """Yield the position of each row in the store, and the optimum without it."""
         target, weight = self.store.target[self.members], self.store.weight[self.members]
         fixed = not self.path.total.any() and all(self.path.free.groups_present(self.path.groups))
         idle = (self.coef == 0) & fixed  # otherwise a row on the margin may determine the bias
@@ -141,6 +143,7 @@ class PathOptimum(Optimum):
             Remembered(self, _EXTRA_COLUMNS + len(self.path.free)),
         )
         for at in np.flatnonzero(~idle & (weight > 0)):
+            look()
             if last[at]:
                 yield int(self.members[at]), None
                 continue
@@ -149,7 +152,8 @@ class PathOptimum(Optimum):
             path, end = self.path.clone(kernel), Endpoint.of(self.problem.dual(target, left))
             path.tighten(end)
             path.follow(end)
-            yield int(self.members[at]), (float(path.score[at]), path.bias)
+            coef = path.layered(path.beta).sum(axis=0)
+            yield int(self.members[at]), WithoutRow(float(path.score[at]), coef, path.bias)
 
     def _last(self, target: Floats, weight: Floats) -> Bools:
         """Return the mask of rows that are the only ones of positive weight, or of their class."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -47,11 +47,17 @@ class Task(Protocol):
         ...
 
     def left_out(
-        self, state: OnlineState, formulation: DualFormulation, tol: float, values: Floats
+        self,
+        state: OnlineState,
+        formulation: DualFormulation,
+        tol: float,
+        values: Floats,
+        look: Callable[[], None],
     ) -> Floats:
         """Return the decision value of each row by the model without it, of shape (n, pairs).
 
-        `values` are the decision values of the model with all rows; they are overwritten.
+        `values` are the decision values of the model with all rows; they are overwritten. `look`
+        is called before each removal.
         """
         ...
 
@@ -117,14 +123,19 @@ class SingleTask:
         )
 
     def left_out(
-        self, state: OnlineState, formulation: DualFormulation, tol: float, values: Floats
+        self,
+        state: OnlineState,
+        formulation: DualFormulation,
+        tol: float,
+        values: Floats,
+        look: Callable[[], None],
     ) -> Floats:
         """Return the values; nothing is known of a row that is the only one."""
         for optimum in state.optima.values():
-            for row, found in optimum.each_without():
+            for row, found in optimum.each_without(look):
                 values[row, 0] = np.nan
                 if found is not None:
-                    values[row, 0] = found[0] + formulation.read(found[1], tol).intercept
+                    values[row, 0] = found.score + formulation.read(found.bias, tol).intercept
         return values
 
 
@@ -218,17 +229,22 @@ class ClassTask:
         )
 
     def left_out(
-        self, state: OnlineState, formulation: DualFormulation, tol: float, values: Floats
+        self,
+        state: OnlineState,
+        formulation: DualFormulation,
+        tol: float,
+        values: Floats,
+        look: Callable[[], None],
     ) -> Floats:
         """Return decision values of all pairs; a class without its only row loses."""
         layout = PairLayout(len(state.classes))
         code, flip = state.store.target.astype(np.int64), -layout.sign_of_first
         for (i, j), optimum in state.optima.items():
-            for row, found in optimum.each_without():
+            for row, found in optimum.each_without(look):
                 if found is None:  # the other class is all that is left
                     value = 1.0 if code[row] == i else -1.0
                 else:
-                    reading = formulation.read(found[1], tol)
-                    value = (found[0] + reading.intercept) / reading.divisor
+                    reading = formulation.read(found.bias, tol)
+                    value = (found.score + reading.intercept) / reading.divisor
                 values[row, layout.number[i, j]] = flip * value
         return values
