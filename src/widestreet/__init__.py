@@ -9,6 +9,8 @@
 """
 
 from widestreet import datasets, io, model_selection, online, plots, strategies
+from widestreet._src.calibration.calibrated_svc import CalibratedSVC
+from widestreet._src.calibration.interval_svr import IntervalSVR
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.solution import Trace
 from widestreet._src.estimators.compaction import Compaction
@@ -36,10 +38,12 @@ __all__ = [
     "SVCCV",
     "SVR",
     "SVRCV",
+    "CalibratedSVC",
     "Certificate",
     "Compaction",
     "EnsembleSVC",
     "Explanation",
+    "IntervalSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -24,6 +24,7 @@ from widestreet._experiments.race.plan import Leg
 from widestreet._experiments.race.schedule import RACE, Schedule
 from widestreet._experiments.race.tables import every_run, listing
 from widestreet._experiments.studies import (
+    calibration,
     cluster,
     ensemble,
     gpu,
@@ -48,6 +49,7 @@ STUDIES = {
     "ensemble": ensemble,
     "models": models,
     "gpu": gpu,
+    "calibration": calibration,
 }
 
 

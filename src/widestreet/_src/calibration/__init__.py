@@ -1,0 +1,1 @@
+"""Probabilities and intervals from models that were not trained on the rows that they score."""

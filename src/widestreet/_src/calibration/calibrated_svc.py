@@ -1,0 +1,240 @@
+"""A classifier with probabilities: an SVM, and maps from its decision values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from widestreet._src import checks
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.calibration.coupling import coupled
+from widestreet._src.calibration.held_out import HeldOut, held_out_decisions
+from widestreet._src.calibration.maps import MAPS, Isotonic, Map, Sigmoid, Temperature, class_scores
+from widestreet._src.calibration.wrapper import SVMWrapper, out_of_time
+from widestreet._src.engines.budget import OutOfBudget
+from widestreet._src.estimators.nu_svc import NuSVC
+from widestreet._src.estimators.registry import register
+from widestreet._src.estimators.svc import SVC
+from widestreet._src.problems.pairs import PairLayout
+
+
+class CalibratedSVC(ClassifierMixin, SVMWrapper):
+    """SVM classifier with probabilities.
+
+    The SVM is trained on all rows. Its decision values are mapped to probabilities, and the maps
+    are fitted to decision values of models that were not trained on the row: by exact
+    leave-one-out, or by a few folds that share their work with the fit.
+
+    Parameters
+    ----------
+    estimator : SVC or NuSVC, default=None
+        The SVM; None means `SVC()`. Its `max_time`, `n_jobs`, `max_memory` and `verbose` hold for
+        the whole fit.
+    method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
+        "sigmoid" is Platt scaling. "isotonic" fits any nondecreasing function, which needs about a
+        thousand rows or more. "temperature" divides the scores of all classes by one number. For
+        several classes, the first two have a map for each pair of classes, and the probabilities
+        of the pairs are coupled by the second method of Wu, Lin and Weng (2004).
+    cv : {"auto", "loo"}, int, splitter or iterable of (train, test), default="auto"
+        Models whose decision values are used. "loo": each row is scored by the exact model of all
+        other rows. An integer: stratified folds, drawn with a fixed seed. "auto": "loo" if its
+        counted cost is small, about half a second, else 5. Equal rows with equal labels are left
+        out together. For rows that belong to groups pass the folds, for example
+        ``list(GroupKFold().split(X, y, groups))``.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels of the classes.
+    estimator_ : SVC or NuSVC
+        The SVM, fitted to all rows.
+    certificate_ : Certificate
+        Certificate of `estimator_`.
+    calibrators_ : list
+        Maps from decision values to probabilities: one for each pair of classes, or one for
+        method="temperature".
+    cv_ : "loo" or int
+        How decision values were found: by leave-one-out, or the number of folds.
+    n_features_in_, feature_names_in_
+        Number and names of the features.
+
+    Notes
+    -----
+    Leave-one-out keeps gamma and the class weights that belong to all rows; folds compute their
+    own. Half of `max_time` of the estimator is for the SVM, the rest for the other models. If it is
+    not enough for them, a TimeoutError is raised, and the estimator is unchanged.
+
+    Examples
+    --------
+    >>> import widestreet as ws
+    >>> from widestreet.datasets import twonorm
+    >>> X, y = twonorm(300, random_state=0)
+    >>> X_test, y_test = twonorm(1000, random_state=1)
+    >>> model = ws.CalibratedSVC(ws.SVC(C=1.0)).fit(X, y)
+    >>> model.cv_, model.certificate_.status
+    ('loo', 'optimal')
+    >>> from sklearn.metrics import brier_score_loss
+    >>> print(f"{brier_score_loss(y_test, model.predict_proba(X_test)[:, 1]):.2f}")
+    0.02
+    """
+
+    _machines: ClassVar[tuple[type[Any], ...]] = (SVC, NuSVC)
+
+    classes_: Any
+    calibrators_: list[Map]
+
+    def __init__(self, estimator: Any = None, *, method: str = "sigmoid", cv: Any = "auto") -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+
+    # -- training ----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on rows X with labels y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Training rows, or the square kernel matrix for kernel="precomputed".
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for the SVM and for the probabilities.
+
+        Returns
+        -------
+        CalibratedSVC
+            The fitted estimator itself.
+        """
+        checks.require_choice("method", self.method, tuple(MAPS))
+        machine, X, weight, budget = self._fitted_machine(X, y, sample_weight)
+        present = np.where(weight > 0, np.asarray(y).ravel(), machine.classes_[0])
+        code = np.searchsorted(machine.classes_, present)
+        try:
+            found = held_out_decisions(machine, X, code, weight, self.cv, budget)
+        except OutOfBudget as stop:
+            raise out_of_time(machine.max_time, stop) from None
+        layout = PairLayout(len(machine.classes_))
+        calibrators = _fitted_maps(self.method, layout, found, code[found.rows])
+        fitted = {"classes_": machine.classes_, "calibrators_": calibrators, "cv_": found.cv}
+        return self._adopt(machine, fitted)
+
+    # -- prediction --------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self, "estimator_")
+        rows = self.estimator_._query(X)
+        layout = PairLayout(len(self.classes_))
+        found = np.empty((rows.shape[0], layout.classes))
+        for block, decision in self.estimator_._decisions(rows):
+            found[block] = _probabilities(self.calibrators_, layout, decision)
+        return found
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        found: Floats = np.log(self.predict_proba(X))
+        return found
+
+    def predict(self, X: Any) -> Any:
+        """Return the most probable class of each row.
+
+        It can differ from the prediction of `estimator_`, which is the class with the most votes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        probable = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[probable]
+
+    # -- files -------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if "calibrators_" in state["fitted"]:
+            state["fitted"]["calibrators_"] = [
+                {"name": one.name} | asdict(one) for one in self.calibrators_
+            ]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "calibrators_" in vars(self):
+            self.calibrators_ = [_map_from(plain) for plain in state["fitted"]["calibrators_"]]
+
+    @classmethod
+    def _check_state(cls, fitted: Mapping[str, Any]) -> None:
+        super()._check_state(fitted)
+        classes = fitted["estimator_"].classes_
+        if not np.array_equal(fitted["classes_"], classes):
+            raise ValueError("classes_ that are not those of estimator_")
+        maps = [_map_from(plain) for plain in fitted["calibrators_"]]
+        alike = all(type(one) is type(maps[0]) for one in maps)
+        single = alike and isinstance(maps[0], Temperature)
+        if not alike or len(maps) != (1 if single else len(PairLayout(len(classes)).pairs)):
+            raise ValueError("calibrators_ of other pairs of classes")
+
+
+register(CalibratedSVC)
+
+
+def _map_from(plain: Mapping[str, Any]) -> Map:
+    """Return a map from plain values, which are checked."""
+    kind = MAPS[plain["name"]]
+    given = {name: value for name, value in plain.items() if name != "name"}
+    found = kind(**given)
+    found.check()
+    return found
+
+
+def _fitted_maps(method: str, layout: PairLayout, found: HeldOut, code: Ints) -> list[Map]:
+    """Return the map of each pair of classes, or the one of all."""
+    if method == Temperature.name:
+        return [Temperature.fit(class_scores(layout, found.values), code, found.weight)]
+    kind = Sigmoid if method == Sigmoid.name else Isotonic
+    maps: list[Map] = []
+    for p, (i, j) in enumerate(layout.pairs):
+        mine = (code == i) | (code == j)
+        positive = code[mine] == (i if layout.sign_of_first > 0 else j)
+        maps.append(kind.fit(found.values[mine, p], positive, found.weight[mine]))
+    return maps
+
+
+def _probabilities(maps: list[Map], layout: PairLayout, decision: Floats) -> Floats:
+    """Return the probability of each class from decision values of shape (n, pairs)."""
+    if isinstance(maps[0], Temperature):
+        return maps[0](class_scores(layout, decision))
+    positive = np.stack([one(decision[:, p]) for p, one in enumerate(maps)], axis=1)
+    if layout.classes == 2:
+        return np.hstack([1.0 - positive, positive])
+    return coupled(layout, positive)

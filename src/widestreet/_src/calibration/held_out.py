@@ -1,0 +1,150 @@
+"""Decision values of classifiers that were not trained on the row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.calibration.removals import (
+    Folds,
+    folds_of,
+    is_number,
+    linear_loss,
+    number_of_folds,
+)
+from widestreet._src.engines.budget import Budget
+from widestreet._src.estimators.leave_one_out import frozen_twin
+from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.rows import Merged, as_rows, merge_duplicates, without_empty
+from widestreet._src.threads import resolve_threads
+from widestreet._src.tuning.folds import fold_models, held_out_scores
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Decision values of models without the row.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n, pairs)
+    rows : ndarray of shape (n,)
+        Indices of the rows.
+    weight : ndarray of shape (n,)
+    cv : "loo" or int
+        Leave-one-out, or the number of folds.
+    """
+
+    values: Floats
+    rows: Ints
+    weight: Floats
+    cv: str | int
+
+
+def held_out_decisions(
+    machine: Any, X: Any, code: Ints, weight: Floats, cv: Any, budget: Budget
+) -> HeldOut:
+    """Return decision values of models without the row, for each row of positive weight.
+
+    Parameters
+    ----------
+    machine : SVC or NuSVC
+        Fitted to all rows.
+    X : ndarray or CSR
+    code : ndarray
+        Class of each row; any class for rows of weight zero.
+    weight : ndarray
+    cv : "auto", "loo", int, splitter or list of folds
+        Unless folds are given, equal rows of one class are one row.
+    budget : Budget
+        OutOfBudget is raised when it is used up.
+    """
+    if is_number(cv):
+        merged = _distinct(machine, X, code, weight)
+        rows, weight = merged.kept, merged.box
+        splits = _splits(machine, code[rows], weight, cv)
+    else:
+        rows, splits = np.arange(len(code)), folds_of(cv, X, code)
+    whole, labels = len(rows) == len(code), machine.classes_[code[rows]]
+    if not whole:
+        X = X[np.ix_(rows, rows)] if machine.kernel == "precomputed" else X[rows]
+    if splits is None:
+        twin = frozen_twin(machine).fit(X, labels, sample_weight=weight)
+        values = twin._leave_one_out(budget.look_at_end)
+    else:
+        start = machine._without_names(None) if whole else clone(machine)
+        start.decision_function_shape = "ovo"
+        values = _scores_of_folds(start, X, labels, weight, splits, budget)
+    values = values.reshape(len(rows), -1)
+    known = np.isfinite(values).all(axis=1) & (weight > 0)
+    number = "loo" if splits is None else len(splits)
+    return HeldOut(values[known], rows[known], weight[known], number)
+
+
+def models_of_folds(
+    estimator: Any, X: Any, y: Any, weight: Floats, folds: Folds, budget: Budget
+) -> list[Any]:
+    """Return an estimator without each fold, whose `support_` are indices of all rows.
+
+    Those with a linear loss share their work. For others, rows of the fold have no weight.
+    """
+    with _explained():
+        if linear_loss(estimator):
+            return fold_models(estimator, X, y, folds, sample_weight=weight, budget=budget)
+        models = []
+        for train, _ in folds:
+            budget.look_at_end()
+            own = np.zeros(len(weight))
+            own[train] = weight[train]
+            models.append(clone(estimator).fit(X, y, sample_weight=own))
+        return models
+
+
+def _scores_of_folds(
+    estimator: Any, X: Any, y: Any, weight: Floats, folds: Folds, budget: Budget
+) -> Floats:
+    """Return decision values of classifiers without the fold of the row; nan if it is in none."""
+    if linear_loss(estimator):
+        with _explained():
+            return held_out_scores(estimator, X, y, folds, sample_weight=weight, budget=budget)
+    pairs = len(PairLayout(len(np.unique(y))).pairs)
+    values = np.full((len(y), pairs), np.nan)
+    models = models_of_folds(estimator, X, y, weight, folds, budget)
+    for model, (_, test) in zip(models, folds, strict=True):
+        values[test] = model.decision_function(X[test]).reshape(len(test), -1)
+    return values
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Say that an error in this block is one of a fold."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"cv: a fold cannot be trained: {error}") from error
+
+
+def _distinct(machine: Any, X: Any, code: Ints, weight: Floats) -> Merged:
+    """Return the distinct rows of positive weight; those of a kernel matrix are all distinct."""
+    if machine.kernel == "precomputed":
+        return without_empty(weight)
+    label = code.astype(np.float64)
+    return merge_duplicates(as_rows(X), label, weight, resolve_threads(machine.n_jobs))
+
+
+def _splits(machine: Any, code: Ints, weight: Floats, cv: str | int) -> Folds | None:
+    """Return stratified folds; None for leave-one-out."""
+    counts = np.bincount(code, minlength=len(machine.classes_))
+    smallest = int(np.argmin(counts))
+    of = f"each class, such as class {machine.classes_[smallest]}"
+    number = number_of_folds(machine, weight, cv, int(counts[smallest]), of)
+    if number is None:
+        return None
+    splitter = StratifiedKFold(number, shuffle=True, random_state=0)
+    return list(splitter.split(code[:, None], code))

@@ -1,0 +1,206 @@
+"""Maps from decision values to probabilities.
+
+All are fitted to decision values of models that were not trained on the row. With f the decision
+value of a row for its positive class:
+
+    sigmoid      p = 1 / (1 + exp(A f + B)), A <= 0      Platt (2000), with the corrections of
+                                                         Lin, Lin and Weng (2007)
+    isotonic     p is a nondecreasing function of f      Zadrozny and Elkan (2002)
+    temperature  p_c = exp(s_c / T) / sum_d exp(s_d / T)  Guo et al. (2017)
+
+They are fitted to Platt's targets, (P + 1) / (P + 2) for the positive rows and 1 / (N + 2) for the
+negative ones, where P and N are their weights: no probability becomes 0 or 1. For several classes
+the target of the own class is that of positive rows, and the others share the rest. In the sigmoid,
+A is not allowed to be positive: a larger decision value never makes the positive class less
+probable. Temperature scaling has a score s_c for each class: half the sum of its decision values
+against the other classes. If there are several, values beyond the margin, 1, count as 1: a class
+that wins by far against one class must not win against all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, logit, logsumexp, softmax
+from sklearn.isotonic import IsotonicRegression
+
+from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.problems.pairs import PairLayout
+
+_WIDEST = 1e6  # factor between 1 and the extremes of the temperature, relative to the scores
+_EXACT = 1e-10  # tolerance of the optimisers, relative to scaled decision values
+
+
+@dataclass(frozen=True, eq=False)
+class Sigmoid:
+    """p = 1 / (1 + exp(slope f + offset)), slope <= 0.
+
+    Attributes
+    ----------
+    slope, offset : float
+    """
+
+    name: ClassVar[str] = "sigmoid"
+
+    slope: float
+    offset: float
+
+    @classmethod
+    def fit(cls, value: Floats, positive: Bools, weight: Floats) -> Sigmoid:
+        """Maximise the likelihood of Platt's targets, a concave function of slope and offset."""
+        target, weight = platt_targets(positive, weight), weight / weight.sum()
+        size = float(np.abs(value).max(initial=0.0)) or 1.0
+        scaled = value / size
+
+        def loss(at: Floats) -> tuple[float, Floats]:
+            z = at[0] * scaled + at[1]  # p = expit(-z)
+            excess = weight * (target - expit(-z))
+            log_loss = weight @ (np.logaddexp(0.0, z) - (1.0 - target) * z)
+            return float(log_loss), np.array([excess @ scaled, excess.sum()])
+
+        def hessian(at: Floats) -> Floats:
+            z = at[0] * scaled + at[1]
+            spread = weight * expit(z) * expit(-z)
+            mixed = spread @ scaled
+            return np.array([[spread @ scaled**2, mixed], [mixed, spread.sum()]])
+
+        flat = np.array([0.0, -logit(weight @ target)])  # the best one without a slope
+        if loss(flat)[1][0] <= 0:  # a positive slope would be better: by convexity zero is best
+            return cls(0.0, float(flat[1]))
+        found = minimize(
+            loss, flat, jac=True, hess=hessian, method="trust-exact", options={"gtol": _EXACT}
+        )
+        return cls(float(min(found.x[0], 0.0)) / size, float(found.x[1]))
+
+    def check(self) -> None:
+        """Raise ValueError if these are not the numbers of such a map."""
+        _check(np.array([self.slope, self.offset]), self.slope <= 0)
+
+    def __call__(self, value: Floats) -> Floats:
+        """Return the probability of the positive class."""
+        return np.asarray(expit(-(self.slope * value + self.offset)))
+
+
+@dataclass(frozen=True, eq=False)
+class Isotonic:
+    """A nondecreasing, piecewise linear function, constant beyond its ends.
+
+    Attributes
+    ----------
+    value, probability : ndarray
+        Its corners.
+    """
+
+    name: ClassVar[str] = "isotonic"
+
+    value: Floats
+    probability: Floats
+
+    @classmethod
+    def fit(cls, value: Floats, positive: Bools, weight: Floats) -> Isotonic:
+        """Minimise the weighted squared distance from Platt's targets."""
+        target = platt_targets(positive, weight)
+        found = IsotonicRegression().fit(value, target, sample_weight=weight)
+        return cls(
+            np.asarray(found.X_thresholds_, dtype=np.float64),
+            np.asarray(found.y_thresholds_, dtype=np.float64),
+        )
+
+    def check(self) -> None:
+        """Raise ValueError if these are not the corners of such a map."""
+        x, y = self.value, self.probability
+        _check(x, x.ndim == 1 and len(x) > 0 and bool((np.diff(x) > 0).all()))
+        _check(y, y.shape == x.shape and bool((np.diff(y) >= 0).all()))
+        _check(y, bool((y > 0).all() and (y < 1).all()))
+
+    def __call__(self, value: Floats) -> Floats:
+        """Return the probability of the positive class."""
+        return np.asarray(np.interp(value, self.value, self.probability))
+
+
+@dataclass(frozen=True, eq=False)
+class Temperature:
+    """p_c = exp(s_c / T) / sum_d exp(s_d / T) for the scores s of the classes.
+
+    Attributes
+    ----------
+    temperature : float
+        T.
+    """
+
+    name: ClassVar[str] = "temperature"
+
+    temperature: float
+
+    @classmethod
+    def fit(cls, score: Floats, code: Ints, weight: Floats) -> Temperature:
+        """Maximise the likelihood of the targets, a concave function of 1 / T.
+
+        Parameters
+        ----------
+        score : ndarray of shape (n, classes)
+        code : ndarray of shape (n,)
+            Class of each row.
+        weight : ndarray of shape (n,)
+        """
+        classes = score.shape[1]
+        size = float(np.ptp(score, axis=1).max(initial=0.0)) or 1.0
+        scaled = score / size
+        own, total = scaled[np.arange(len(code)), code], scaled.sum(axis=1)
+        rest = 1.0 / (np.bincount(code, weight, classes)[code] + 2.0)
+        aim = (1.0 - rest) * own + rest / (classes - 1) * (total - own)
+        part = weight / weight.sum()
+
+        def loss(log_inverse: float) -> float:
+            z = np.exp(log_inverse)
+            return float(part @ (logsumexp(z * scaled, axis=1) - z * aim))
+
+        edge = np.log(_WIDEST)
+        found = minimize_scalar(
+            loss, bounds=(-edge, edge), method="bounded", options={"xatol": _EXACT}
+        )
+        return cls(size / float(np.exp(found.x)))
+
+    def check(self) -> None:
+        """Raise ValueError if this is not a temperature."""
+        _check(np.array([self.temperature]), self.temperature > 0)
+
+    def __call__(self, score: Floats) -> Floats:
+        """Return the probability of each class, of shape (n, classes)."""
+        return np.asarray(softmax(score / self.temperature, axis=1))
+
+
+Map = Sigmoid | Isotonic | Temperature
+MAPS: dict[str, type[Map]] = {kind.name: kind for kind in (Sigmoid, Isotonic, Temperature)}
+
+
+def _check(numbers: Floats, sound: bool) -> None:
+    if not (sound and numbers.dtype == np.float64 and np.isfinite(numbers).all()):
+        raise ValueError("a map to probabilities with wrong numbers")
+
+
+def platt_targets(positive: Bools, weight: Floats) -> Floats:
+    """Return Platt's targets of positive and negative rows."""
+    plus = float(weight[positive].sum())
+    minus = float(weight[~positive].sum())
+    return np.where(positive, (plus + 1.0) / (plus + 2.0), 1.0 / (minus + 2.0))
+
+
+def class_scores(layout: PairLayout, decision: Floats) -> Floats:
+    """Return the score of each class: half the sum of its decision values against the others.
+
+    Parameters
+    ----------
+    layout : PairLayout
+    decision : ndarray of shape (n, pairs)
+    """
+    found = np.zeros((len(decision), layout.classes))
+    if layout.classes > 2:
+        decision = np.clip(decision, -1.0, 1.0)
+    for p, (i, j) in enumerate(layout.pairs):
+        found[:, i] += 0.5 * layout.sign_of_first * decision[:, p]
+        found[:, j] -= 0.5 * layout.sign_of_first * decision[:, p]
+    return found

@@ -1,0 +1,131 @@
+"""The choice between exact leave-one-out and folds, and the folds.
+
+Each row that affects the model is removed by a homotopy. It takes some steps, and each is a product
+of the kernel columns of the free variables with a vector. So the cost is counted as
+
+    removals * (COST_OF_REMOVAL + STEPS * rows * free)    multiply-adds,
+
+where `removals` are the rows with a coefficient that is not zero, in all pairs of classes; for
+nu-SVMs all rows, because the sums of their coefficients depend on the number of rows.
+Leave-one-out is affordable up to `AFFORDABLE`, which takes about half a second on one core. Beyond
+that, and for problems without a homotopy, folds take its place.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from widestreet._src import checks
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.estimators.scoring import expansion_of
+from widestreet._src.kernels.kernels import NativeKernel
+
+COST_OF_REMOVAL = 7e5  # multiply-adds that take as long as what a removal does in Python
+STEPS = 6  # of the homotopy of a removal, on average
+AFFORDABLE = 5e8  # multiply-adds
+FOLDS = 5  # where leave-one-out is not affordable
+
+Folds = list[tuple[Ints, Ints]]
+
+
+def require_cv(cv: Any) -> Any:
+    """Return "auto", "loo", a number of folds, or what scikit-learn takes for `cv`."""
+    if isinstance(cv, str):
+        return checks.require_choice("cv", cv, ("auto", "loo"))
+    if (hasattr(cv, "split") or hasattr(cv, "__iter__")) and not isinstance(cv, bytes):
+        return cv
+    return checks.require_integer(
+        "cv", cv, least=2, none="'auto', 'loo', a splitter or a list of pairs (train, test)"
+    )
+
+
+def is_number(cv: Any) -> bool:
+    """Return whether a valid `cv` is "auto", "loo" or a number of folds."""
+    return isinstance(cv, str | Integral)
+
+
+def linear_loss(estimator: Any) -> bool:
+    """Return whether the loss of an SVM is linear, not squared."""
+    return bool(getattr(estimator._formulation(), "loss", "linear") == "linear")
+
+
+def removable(model: Any) -> bool:
+    """Return whether a homotopy can remove rows from a fitted model."""
+    kernel = model._kernel
+    return linear_loss(model) and isinstance(kernel, NativeKernel) and bool(kernel.positive)
+
+
+def affordable(model: Any, weights: Floats) -> bool:
+    """Return whether leave-one-out of a fitted model costs at most `AFFORDABLE`.
+
+    Parameters
+    ----------
+    model : SVC, NuSVC, SVR or NuSVR
+    weights : ndarray
+        Weight of each row, class weights not included.
+    """
+    rows, formulation = int(np.count_nonzero(weights)), model._formulation()
+    expansion = expansion_of(model)
+    lines = np.abs(expansion.layout.coefficients(expansion.coef, expansion.n_support))
+    used = np.count_nonzero(lines, axis=1)
+    # a variable at its bound has the largest coefficient, if all weights are equal
+    free = [np.count_nonzero((line > 0) & (line < line.max(initial=0.0))) for line in lines]
+    removed = np.full(len(used), rows) if formulation.groups > 1 else used
+    cost = removed * (COST_OF_REMOVAL + STEPS * rows * (np.array(free) + 1.0))
+    return bool(cost.sum() <= AFFORDABLE)
+
+
+def number_of_folds(
+    machine: Any, weights: Floats, cv: str | int, fewest: int, of: str
+) -> int | None:
+    """Return the number of folds; None for leave-one-out.
+
+    Parameters
+    ----------
+    machine : SVC, NuSVC, SVR or NuSVR
+        Fitted to the rows.
+    weights : ndarray
+        Weights of the rows.
+    cv : "auto", "loo" or int
+    fewest : int
+        Number of distinct rows of the smallest class, or of all.
+    of : str
+        What these rows belong to, for messages.
+    """
+    possible = removable(machine)
+    if cv == "loo" and not possible:
+        raise ValueError(
+            f"cv='loo' is not possible for {_described(machine)}, because rows are removed by a "
+            "homotopy, which needs a linear loss and a positive semidefinite kernel with a name: "
+            "pass cv=5"
+        )
+    if cv == "loo" or (cv == "auto" and possible and (fewest < 2 or affordable(machine, weights))):
+        return None
+    number = min(FOLDS, max(2, fewest)) if isinstance(cv, str) else int(cv)
+    if number > fewest:
+        cure = "pass cv='loo', or more rows" if possible else "pass more rows"
+        raise ValueError(
+            f"cv={cv!r}: {number} folds need as many distinct rows of {of}, got {fewest}: "
+            + (f"pass cv={fewest} or less, or " if fewest > 1 else "")
+            + cure
+        )
+    return number
+
+
+def _described(machine: Any) -> str:
+    """Return the parameters of an SVM that decide whether there is a homotopy."""
+    shown = {name: getattr(machine, name) for name in ("kernel", "coef0", "loss")
+             if hasattr(machine, name)}  # fmt: skip
+    return ", ".join(f"{name}={value!r}" for name, value in shown.items())
+
+
+def folds_of(splitter: Any, X: Any, y: Any) -> Folds:
+    """Return the folds of a splitter, or of a list of folds, as lists of integers."""
+    return [
+        (np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64))
+        for train, test in check_cv(splitter).split(X, y)
+    ]

@@ -1,0 +1,117 @@
+"""Decision values of models without the row, against refits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from conftest import OF_THREE, TOL
+from support.machines import data, machine
+from widestreet._src.calibration.held_out import held_out_decisions
+from widestreet._src.engines.budget import Budget, OutOfBudget
+
+CLASSIFIERS = ("svc", "nu_svc", "svc" + OF_THREE)
+
+
+def held_out(model, X, y, weight=None, cv="loo", budget=None):
+    weight = np.ones(len(y)) if weight is None else weight
+    code = np.searchsorted(model.classes_, y)
+    return held_out_decisions(model, X, code, weight, cv, budget or Budget())
+
+
+def refits(model, X, y, folds):
+    """Decision values of each test row by a fit without its fold, of shape (n, pairs)."""
+    found = np.empty((len(y), len(model.intercept_)))
+    for train, test in folds:
+        other = clone(model).fit(X[train], y[train])
+        found[test] = other.decision_function(X[test]).reshape(len(test), -1)
+    return found
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
+def test_leave_one_out_equals_refits(kind, storage):
+    X, y = data(kind, 24)
+    model = machine(kind).fit(storage(X), y)
+    found = held_out(model, storage(X), y)
+    each = [(np.delete(np.arange(24), i), np.array([i])) for i in range(24)]
+    size = max(10.0, abs(model.dual_coef_).sum())
+    values = refits(model, X, y, each)
+    np.testing.assert_allclose(found.values, values, rtol=0, atol=TOL.decision * size)
+    assert found.cv == "loo"
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_folds_equal_refits(kind, loss):
+    X, y = data(kind, 60)
+    model = machine(kind, **{} if kind == "nu_svc" else {"loss": loss}).fit(X, y)
+    folds = list(StratifiedKFold(3).split(X, y))
+    found = held_out(model, X, y, cv=folds)
+    size = max(10.0, abs(model.dual_coef_).sum())
+    values = refits(model, X, y, folds)
+    np.testing.assert_allclose(found.values, values, rtol=0, atol=TOL.decision * size)
+    assert found.cv == 3
+
+
+@pytest.mark.parametrize("kind", ["svc", "svc" + OF_THREE])
+def test_equal_rows_are_left_out_together(kind):
+    """Weights are repetitions, and a weight of zero is a missing row."""
+    X, y = data(kind, 30)
+    weight = np.arange(30) % 4.0
+    many = np.repeat(np.arange(30), weight.astype(int))
+    one = machine(kind).fit(X, y, weight)
+    other = machine(kind).fit(X[many], y[many])
+    first, second = held_out(one, X, y, weight), held_out(other, X[many], y[many])
+    np.testing.assert_array_equal(first.rows, many[second.rows])
+    np.testing.assert_array_equal(first.weight, second.weight)
+    size = max(10.0, abs(one.dual_coef_).sum())
+    np.testing.assert_allclose(first.values, second.values, rtol=0, atol=TOL.decision * size)
+
+
+def test_balanced_weights_and_scaled_gamma_are_those_of_all_rows():
+    X, y = data("svc", 40)
+    y = np.where(np.arange(40) < 30, y.min(), y)
+    model = machine("svc", gamma="scale", class_weight="balanced").fit(X, y)
+    weights = dict(zip(model.classes_.tolist(), model.class_weight_.tolist(), strict=True))
+    fixed = machine("svc", gamma=model._gamma, class_weight=weights).fit(X, y)
+    one, other = held_out(model, X, y), held_out(fixed, X, y)
+    np.testing.assert_array_equal(one.values, other.values)
+
+
+def test_a_kernel_matrix_with_missing_rows():
+    X, y = data("svc", 40)
+    K, weight = X @ X.T, (np.arange(40) % 5 > 0).astype(float)
+    there = np.flatnonzero(weight)
+    model = machine("svc", kernel="precomputed").fit(K, y, weight)
+    part = machine("svc", kernel="precomputed").fit(K[np.ix_(there, there)], y[there])
+    one = held_out(model, K, y, weight, cv=4)
+    other = held_out(part, K[np.ix_(there, there)], y[there], cv=4)
+    np.testing.assert_array_equal(one.rows, there)
+    np.testing.assert_allclose(one.values, other.values, rtol=0, atol=TOL.decision)
+
+
+def test_a_class_of_few_rows_is_named():
+    X, y = data("svc", 40)
+    y = np.where(np.arange(40) < 37, y.min(), y.min() + 1)
+    model = machine("svc").fit(X, y)
+    with pytest.raises(ValueError, match=f"cv=5: 5 folds .* class {y.max()}, got 3: pass cv=3"):
+        held_out(model, X, y, cv=5)
+
+
+def test_a_fold_without_a_class_is_named():
+    X, y = data("svc", 40)
+    model = machine("svc").fit(X, y)
+    train = np.flatnonzero(y == y[0])
+    with pytest.raises(ValueError, match=r"^cv: a fold cannot be trained"):
+        held_out(model, X, y, cv=[(train, np.setdiff1d(np.arange(40), train))])
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_the_budget_is_respected(cv):
+    X, y = data("svc", 40)
+    with pytest.raises(OutOfBudget):
+        held_out(machine("svc").fit(X, y), X, y, cv=cv, budget=Budget(1e-9))

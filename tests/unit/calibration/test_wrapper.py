@@ -1,0 +1,170 @@
+"""What both wrappers share: the SVM within, limits, files, failed calls."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.svm
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import widestreet as ws
+from support.machines import data
+from widestreet.io import ArchiveError
+
+WRAPPED = {
+    "svc": ws.CalibratedSVC(ws.SVC(gamma=0.5, n_jobs=1)),
+    "isotonic": ws.CalibratedSVC(ws.NuSVC(nu=0.3, gamma=0.5, n_jobs=1), method="isotonic", cv=3),
+    "svc of three": ws.CalibratedSVC(ws.SVC(gamma=0.5, n_jobs=1), method="temperature"),
+    "svr": ws.IntervalSVR(ws.SVR(gamma=0.5, n_jobs=1)),
+    "nu_svr": ws.IntervalSVR(ws.NuSVR(gamma=0.5, n_jobs=1), cv=3),
+}
+
+
+def rows(kind):
+    return data({"isotonic": "nu_svc"}.get(kind, kind), 60)
+
+
+@pytest.fixture(params=WRAPPED)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def model(kind):
+    return clone(WRAPPED[kind])
+
+
+def answers(model, X):
+    if isinstance(model, ws.CalibratedSVC):
+        return model.predict_proba(X)
+    return np.column_stack([model.predict(X), model.predict_interval(X)])
+
+
+def by_street(model, folder):
+    one, other = folder / "one.street", folder / "other.street"
+    model.save(one)
+    found = ws.load(one)
+    found.save(other)
+    assert one.read_bytes() == other.read_bytes()
+    return found
+
+
+def by_skops(model, folder):
+    skops = pytest.importorskip("skops.io")
+    return skops.loads(skops.dumps(model), trusted=ws.trusted_types())
+
+
+WAYS = {
+    "street": by_street,
+    "skops": by_skops,
+    "pickle": lambda model, folder: pickle.loads(pickle.dumps(model)),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_comes_back(kind, model, way, tmp_path):
+    X, y = rows(kind)
+    model.fit(X, y)
+    other = WAYS[way](model, tmp_path)
+    assert type(other) is type(model)
+    np.testing.assert_array_equal(answers(other, X * 1.125), answers(model, X * 1.125))
+    assert vars(other).keys() == vars(model).keys()
+    assert repr(other) == repr(model)
+    assert other.certificate_ == model.certificate_
+
+
+def test_an_unfitted_model_comes_back(model):
+    assert repr(pickle.loads(pickle.dumps(model))) == repr(model)
+    with pytest.raises(NotFittedError):
+        model.save("unused.street")
+
+
+def test_damaged_files_are_refused(kind, model, tmp_path):
+    X, y = rows(kind)
+    model.fit(X, y)
+    if isinstance(model, ws.CalibratedSVC):
+        model.calibrators_ = []
+    else:
+        model.estimator_ = ws.SVC().fit(*data("svc", 20))
+    model.save(tmp_path / "wrong.street")
+    with pytest.raises(ArchiveError, match="is damaged"):
+        ws.load(tmp_path / "wrong.street")
+
+
+def test_the_certificate_is_that_of_the_svm(kind, model):
+    X, y = rows(kind)
+    with pytest.raises(NotFittedError):
+        model.certificate_  # noqa: B018
+    alone = clone(model.estimator).fit(X, y)
+    assert model.fit(X, y).certificate_ == alone.certificate_
+    assert not hasattr(model.estimator, "support_")
+    np.testing.assert_array_equal(model.estimator_.dual_coef_, alone.dual_coef_)
+
+
+def test_none_is_a_default():
+    for make, kind, inner in (
+        (ws.CalibratedSVC, "svc", ws.SVC),
+        (ws.IntervalSVR, "svr", ws.SVR),
+    ):
+        assert type(make().fit(*rows(kind)).estimator_) is inner
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [sklearn.svm.SVC(), ws.OneClassSVM(), ws.EnsembleSVC(), ws.SVC, "svc", make_pipeline(ws.SVC())],
+    ids=str,
+)
+def test_other_estimators_are_refused(estimator):
+    for make in (ws.CalibratedSVC, ws.IntervalSVR):
+        with pytest.raises(TypeError, match=r"^estimator must be"):
+            make(estimator).fit(*rows("svc"))
+
+
+def test_transformers_stand_before(kind, model):
+    X, y = rows(kind)
+    with pytest.raises(TypeError, match="put the transformers before it: make_pipeline"):
+        clone(model).set_params(estimator=make_pipeline(StandardScaler(), model.estimator)).fit(
+            X, y
+        )
+    whole = make_pipeline(StandardScaler(), model).fit(X, y)
+    scaled = StandardScaler().fit_transform(X)
+    np.testing.assert_array_equal(whole.predict(X), clone(model).fit(scaled, y).predict(scaled))
+
+
+def test_rows_in_files_are_refused(kind, model, tmp_path):
+    X, y = rows(kind)
+    pd.DataFrame(X).assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    stored = ws.open_rows(tmp_path / "rows.csv", target="y")
+    with pytest.raises(TypeError, match=r"X.to_numpy\(\) and y.to_numpy\(\)"):
+        model.fit(*stored)
+
+
+def test_names_of_columns(kind, model):
+    X, y = rows(kind)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model.fit(frame, pd.Series(y))
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    np.testing.assert_array_equal(answers(model, frame), answers(clone(model).fit(X, y), X))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["b", "a", "c"]])
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_too_little_time_is_named_and_changes_nothing(kind, model):
+    X, y = rows(kind)
+    model.fit(X, y)
+    before = answers(model, X)
+    model.set_params(estimator__max_time=1e-9)
+    with pytest.raises(TimeoutError, match=r"max_time=1e-09.*raise max_time"):
+        model.fit(X, y)
+    np.testing.assert_array_equal(answers(model, X), before)
+    model.set_params(estimator__max_time=1e4).fit(X, y)
+    assert model.estimator_.max_time == 1e4
+    np.testing.assert_array_equal(answers(model, X), before)
