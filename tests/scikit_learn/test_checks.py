@@ -45,7 +45,12 @@ CHECKED = [
     for settings in ({}, {"kernel": "precomputed"})
     # scikit-learn's checks of outliers know no kernel matrices
     if not (make is ws.OneClassSVM and settings)
-] + [ws.EnsembleSVC(epsilon=0.05, folds=2, n_jobs=1)]  # in few steps
+]
+CHECKED += [
+    ws.EnsembleSVC(epsilon=0.05, folds=2, n_jobs=1),  # in few steps
+    ws.CalibratedSVC(ws.SVC(n_jobs=1, tol=1e-9)),  # folds are solved to it
+    ws.IntervalSVR(ws.NuSVR(n_jobs=1)),
+]
 # Other kernels and methods change the numbers, not what parameters, labels or shapes may be.
 NUMBERS = (
     "check_class_weight_classifiers",
@@ -84,7 +89,9 @@ def run(estimator, check) -> None:
         raise
 
 
-@pytest.mark.parametrize("estimator", [e for e in CHECKED if e.kernel != "precomputed"], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [e for e in CHECKED if getattr(e, "kernel", "") != "precomputed"], ids=str
+)
 def test_weights_are_among_the_checks(estimator):
     names = {name_of(check) for _, check in estimator_checks_generator(estimator)}
     assert names >= set(NUMBERS[-2:])

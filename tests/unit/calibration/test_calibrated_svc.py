@@ -111,8 +111,9 @@ def test_probabilities_are_true_ones():
 
 def test_auto_chooses_by_cost(monkeypatch):
     X, y = data("svc", 60)
+    monkeypatch.setitem(removals.AFFORDABLE, "probabilities", 1e9)
     assert calibrated("svc").fit(X, y).cv_ == "loo"
-    monkeypatch.setattr(removals, "AFFORDABLE", 0.0)
+    monkeypatch.setitem(removals.AFFORDABLE, "probabilities", 0.0)
     assert calibrated("svc").fit(X, y).cv_ == 5
 
 

@@ -10,15 +10,13 @@ import widestreet as ws
 from support.machines import data, machine
 from widestreet._src.calibration import removals
 from widestreet._src.calibration.removals import (
-    affordable,
+    cost_of_removals,
     folds_of,
     is_number,
     number_of_folds,
     removable,
     require_cv,
 )
-
-SOME = {"svc": {}, "nu_svc": {}, "svr": {}, "nu_svr": {}, "svc of three": {}}
 
 
 @pytest.fixture(scope="module")
@@ -38,23 +36,17 @@ def test_invalid_choices_are_named(cv):
         require_cv(cv)
 
 
-@pytest.mark.parametrize("kind", SOME)
-def test_more_rows_or_removals_cost_more(kind, monkeypatch):
-    """A small problem is affordable; with the limit at zero nothing is."""
+@pytest.mark.parametrize("kind", ["svc", "nu_svc", "svr", "nu_svr", "svc of three"])
+def test_removals_cost_what_they_are(kind):
+    """The support vectors of each problem, or all rows where the sums depend on their number."""
     X, y = data(kind)
     model = machine(kind).fit(X, y)
-    assert affordable(model, np.ones(len(X)))
-    monkeypatch.setattr(removals, "AFFORDABLE", 0.0)
-    assert not affordable(model, np.ones(len(X)))
-
-
-def test_rows_without_coefficients_cost_nothing(model, monkeypatch):
-    """The limit is between the cost of the support vectors and that of all rows."""
-    many = 1000 * len(model.support_) * removals.COST_OF_REMOVAL
-    monkeypatch.setattr(removals, "COST_OF_REMOVAL", 1000 * removals.COST_OF_REMOVAL)
-    monkeypatch.setattr(removals, "AFFORDABLE", 1.01 * many)
-    assert affordable(model, np.ones(120))
-    assert not affordable(machine("nu_svc").fit(*data("nu_svc")), np.ones(120))
+    removals_of = np.count_nonzero(model.dual_coef_)
+    if kind.startswith("nu"):
+        removals_of = len(X)
+    cost, n = cost_of_removals(model, np.ones(len(X))), len(X)
+    least = removals.COST_OF_REMOVAL + removals.STEPS * n
+    assert removals_of * least <= cost <= removals_of * (least + removals.STEPS * n * n)
 
 
 @pytest.mark.parametrize(
@@ -73,21 +65,25 @@ def test_what_a_homotopy_can_remove(options, possible):
     model = ws.SVC(**{"gamma": 0.5} | options, n_jobs=1, random_state=0).fit(X, y)
     assert removable(model) == possible
     if possible:
-        assert number_of_folds(model, np.ones(120), "auto", 50, "all") is None
+        assert number_of_folds("intervals", model, np.ones(120), "auto", 50, "all") is None
     else:
         with pytest.raises(ValueError, match=r"cv='loo' is not possible.*pass cv=5"):
-            number_of_folds(model, np.ones(120), "loo", 50, "all")
-        assert number_of_folds(model, np.ones(120), "auto", 50, "all") == removals.FOLDS
+            number_of_folds("intervals", model, np.ones(120), "loo", 50, "all")
+        assert (
+            number_of_folds("intervals", model, np.ones(120), "auto", 50, "all") == removals.FOLDS
+        )
 
 
 def test_few_rows_of_a_class(model, monkeypatch):
-    monkeypatch.setattr(removals, "AFFORDABLE", 0.0)
-    assert number_of_folds(model, np.ones(120), "auto", 50, "A") == removals.FOLDS
-    assert number_of_folds(model, np.ones(120), "auto", 3, "A") == 3
-    assert number_of_folds(model, np.ones(120), "auto", 1, "A") is None  # all that is left
-    assert number_of_folds(model, np.ones(120), 3, 3, "A") == 3
+    monkeypatch.setitem(removals.AFFORDABLE, "intervals", 0.0)
+    assert number_of_folds("intervals", model, np.ones(120), "auto", 50, "A") == removals.FOLDS
+    assert number_of_folds("intervals", model, np.ones(120), "auto", 3, "A") == 3
+    assert (
+        number_of_folds("intervals", model, np.ones(120), "auto", 1, "A") is None
+    )  # all that is left
+    assert number_of_folds("intervals", model, np.ones(120), 3, 3, "A") == 3
     with pytest.raises(ValueError, match=r"cv=4: 4 folds need .* rows of A, got 3: pass cv=3"):
-        number_of_folds(model, np.ones(120), 4, 3, "A")
+        number_of_folds("intervals", model, np.ones(120), 4, 3, "A")
 
 
 def test_folds_of_splitters_and_lists(rng):

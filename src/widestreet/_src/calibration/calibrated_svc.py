@@ -21,6 +21,7 @@ from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.registry import register
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.threads import limited_blas
 
 
 class CalibratedSVC(ClassifierMixin, SVMWrapper):
@@ -43,7 +44,7 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
     cv : {"auto", "loo"}, int, splitter or iterable of (train, test), default="auto"
         Models whose decision values are used. "loo": each row is scored by the exact model of all
         other rows. An integer: stratified folds, drawn with a fixed seed. "auto": "loo" if its
-        counted cost is small, about half a second, else 5. Equal rows with equal labels are left
+        counted cost is some hundredths of a second, else 5. Equal rows with equal labels are left
         out together. For rows that belong to groups pass the folds, for example
         ``list(GroupKFold().split(X, y, groups))``.
 
@@ -65,15 +66,15 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
 
     Notes
     -----
-    Leave-one-out keeps gamma and the class weights that belong to all rows; folds compute their
-    own. Half of `max_time` of the estimator is for the SVM, the rest for the other models. If it is
-    not enough for them, a TimeoutError is raised, and the estimator is unchanged.
+    All models have the gamma and the class weights of all rows, also if these are "scale" and
+    "balanced". Half of `max_time` of the estimator is for the SVM, the rest for the other models.
+    If it is not enough for them, a TimeoutError is raised, and the estimator is unchanged.
 
     Examples
     --------
     >>> import widestreet as ws
     >>> from widestreet.datasets import twonorm
-    >>> X, y = twonorm(300, random_state=0)
+    >>> X, y = twonorm(200, random_state=0)
     >>> X_test, y_test = twonorm(1000, random_state=1)
     >>> model = ws.CalibratedSVC(ws.SVC(C=1.0)).fit(X, y)
     >>> model.cv_, model.certificate_.status
@@ -121,7 +122,8 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
         except OutOfBudget as stop:
             raise out_of_time(machine.max_time, stop) from None
         layout = PairLayout(len(machine.classes_))
-        calibrators = _fitted_maps(self.method, layout, found, code[found.rows])
+        with limited_blas(1):
+            calibrators = _fitted_maps(self.method, layout, found, code[found.rows])
         fitted = {"classes_": machine.classes_, "calibrators_": calibrators, "cv_": found.cv}
         return self._adopt(machine, fitted)
 
@@ -223,10 +225,11 @@ def _fitted_maps(method: str, layout: PairLayout, found: HeldOut, code: Ints) ->
         return [Temperature.fit(class_scores(layout, found.values), code, found.weight)]
     kind = Sigmoid if method == Sigmoid.name else Isotonic
     maps: list[Map] = []
+    prior = 1.0 / (layout.classes - 1)  # of each class, divided among its maps
     for p, (i, j) in enumerate(layout.pairs):
         mine = (code == i) | (code == j)
         positive = code[mine] == (i if layout.sign_of_first > 0 else j)
-        maps.append(kind.fit(found.values[mine, p], positive, found.weight[mine]))
+        maps.append(kind.fit(found.values[mine, p], positive, found.weight[mine], prior))
     return maps
 
 

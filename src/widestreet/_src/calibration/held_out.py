@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from widestreet._src.calibration.removals import (
     number_of_folds,
 )
 from widestreet._src.engines.budget import Budget
-from widestreet._src.estimators.leave_one_out import frozen_twin
+from widestreet._src.estimators.leave_one_out import frozen, frozen_twin
 from widestreet._src.problems.pairs import PairLayout
 from widestreet._src.rows import Merged, as_rows, merge_duplicates, without_empty
 from widestreet._src.threads import resolve_threads
@@ -75,16 +76,25 @@ def held_out_decisions(
     if not whole:
         X = X[np.ix_(rows, rows)] if machine.kernel == "precomputed" else X[rows]
     if splits is None:
-        twin = frozen_twin(machine).fit(X, labels, sample_weight=weight)
-        values = twin._leave_one_out(budget.look_at_end)
+        twin = frozen_twin(machine).set_params(decision_function_shape="ovo")
+        values = twin.fit(X, labels, sample_weight=weight)._leave_one_out(budget.look_at_end)
     else:
-        start = machine._without_names(None) if whole else clone(machine)
-        start.decision_function_shape = "ovo"
+        start = start_of_folds(machine, whole=whole).set_params(decision_function_shape="ovo")
         values = _scores_of_folds(start, X, labels, weight, splits, budget)
     values = values.reshape(len(rows), -1)
     known = np.isfinite(values).all(axis=1) & (weight > 0)
     number = "loo" if splits is None else len(splits)
     return HeldOut(values[known], rows[known], weight[known], number)
+
+
+def start_of_folds(machine: Any, *, whole: bool) -> Any:
+    """Return an estimator for the folds of the rows of a fitted one.
+
+    Its gamma and class weights are those of all rows, so that the folds share kernel values. It is
+    fitted if the folds are those of all rows: they start from its coefficients.
+    """
+    start = copy(machine._without_names(None)) if whole else clone(machine)
+    return start.set_params(**frozen(machine))
 
 
 def models_of_folds(
@@ -143,7 +153,8 @@ def _splits(machine: Any, code: Ints, weight: Floats, cv: str | int) -> Folds | 
     counts = np.bincount(code, minlength=len(machine.classes_))
     smallest = int(np.argmin(counts))
     of = f"each class, such as class {machine.classes_[smallest]}"
-    number = number_of_folds(machine, weight, cv, int(counts[smallest]), of)
+    fewest = int(counts[smallest])
+    number = number_of_folds("probabilities", machine, weight, cv, fewest, of)
     if number is None:
         return None
     splitter = StratifiedKFold(number, shuffle=True, random_state=0)

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.calibration.held_out import models_of_folds
+from widestreet._src.calibration.held_out import models_of_folds, start_of_folds
 from widestreet._src.calibration.removals import Folds
 from widestreet._src.engines.budget import Budget, parse_memory
 from widestreet._src.estimators.leave_one_out import frozen_twin, regressors_without
@@ -220,7 +219,7 @@ def without_each(rows: TrainingRows, budget: Budget) -> HeldOutModels:
 def without_folds(rows: TrainingRows, folds: Folds, budget: Budget) -> HeldOutModels:
     """Return the regressor without each fold; OutOfBudget is raised if time is over."""
     machine, n, every = rows.machine, len(rows.y), rows.coef
-    start = machine if n == machine.shape_fit_[0] else clone(machine)
+    start = start_of_folds(machine, whole=n == machine.shape_fit_[0])
     prediction, model_of, changes, left = np.empty(n), np.zeros(n, dtype=np.int64), [], []
     models = models_of_folds(start, rows.X, rows.y, rows.weight, folds, budget)
     for k, (model, (_, test)) in enumerate(zip(models, folds, strict=True)):

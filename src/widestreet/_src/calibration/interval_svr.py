@@ -54,8 +54,8 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
         Wanted probability that a new target lies in its interval. It can be changed after the fit.
     cv : {"auto", "loo"}, int, splitter or iterable of (train, test), default="auto"
         "loo": jackknife+, from the exact model without each row. An integer: CV+ with so many
-        folds, drawn with a fixed seed. "auto": "loo" if its counted cost is small, about half a
-        second, else 5. For rows that belong to groups pass the folds, for example
+        folds, drawn with a fixed seed. "auto": "loo" if its counted cost is about two seconds or
+        less, else 5. For rows that belong to groups pass the folds, for example
         ``list(GroupKFold().split(X, y, groups))``; each row must be in exactly one test set.
 
     Attributes
@@ -76,8 +76,8 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
     With alpha = 1 - confidence_level, the coverage is proved to be at least 1 - 2 alpha for
     jackknife+, and at least 1 - 2 alpha - sqrt(2 / n) for CV+ with n rows (Barber et al., 2021).
     This is the probability over training rows and new row. Usually it is close to 1 - alpha.
-    Leave-one-out keeps the gamma of all rows; folds compute their own. Sample weights are those of
-    the training only: all residuals of rows of positive weight count alike.
+    All models have the gamma of all rows, also if it is "scale". Sample weights are those of the
+    training only: all residuals of rows of positive weight count alike.
 
     Half of `max_time` of the estimator is for the SVM, the rest for the other models. If it is not
     enough for them, a TimeoutError is raised, and the estimator is unchanged.
@@ -143,7 +143,8 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
 
     def _drawn_folds(self, rows: TrainingRows) -> Folds | None:
         """Return folds of the rows; None for leave-one-out."""
-        number = number_of_folds(rows.machine, rows.weight, self.cv, len(rows.y), "all")
+        n = len(rows.y)
+        number = number_of_folds("intervals", rows.machine, rows.weight, self.cv, n, "all")
         if number is None:
             return None
         return folds_of(KFold(number, shuffle=True, random_state=0), rows.X, rows.y)

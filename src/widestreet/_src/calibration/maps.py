@@ -9,12 +9,14 @@ value of a row for its positive class:
     temperature  p_c = exp(s_c / T) / sum_d exp(s_d / T)  Guo et al. (2017)
 
 They are fitted to Platt's targets, (P + 1) / (P + 2) for the positive rows and 1 / (N + 2) for the
-negative ones, where P and N are their weights: no probability becomes 0 or 1. For several classes
-the target of the own class is that of positive rows, and the others share the rest. In the sigmoid,
-A is not allowed to be positive: a larger decision value never makes the positive class less
-probable. Temperature scaling has a score s_c for each class: half the sum of its decision values
-against the other classes. If there are several, values beyond the margin, 1, count as 1: a class
-that wins by far against one class must not win against all.
+negative ones, where P and N are their weights: no probability becomes 0 or 1. The targets are those
+of one additional row of each class, of either label. Where k classes have k - 1 maps each, these
+rows are divided among the maps: 1 / (k - 1) takes the place of 1, and twice this that of 2. In
+temperature scaling the target of the own class is that of positive rows, and the other classes
+share the rest. In the sigmoid, A is not allowed to be positive: a larger decision value never makes
+the positive class less probable. Temperature scaling has a score s_c for each class: half the sum
+of its decision values against the other classes. If there are several, values beyond the margin, 1,
+count as 1: a class that wins by far against one class must not win against all.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.isotonic import IsotonicRegression
 
@@ -32,6 +34,8 @@ from widestreet._src.problems.pairs import PairLayout
 
 _WIDEST = 1e6  # factor between 1 and the extremes of the temperature, relative to the scores
 _EXACT = 1e-10  # tolerance of the optimisers, relative to scaled decision values
+_MOST_STEPS = 100  # of Newton's method; about ten suffice
+_RIDGE = 1e-12  # added to second derivatives, which vanish for separable rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,31 +53,36 @@ class Sigmoid:
     offset: float
 
     @classmethod
-    def fit(cls, value: Floats, positive: Bools, weight: Floats) -> Sigmoid:
+    def fit(cls, value: Floats, positive: Bools, weight: Floats, prior: float = 1.0) -> Sigmoid:
         """Maximise the likelihood of Platt's targets, a concave function of slope and offset."""
-        target, weight = platt_targets(positive, weight), weight / weight.sum()
+        target, weight = platt_targets(positive, weight, prior), weight / weight.sum()
         size = float(np.abs(value).max(initial=0.0)) or 1.0
-        scaled = value / size
+        basis = np.stack([value / size, np.ones(len(value))])
 
-        def loss(at: Floats) -> tuple[float, Floats]:
-            z = at[0] * scaled + at[1]  # p = expit(-z)
-            excess = weight * (target - expit(-z))
-            log_loss = weight @ (np.logaddexp(0.0, z) - (1.0 - target) * z)
-            return float(log_loss), np.array([excess @ scaled, excess.sum()])
+        def loss(at: Floats) -> float:
+            z = at @ basis  # p = expit(-z)
+            return float(weight @ (np.logaddexp(0.0, z) - (1.0 - target) * z))
 
-        def hessian(at: Floats) -> Floats:
-            z = at[0] * scaled + at[1]
-            spread = weight * expit(z) * expit(-z)
-            mixed = spread @ scaled
-            return np.array([[spread @ scaled**2, mixed], [mixed, spread.sum()]])
+        def newton_step(at: Floats) -> tuple[Floats, Floats]:
+            p = expit(-(at @ basis))
+            gradient = basis @ (weight * (target - p))
+            hessian = (basis * (weight * p * (1.0 - p))) @ basis.T + _RIDGE * np.eye(2)
+            return gradient, np.linalg.solve(hessian, -gradient)
 
-        flat = np.array([0.0, -logit(weight @ target)])  # the best one without a slope
-        if loss(flat)[1][0] <= 0:  # a positive slope would be better: by convexity zero is best
-            return cls(0.0, float(flat[1]))
-        found = minimize(
-            loss, flat, jac=True, hess=hessian, method="trust-exact", options={"gtol": _EXACT}
-        )
-        return cls(float(min(found.x[0], 0.0)) / size, float(found.x[1]))
+        at = np.array([0.0, -logit(weight @ target)])  # the best one without a slope
+        if (
+            newton_step(at)[0][0] <= 0
+        ):  # a positive slope would be better: by convexity zero is best
+            return cls(0.0, float(at[1]))
+        for _ in range(_MOST_STEPS):
+            gradient, step = newton_step(at)
+            if np.abs(gradient).max() <= _EXACT:
+                break
+            length, before = 1.0, loss(at)
+            while length > _EXACT and loss(at + length * step) > before:
+                length /= 2.0
+            at = at + length * step
+        return cls(float(min(at[0], 0.0)) / size, float(at[1]))
 
     def check(self) -> None:
         """Raise ValueError if these are not the numbers of such a map."""
@@ -100,9 +109,9 @@ class Isotonic:
     probability: Floats
 
     @classmethod
-    def fit(cls, value: Floats, positive: Bools, weight: Floats) -> Isotonic:
+    def fit(cls, value: Floats, positive: Bools, weight: Floats, prior: float = 1.0) -> Isotonic:
         """Minimise the weighted squared distance from Platt's targets."""
-        target = platt_targets(positive, weight)
+        target = platt_targets(positive, weight, prior)
         found = IsotonicRegression().fit(value, target, sample_weight=weight)
         return cls(
             np.asarray(found.X_thresholds_, dtype=np.float64),
@@ -182,11 +191,19 @@ def _check(numbers: Floats, sound: bool) -> None:
         raise ValueError("a map to probabilities with wrong numbers")
 
 
-def platt_targets(positive: Bools, weight: Floats) -> Floats:
-    """Return Platt's targets of positive and negative rows."""
-    plus = float(weight[positive].sum())
-    minus = float(weight[~positive].sum())
-    return np.where(positive, (plus + 1.0) / (plus + 2.0), 1.0 / (minus + 2.0))
+def platt_targets(positive: Bools, weight: Floats, prior: float = 1.0) -> Floats:
+    """Return Platt's targets of positive and negative rows.
+
+    Parameters
+    ----------
+    positive : ndarray of bool
+    weight : ndarray
+    prior : float
+        Weight of the additional row of each label.
+    """
+    plus, minus = float(weight[positive].sum()), float(weight[~positive].sum())
+    high, low = (plus + prior) / (plus + 2 * prior), prior / (minus + 2 * prior)
+    return np.where(positive, high, low)
 
 
 def class_scores(layout: PairLayout, decision: Floats) -> Floats:

@@ -6,9 +6,10 @@ of the kernel columns of the free variables with a vector. So the cost is counte
     removals * (COST_OF_REMOVAL + STEPS * rows * free)    multiply-adds,
 
 where `removals` are the rows with a coefficient that is not zero, in all pairs of classes; for
-nu-SVMs all rows, because the sums of their coefficients depend on the number of rows.
-Leave-one-out is affordable up to `AFFORDABLE`, which takes about half a second on one core. Beyond
-that, and for problems without a homotopy, folds take its place.
+nu-SVMs all rows, because the sums of their coefficients depend on the number of rows. A million
+multiply-adds take about a millisecond on one core. Leave-one-out is affordable up to a limit;
+beyond it, and for problems without a homotopy, folds take its place. The limit for intervals is
+larger than that for probabilities: there, models of fewer rows make results worse.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from widestreet._src.kernels.kernels import NativeKernel
 
 COST_OF_REMOVAL = 7e5  # multiply-adds that take as long as what a removal does in Python
 STEPS = 6  # of the homotopy of a removal, on average
-AFFORDABLE = 5e8  # multiply-adds
+AFFORDABLE = {"probabilities": 5e7, "intervals": 2e9}  # multiply-adds
 FOLDS = 5  # where leave-one-out is not affordable
 
 Folds = list[tuple[Ints, Ints]]
@@ -59,8 +60,8 @@ def removable(model: Any) -> bool:
     return linear_loss(model) and isinstance(kernel, NativeKernel) and bool(kernel.positive)
 
 
-def affordable(model: Any, weights: Floats) -> bool:
-    """Return whether leave-one-out of a fitted model costs at most `AFFORDABLE`.
+def cost_of_removals(model: Any, weights: Floats) -> float:
+    """Return the multiply-adds of leave-one-out of a fitted model.
 
     Parameters
     ----------
@@ -76,16 +77,17 @@ def affordable(model: Any, weights: Floats) -> bool:
     free = [np.count_nonzero((line > 0) & (line < line.max(initial=0.0))) for line in lines]
     removed = np.full(len(used), rows) if formulation.groups > 1 else used
     cost = removed * (COST_OF_REMOVAL + STEPS * rows * (np.array(free) + 1.0))
-    return bool(cost.sum() <= AFFORDABLE)
+    return float(cost.sum())
 
 
 def number_of_folds(
-    machine: Any, weights: Floats, cv: str | int, fewest: int, of: str
+    purpose: str, machine: Any, weights: Floats, cv: str | int, fewest: int, of: str
 ) -> int | None:
     """Return the number of folds; None for leave-one-out.
 
     Parameters
     ----------
+    purpose : {"probabilities", "intervals"}
     machine : SVC, NuSVC, SVR or NuSVR
         Fitted to the rows.
     weights : ndarray
@@ -103,7 +105,10 @@ def number_of_folds(
             "homotopy, which needs a linear loss and a positive semidefinite kernel with a name: "
             "pass cv=5"
         )
-    if cv == "loo" or (cv == "auto" and possible and (fewest < 2 or affordable(machine, weights))):
+    if cv == "auto" and possible:
+        few = fewest < 2 or cost_of_removals(machine, weights) <= AFFORDABLE[purpose]
+        cv = "loo" if few else cv
+    if cv == "loo":
         return None
     number = min(FOLDS, max(2, fewest)) if isinstance(cv, str) else int(cv)
     if number > fewest:

@@ -17,6 +17,7 @@ from widestreet._src.stacklevel import level_of_caller
 
 _BLOCK_VALUES = 1 << 24  # numbers in the decision values of a block of rows, and in its scores
 _SMALLEST_BLOCK = 32  # rows of the smallest block
+_CALIBRATED = ("SVC", "NuSVC")  # classes that CalibratedSVC takes
 _NAMED_PAIRS = 5  # pairs of classes that a warning names
 
 
@@ -147,11 +148,15 @@ class Classifier(ClassifierMixin, KernelModel):
 
 def _no_probabilities(name: str) -> str:
     """Return a message that names the replacement for `probability` and `predict_proba`."""
+    wrapped = f"CalibratedClassifierCV({name}(), ensemble=False)"
+    origin = "sklearn.calibration"
+    if name in _CALIBRATED:
+        origin, wrapped = "widestreet", f"CalibratedSVC({name}())"
     return (
         f"{name} has no parameter probability and no predict_proba. Leave the parameter out; for "
         "probabilities wrap the classifier:\n"
-        "    from sklearn.calibration import CalibratedClassifierCV\n"
-        f"    model = CalibratedClassifierCV({name}(), ensemble=False).fit(X, y)"
+        f"    from {origin} import {wrapped.partition('(')[0]}\n"
+        f"    model = {wrapped}.fit(X, y)"
     )
 
 

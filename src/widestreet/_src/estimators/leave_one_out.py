@@ -89,17 +89,24 @@ def online_twin(estimator: Any) -> Any:
     return _ONLINE[kind](**mine)
 
 
-def frozen_twin(model: KernelModel) -> Any:
-    """Return an online estimator whose gamma and class weights are those of a fitted model.
+def frozen(model: KernelModel) -> dict[str, Any]:
+    """Return parameters of a fitted model that depend on its rows, as numbers.
 
-    Both may depend on the rows: gamma="scale", class_weight="balanced". A row that is left out does
-    not change them.
+    These are gamma="scale" and class_weight="balanced". Models without some of the rows that have
+    them differ by these rows only.
     """
-    twin = online_twin(model).set_params(gamma=model._gamma or model.gamma)
-    if hasattr(model, "class_weight_"):
-        weights = dict(zip(model.classes_.tolist(), model.class_weight_.tolist(), strict=True))
-        twin.set_params(class_weight=weights, decision_function_shape="ovo")
-    return twin
+    found: dict[str, Any] = {}
+    if isinstance(model.gamma, str) and model._gamma:
+        found["gamma"] = model._gamma
+    if isinstance(getattr(model, "class_weight", None), str):
+        classes, weights = model.classes_.tolist(), model.class_weight_.tolist()
+        found["class_weight"] = dict(zip(classes, weights, strict=True))
+    return found
+
+
+def frozen_twin(model: KernelModel) -> Any:
+    """Return an online estimator with the `frozen` parameters of a fitted model."""
+    return online_twin(model).set_params(**frozen(model))
 
 
 def regressors_without(

@@ -23,9 +23,10 @@ def test_probabilities_in_miniature(monkeypatch):
     monkeypatch.setattr(calibration, "SPLITS", 1)
     monkeypatch.setattr(calibration, "REPEATS", 1)
     ((name, size, used, *figures),) = cells(calibration.probabilities(1))
-    assert (name, size, used) == ("breast cancer", "284 x 30", "loo")
-    assert all(0 < float(score) < 1 for score in figures[:6])
-    assert len(figures) == 8
+    assert (name, size) == ("breast cancer", "284 x 30")
+    assert used in ("loo", "5")
+    assert all(0 < float(score) < 1 for score in figures[:4])
+    assert len(figures) == 6
 
 
 def test_intervals_in_miniature(monkeypatch):
