@@ -43,10 +43,10 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
         of the pairs are coupled by the second method of Wu, Lin and Weng (2004).
     cv : {"auto", "loo"}, int, splitter or iterable of (train, test), default="auto"
         Models whose decision values are used. "loo": each row is scored by the exact model of all
-        other rows. An integer: stratified folds, drawn with a fixed seed. "auto": "loo" if its
-        counted cost is some hundredths of a second, else 5. Equal rows with equal labels are left
-        out together. For rows that belong to groups pass the folds, for example
-        ``list(GroupKFold().split(X, y, groups))``.
+        other rows. An integer: stratified folds in the order of the rows, as in scikit-learn.
+        "auto": "loo" if its counted cost is some hundredths of a second, else 5. Equal rows with
+        equal labels are left out together. For rows that belong to groups pass the folds, for
+        example ``list(GroupKFold().split(X, y, groups))``.
 
     Attributes
     ----------

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.calibration.near_rows import MOST_ROWS, scores_by_near_rows
 from widestreet._src.calibration.removals import (
     Folds,
     folds_of,
@@ -80,7 +81,12 @@ def held_out_decisions(
         values = twin.fit(X, labels, sample_weight=weight)._leave_one_out(budget.look_at_end)
     else:
         start = start_of_folds(machine, whole=whole).set_params(decision_function_shape="ovo")
-        values = _scores_of_folds(start, X, labels, weight, splits, budget)
+        values = None
+        if linear_loss(machine):
+            with _explained():
+                values = scores_by_near_rows(machine, start, X, code[rows], weight, splits, budget)
+        if values is None:
+            values = _scores_of_folds(start, X, labels, weight, splits, budget)
     values = values.reshape(len(rows), -1)
     known = np.isfinite(values).all(axis=1) & (weight > 0)
     number = "loo" if splits is None else len(splits)
@@ -97,15 +103,21 @@ def start_of_folds(machine: Any, *, whole: bool) -> Any:
     return start.set_params(**frozen(machine))
 
 
+def are_shared(estimator: Any, X: Any) -> bool:
+    """Return whether folds share one kernel matrix, which pays for small problems."""
+    return linear_loss(estimator) and X.shape[0] <= MOST_ROWS
+
+
 def models_of_folds(
     estimator: Any, X: Any, y: Any, weight: Floats, folds: Folds, budget: Budget
 ) -> list[Any]:
     """Return an estimator without each fold, whose `support_` are indices of all rows.
 
-    Those with a linear loss share their work. For others, rows of the fold have no weight.
+    They share their work if `are_shared`. Otherwise, each is a fit in which the rows of the fold
+    have no weight.
     """
     with _explained():
-        if linear_loss(estimator):
+        if are_shared(estimator, X):
             return fold_models(estimator, X, y, folds, sample_weight=weight, budget=budget)
         models = []
         for train, _ in folds:
@@ -120,7 +132,7 @@ def _scores_of_folds(
     estimator: Any, X: Any, y: Any, weight: Floats, folds: Folds, budget: Budget
 ) -> Floats:
     """Return decision values of classifiers without the fold of the row; nan if it is in none."""
-    if linear_loss(estimator):
+    if are_shared(estimator, X):
         with _explained():
             return held_out_scores(estimator, X, y, folds, sample_weight=weight, budget=budget)
     pairs = len(PairLayout(len(np.unique(y))).pairs)
@@ -157,5 +169,4 @@ def _splits(machine: Any, code: Ints, weight: Floats, cv: str | int) -> Folds | 
     number = number_of_folds("probabilities", machine, weight, cv, fewest, of)
     if number is None:
         return None
-    splitter = StratifiedKFold(number, shuffle=True, random_state=0)
-    return list(splitter.split(code[:, None], code))
+    return list(StratifiedKFold(number).split(code[:, None], code))
