@@ -7,7 +7,7 @@ import numpy as np
 from conftest import TOL
 from widestreet._src.calibration import coupling
 from widestreet._src.calibration.coupling import coupled
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 
 LAYOUT = PairLayout(4)
 

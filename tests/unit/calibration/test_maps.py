@@ -15,7 +15,7 @@ from widestreet._src.calibration.maps import (
     class_scores,
     platt_targets,
 )
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 
 
 @pytest.fixture

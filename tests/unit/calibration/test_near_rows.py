@@ -14,7 +14,7 @@ from widestreet._src.calibration import near_rows
 from widestreet._src.calibration.held_out import held_out_decisions
 from widestreet._src.calibration.near_rows import margins, scores_by_near_rows
 from widestreet._src.engines.budget import Budget
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.tuning.folds import held_out_scores
 
 N = 150

@@ -20,7 +20,7 @@ from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.registry import register
 from widestreet._src.estimators.svc import SVC
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.threads import limited_blas
 
 

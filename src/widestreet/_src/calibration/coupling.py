@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from widestreet._src.arrays import Floats
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 
 _CERTAIN = 1e-7  # distance of r from 0 and 1, below which the system is too ill-conditioned
 _BLOCK_VALUES = 1 << 20  # numbers in the systems that are solved at a time

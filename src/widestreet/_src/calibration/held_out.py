@@ -23,7 +23,7 @@ from widestreet._src.calibration.removals import (
 )
 from widestreet._src.engines.budget import Budget
 from widestreet._src.estimators.leave_one_out import frozen, frozen_twin
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.rows import Merged, as_rows, merge_duplicates, without_empty
 from widestreet._src.threads import resolve_threads
 from widestreet._src.tuning.folds import fold_models, held_out_scores

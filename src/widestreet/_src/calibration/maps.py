@@ -30,7 +30,7 @@ from scipy.special import expit, logit, logsumexp, softmax
 from sklearn.isotonic import IsotonicRegression
 
 from widestreet._src.arrays import Bools, Floats, Ints
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 
 _WIDEST = 1e6  # factor between 1 and the extremes of the temperature, relative to the scores
 _EXACT = 1e-10  # tolerance of the optimisers, relative to scaled decision values

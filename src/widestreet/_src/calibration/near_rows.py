@@ -22,7 +22,7 @@ from widestreet._src.calibration.removals import Folds
 from widestreet._src.engines.budget import Budget, parse_memory
 from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.estimators.svc import SVC
-from widestreet._src.problems.pairs import PairLayout
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.tuning.folds import fold_models
 
 NEAR = 0.5  # distance from the margin, in its units
