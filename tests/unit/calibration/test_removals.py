@@ -58,7 +58,7 @@ def test_removals_cost_what_they_are(kind):
         ({"kernel": lambda A, B: A @ B.T}, False),
         ({"loss": "squared_hinge"}, False),
     ],
-    ids=str,
+    ids=["rbf", "linear", "sigmoid", "function", "squared hinge"],
 )
 def test_what_a_homotopy_can_remove(options, possible):
     X, y = data("svc")
