@@ -305,7 +305,7 @@ MEASURED = """
     X, y = twonorm(1_000_000, random_state=0, dtype=np.float32)
     ws.SVC().fit(X[:500], y[:500])  # whatever is loaded and started once
     before = peak()
-    model = ws.SVC(gamma=0.05, max_memory="1GB", max_time=5, random_state=0).fit(X, y)
+    model = ws.SVC(gamma=0.05, max_memory="1GB", max_iter=6000, random_state=0).fit(X, y)
     model.predict(X[:100_000])
     print(peak() - before, max(record.working_set for record in model.trace_))
 """
