@@ -381,4 +381,4 @@ def test_dir_shows_what_is_public():
     assert dir(ws) == sorted(ws.__all__)
     assert all(hasattr(ws, name) for name in dir(ws))
     modules = {name for name in dir(ws) if isinstance(getattr(ws, name), ModuleType)}
-    assert modules == {"datasets", "io", "online", "plots", "strategies"}
+    assert modules == {"datasets", "io", "model_selection", "online", "plots", "strategies"}

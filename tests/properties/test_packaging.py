@@ -36,11 +36,12 @@ def module_of(requirement: str) -> str:
 def imported(*, on_import: bool = False) -> set[str]:
     """Return the top-level modules that the code imports, or those it imports unconditionally.
 
-    No other module imports those of a cluster.
+    Those of a cluster and of a device are imported when they are asked for.
     """
+    on_demand = {"dask", "cuda", "triton_kernels"}
     found = set()
     for path in SOURCE.rglob("*.py"):
-        if on_import and "dask" in (path.stem, path.parent.name):
+        if on_import and on_demand & {path.stem, path.parent.name}:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in tree.body if on_import else ast.walk(tree):

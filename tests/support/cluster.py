@@ -85,6 +85,7 @@ def station_set(client: Any, shards: Sequence[Shard]) -> Any:
     from widestreet._src.dask.station import Station
     from widestreet._src.dask.station_set import StationSet
 
+    client.wait_for_workers(1)
     addresses = sorted(client.scheduler_info()["workers"])
     homes = [addresses[k % len(addresses)] for k in range(len(shards))]
     stations = [client.submit(Station, ShardBlock(shard), pure=False) for shard in shards]

@@ -115,6 +115,8 @@ class BatchFit(CallbackSupport, KernelModel):
 
     def __getattr__(self, name: str) -> Any:
         """Say where the certificate of a model comes from that was trained elsewhere."""
+        if hasattr(type(self), name):  # a property that raised: raise its own error again
+            return object.__getattribute__(self, name)
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
         if name in ("certificate_", "certificates_") and "support_" in vars(self):
             text += ": the model was not trained here; widestreet.certify(model, X, y) computes it"
