@@ -7,6 +7,7 @@ import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from gc import collect
+from itertools import pairwise
 from math import fsum
 
 import numpy as np
@@ -196,3 +197,16 @@ def test_too_few_coefficients_are_refused(kernel):
     model.dual_coef_ = np.ones((2, len(model.support_)))
     with pytest.raises(ValueError, match="dual_coef_ has 2 rows, but n_support_ is of 2 classes"):
         model.predict(X)
+
+
+def test_columns_in_any_order():
+    X, y = data("svc")
+    rows = sparse.csr_array(X)
+    backwards = np.concatenate([np.arange(a, b)[::-1] for a, b in pairwise(rows.indptr)])
+    rows = sparse.csr_array((rows.data[backwards], rows.indices[backwards], rows.indptr), X.shape)
+    model = ws.SVC(kernel="linear").fit(rows, y)
+    sorted_rows = ws.SVC(kernel="linear").fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(
+        model.decision_function(X), sorted_rows.decision_function(X), rtol=TOL.twin, atol=TOL.twin
+    )
+    assert model.coef_.shape == (1, X.shape[1])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+import widestreet as ws
 from conftest import TOL
 from reference import kkt
 from support.fitting import in_reference_terms
@@ -102,3 +104,10 @@ def test_rows_elsewhere_are_refused(rng):
     )  # fmt: skip
     with pytest.raises(ValueError, match="needs all rows in memory"):
         Interior().solve(engines)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_boxes_whose_products_overflow_leave_finite_coefficients(rng):
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    model = ws.NuSVR(C=1e300, nu=0.4, strategy="interior").fit(X, y)
+    assert np.isfinite(model.dual_coef_).all()

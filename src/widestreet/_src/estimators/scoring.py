@@ -59,7 +59,9 @@ def expansion_of(model: Any) -> Expansion:
 
 
 def _freeze(matrix: Any) -> None:
-    """Make the values of a matrix read-only."""
+    """Make the values of a matrix read-only, with sorted indices: SciPy sorts in place."""
+    if sparse.issparse(matrix) and matrix.data.flags.writeable:
+        matrix.sum_duplicates()
     for part in (
         (matrix.data, matrix.indices, matrix.indptr) if sparse.issparse(matrix) else [matrix]
     ):

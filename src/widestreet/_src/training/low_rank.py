@@ -165,6 +165,8 @@ class LowRank:
         if engine is None:
             return untouched(Problem(dual), status), np.empty(0, dtype=np.int64)
         beta, first = crossed or crossed_over(dual, engine.best)
+        if not np.isfinite(beta).all():  # the boxes are so large that products overflow
+            return untouched(Problem(dual), status), np.empty(0, dtype=np.int64)
         last = engine.trace[-1].dual_objective if engine.trace else -np.inf
         found = Solution(
             point=Point.of(beta),

@@ -211,10 +211,14 @@ class _Vertex:
         return self._lattices[key].nearest(x)
 
     def _moved(self, beta: Floats, F: Floats, reduce: bool) -> Floats:
-        """Return the point at which the equations hold best."""
+        """Return the point at which the equations hold best; the same one if they overflow."""
         F = F[self.layer, self.row]
-        y = solve_triangular(self.R, F[self.other] - F[self.reference], trans=1)
-        y = solve_triangular(self.R, y)
+        with np.errstate(invalid="ignore", over="ignore"):
+            y = F[self.other] - F[self.reference]
+            for transposed in (1, 0):
+                y = solve_triangular(self.R, y, trans=transposed, check_finite=False)
+        if not np.isfinite(y).all():
+            return beta
         value = beta[self.layer, self.row]
         spacing = np.spacing(np.abs(value[self.other]))
         step = np.zeros(len(value))
