@@ -111,6 +111,13 @@ def test_a_fold_without_a_class_is_named():
         held_out(model, X, y, cv=[(train, np.setdiff1d(np.arange(40), train))])
 
 
+def test_folds_without_a_class_each_are_named():
+    X, y = data("svc" + OF_THREE, 60)
+    folds = [(np.flatnonzero(y != k), np.flatnonzero(y == k)) for k in range(3)]
+    with pytest.raises(ValueError, match=r"class 0 has no row in the training set of fold 0"):
+        held_out(machine("svc" + OF_THREE).fit(X, y), X, y, cv=folds)
+
+
 @pytest.mark.parametrize("cv", ["loo", 3])
 def test_the_budget_is_respected(cv):
     X, y = data("svc", 40)

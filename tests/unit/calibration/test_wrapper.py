@@ -168,3 +168,23 @@ def test_too_little_time_is_named_and_changes_nothing(kind, model):
     model.set_params(estimator__max_time=1e4).fit(X, y)
     assert model.estimator_.max_time == 1e4
     np.testing.assert_array_equal(answers(model, X), before)
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [([], "has no folds"), ([(np.arange(60), np.arange(60))], "60 rows of fold 0, such as row 0")],
+    ids=["no folds", "trained on the test rows"],
+)
+def test_folds_that_hold_nothing_out_are_refused(kind, model, cv, message):
+    X, y = rows(kind)
+    with pytest.raises(ValueError, match=f"^cv.*{message}"):
+        model.set_params(cv=cv).fit(X, y)
+    assert not hasattr(model, "estimator_")
+
+
+def test_masks_are_folds(kind, model):
+    X, y = rows(kind)
+    masks = [(np.arange(60) % 5 != k, np.arange(60) % 5 == k) for k in range(5)]
+    numbers = [(np.flatnonzero(train), np.flatnonzero(test)) for train, test in masks]
+    one, other = (clone(model).set_params(cv=cv).fit(X, y) for cv in (masks, numbers))
+    np.testing.assert_array_equal(answers(one, X), answers(other, X))

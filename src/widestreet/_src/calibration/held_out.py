@@ -73,6 +73,7 @@ def held_out_decisions(
         splits = _splits(machine, code[rows], weight, cv)
     else:
         rows, splits = np.arange(len(code)), folds_of(cv, X, code)
+        _check_classes(machine, code, weight, splits)
     whole, labels = len(rows) == len(code), machine.classes_[code[rows]]
     if not whole:
         X = X[np.ix_(rows, rows)] if machine.kernel == "precomputed" else X[rows]
@@ -126,6 +127,17 @@ def models_of_folds(
             own[train] = weight[train]
             models.append(clone(estimator).fit(X, y, sample_weight=own))
         return models
+
+
+def _check_classes(machine: Any, code: Ints, weight: Floats, folds: Folds) -> None:
+    """Raise ValueError if a class has no row of positive weight in the training set of a fold."""
+    for k, (train, _) in enumerate(folds):
+        counts = np.bincount(code[train], weight[train], len(machine.classes_))
+        if not counts.all():
+            raise ValueError(
+                f"cv: a fold cannot be trained: class {machine.classes_[np.argmin(counts)]} has no "
+                f"row in the training set of fold {k}; pass stratified folds"
+            )
 
 
 def _scores_of_folds(

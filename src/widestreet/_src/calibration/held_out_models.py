@@ -136,7 +136,8 @@ class TrainingRows:
         found = [(position[train], position[test]) for train, test in folds]
         found = [(train[train >= 0], test[test >= 0]) for train, test in found]
         found = [(train, test) for train, test in found if len(test)]
-        times = np.bincount(np.concatenate([test for _, test in found]), minlength=len(self.y))
+        tested = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in found)])
+        times = np.bincount(tested, minlength=len(self.y))
         if not (times == 1).all():
             raise ValueError(
                 f"cv: each row must be in exactly one test set, but one is in {times.max()} and "
