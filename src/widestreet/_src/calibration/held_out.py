@@ -21,10 +21,11 @@ from widestreet._src.calibration.removals import (
     linear_loss,
     number_of_folds,
 )
-from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.estimators.leave_one_out import frozen, frozen_twin
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.rows import Merged, as_rows, merge_duplicates, without_empty
+from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
 from widestreet._src.tuning.folds import fold_models, held_out_scores
 
@@ -78,6 +79,7 @@ def held_out_decisions(
     if not whole:
         X = X[np.ix_(rows, rows)] if machine.kernel == "precomputed" else X[rows]
     if splits is None:
+        budget.look_at_end()
         twin = frozen_twin(machine).set_params(decision_function_shape="ovo")
         values = twin.fit(X, labels, sample_weight=weight)._leave_one_out(budget.look_at_end)
     else:
@@ -125,7 +127,10 @@ def models_of_folds(
             budget.look_at_end()
             own = np.zeros(len(weight))
             own[train] = weight[train]
-            models.append(clone(estimator).fit(X, y, sample_weight=own))
+            one = clone(estimator).set_params(max_time=budget.part().max_time, on_interrupt="raise")
+            models.append(one.fit(X, y, sample_weight=own))
+            if any(proof.status == Status.TIME_LIMIT for proof in one.certificates_):
+                raise OutOfBudget(Status.TIME_LIMIT)
         return models
 
 

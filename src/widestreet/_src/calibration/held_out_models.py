@@ -205,6 +205,7 @@ class TrainingRows:
 
 def without_each(rows: TrainingRows, budget: Budget) -> HeldOutModels:
     """Return the exact regressor without each row; OutOfBudget is raised if time is over."""
+    budget.look_at_end()
     twin = frozen_twin(rows.machine).fit(rows.X, rows.y, sample_weight=rows.weight)
     prediction = rows.predictions
     model_of, changes, left = np.zeros(len(rows.y), dtype=np.int64), [], []
