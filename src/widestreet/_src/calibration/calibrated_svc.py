@@ -241,7 +241,7 @@ def _check_tested(method: str, classes: Any, code: Ints) -> None:
     if not len(code) or (len(missing) > 1 and method != Temperature.name):
         raise ValueError(f"{what}: {cure}")
     warnings.warn(
-        f"{what}, and its probabilities hardly depend on X: {cure}",
+        f"{what}, and its probabilities are not reliable: {cure}",
         UserWarning,
         stacklevel=level_of_caller(),
     )
