@@ -31,7 +31,7 @@ PAGE = ROOT / "docs" / "scikit-learn.md"
 
 PROBABILITY = (
     "There is no `probability` parameter, which scikit-learn has deprecated as well: wrap the "
-    "classifier in `CalibratedClassifierCV`."
+    "classifier in `CalibratedSVC`."
 )
 INFINITE = (
     "`C` must be finite: with infinite `C`, rows that cannot be separated have no finite "

@@ -126,6 +126,24 @@ def test_groups_are_folds(rng):
         calibrated("svc").fit(X, y, groups=groups)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_class_that_is_in_no_test_set(method):
+    X, y = data("svc" + OF_THREE, 60)
+    every, tested = np.arange(60), np.flatnonzero(y != 2)
+    model = calibrated("svc", method=method)
+    with pytest.warns(UserWarning, match=r"^cv: no test set has .* of class 2, and its prob"):
+        model.set_params(cv=[(every[10:], tested[tested < 10])]).fit(X, y)
+    with pytest.raises(ValueError, match=r"^cv: no test set has .* of class 0, 1, 2: pass folds"):
+        model.set_params(cv=[(every, [])]).fit(X, y)
+    one = [(np.setdiff1d(every, [0]), [0])]
+    if method == "temperature":
+        with pytest.warns(UserWarning, match="of class 1, 2, and its"):
+            model.set_params(cv=one).fit(X, y)
+    else:
+        with pytest.raises(ValueError, match=r"^cv: no test set has .* of class 1, 2: pass"):
+            model.set_params(cv=one).fit(X, y)
+
+
 def test_a_class_of_one_row():
     X, y = data("svc", 30)
     y = np.where(np.arange(30) < 29, y.min(), y.max())

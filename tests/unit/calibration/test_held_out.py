@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from conftest import OF_THREE, TOL
 from support.machines import data, machine
+from widestreet._src.calibration import held_out as module
 from widestreet._src.calibration.held_out import held_out_decisions
 from widestreet._src.engines.budget import Budget, OutOfBudget
 
@@ -111,8 +112,27 @@ def test_a_fold_without_a_class_is_named():
         held_out(model, X, y, cv=[(train, np.setdiff1d(np.arange(40), train))])
 
 
+def test_folds_without_a_class_each_are_named():
+    X, y = data("svc" + OF_THREE, 60)
+    folds = [(np.flatnonzero(y != k), np.flatnonzero(y == k)) for k in range(3)]
+    with pytest.raises(ValueError, match=r"class 0 has no row in the training set of fold 0"):
+        held_out(machine("svc" + OF_THREE).fit(X, y), X, y, cv=folds)
+
+
 @pytest.mark.parametrize("cv", ["loo", 3])
-def test_the_budget_is_respected(cv):
+def test_the_budget_is_respected(cv, monkeypatch):
     X, y = data("svc", 40)
+    monkeypatch.setattr(module, "frozen_twin", None)  # the online fit must not begin
     with pytest.raises(OutOfBudget):
         held_out(machine("svc").fit(X, y), X, y, cv=cv, budget=Budget(1e-9))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of a fold
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_a_fold_that_its_time_ends_is_not_used(kind, monkeypatch):
+    X, y = data(kind, 40)
+    model = machine(kind).fit(X, y)
+    monkeypatch.setattr(module, "MOST_ROWS", 10)
+    monkeypatch.setattr(Budget, "part", lambda *given, **options: Budget(1e-9))
+    with pytest.raises(OutOfBudget):
+        held_out(model, X, y, cv=3)

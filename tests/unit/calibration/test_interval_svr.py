@@ -141,6 +141,13 @@ def test_groups_are_folds(rng):
     assert ws.IntervalSVR(machine("svr"), cv=folds).fit(X, y).cv_ == 3
 
 
+def test_folds_that_test_rows_of_weight_zero_only_are_refused():
+    X, y = data("svr", 40)
+    model = ws.IntervalSVR(machine("svr"), cv=[(np.arange(4, 40), np.arange(4))])
+    with pytest.raises(ValueError, match=r"^cv: each row must be in exactly one test set"):
+        model.fit(X, y, sample_weight=np.arange(40) >= 4)
+
+
 @pytest.mark.parametrize("level", [0, 1, 0.0, 1.0, -0.5, 1.5, 90, np.nan, "0.9", None], ids=str)
 def test_other_levels_are_refused(level):
     X, y = data("svr", 40)

@@ -91,3 +91,29 @@ def test_folds_of_splitters_and_lists(rng):
     for cv in (KFold(3), list(GroupKFold(2).split(X, None, groups))):
         for train, test in folds_of(cv, X, X[:, 0]):
             assert sorted([*train, *test]) == list(range(12))
+
+
+def test_masks_are_folds(rng):
+    X, first = rng.random((6, 2)), np.arange(6) < 2
+    folds = folds_of([(~first, first), ([0, 1, 2], [-1, -2])], X, None)
+    for found, wanted in zip(folds, [([2, 3, 4, 5], [0, 1]), ([0, 1, 2], [5, 4])], strict=True):
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        ([], r"^cv=.* has no folds: pass pairs"),
+        ([([0, 1, 2], [3, 4]), ([0, 1], [1, 2])], r"^cv: 1 rows of fold 1, such as row 1, are in"),
+        ([([0, 1, 2], [-6])], r"^cv: 1 rows of fold 0, such as row 0, are in"),
+        ([(np.ones(5, dtype=bool), [5])], r"^cv: the sets .* below 6 .* of shape \(5,\)"),
+        ([([0.0, 1.0], [2])], r"^cv: the sets of a fold .* type float64"),
+        ([([0, 1], [6])], r"^cv: the sets of a fold must be row numbers below 6"),
+        ([([[0], [1]], [2])], r"^cv: the sets of a fold .* of shape \(2, 1\)"),
+    ],
+    ids=["none", "overlap", "overlap from the end", "short mask", "floats", "too large", "column"],
+)
+def test_folds_that_are_none_are_named(cv, message, rng):
+    with pytest.raises(ValueError, match=message):
+        folds_of(cv, rng.random((6, 2)), None)

@@ -15,6 +15,9 @@ from sklearn.preprocessing import StandardScaler
 
 import widestreet as ws
 from support.machines import data
+from widestreet._src.calibration import held_out
+from widestreet._src.calibration.wrapper import SVMWrapper
+from widestreet._src.engines.budget import Budget
 from widestreet.io import ArchiveError
 
 WRAPPED = {
@@ -168,3 +171,63 @@ def test_too_little_time_is_named_and_changes_nothing(kind, model):
     model.set_params(estimator__max_time=1e4).fit(X, y)
     assert model.estimator_.max_time == 1e4
     np.testing.assert_array_equal(answers(model, X), before)
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [([], "has no folds"), ([(np.arange(60), np.arange(60))], "60 rows of fold 0, such as row 0")],
+    ids=["no folds", "trained on the test rows"],
+)
+def test_folds_that_hold_nothing_out_are_refused(kind, model, cv, message):
+    X, y = rows(kind)
+    with pytest.raises(ValueError, match=f"^cv.*{message}"):
+        model.set_params(cv=cv).fit(X, y)
+    assert not hasattr(model, "estimator_")
+
+
+def test_masks_are_folds(kind, model):
+    X, y = rows(kind)
+    masks = [(np.arange(60) % 5 != k, np.arange(60) % 5 == k) for k in range(5)]
+    numbers = [(np.flatnonzero(train), np.flatnonzero(test)) for train, test in masks]
+    one, other = (clone(model).set_params(cv=cv).fit(X, y) for cv in (masks, numbers))
+    np.testing.assert_array_equal(answers(one, X), answers(other, X))
+
+
+def looks_after_the_svm(monkeypatch, at=None):
+    """Count looks at the clock after the SVM is trained; Ctrl-C arrives at one of them."""
+    looks, fitted, look = [], SVMWrapper._fitted_machine, Budget.look_for_stop
+
+    def counted(budget):
+        looks.append(budget)
+        if len(looks) == at:
+            raise KeyboardInterrupt
+        look(budget)
+
+    def then(self, *given):
+        found = fitted(self, *given)
+        monkeypatch.setattr(Budget, "look_for_stop", counted)
+        return found
+
+    monkeypatch.setattr(SVMWrapper, "_fitted_machine", then)
+    return looks
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of a fold
+@pytest.mark.parametrize("cv", ["loo", 3])
+@pytest.mark.parametrize("most", [10, 5000], ids=["fits of their own", "shared folds"])
+@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
+def test_ctrl_c_during_held_out_models_changes_nothing(kind, model, cv, most, part, monkeypatch):
+    X, y = rows(kind)
+    monkeypatch.setattr(held_out, "MOST_ROWS", most)
+    model.set_params(cv=cv, estimator__on_interrupt="keep", estimator__random_state=0)
+    with monkeypatch.context() as patch:
+        looks = looks_after_the_svm(patch)
+        before = answers(model.fit(X, y), X)
+    fresh = clone(model)
+    for one in (model, fresh):
+        with monkeypatch.context() as patch:
+            looks_after_the_svm(patch, at=1 + int(part * (len(looks) - 1)))
+            with pytest.raises(KeyboardInterrupt):
+                one.fit(X, y)
+    np.testing.assert_array_equal(answers(model, X), before)
+    assert not hasattr(fresh, "estimator_")

@@ -57,6 +57,32 @@ def test_without_the_extra_the_error_has_the_command(there, monkeypatch):
     assert finding.gpu_or_none() is None
 
 
+def test_an_import_that_fails_is_the_reason(monkeypatch):
+    def imported(name):
+        raise OSError("libcudart.so: cannot open shared object file")
+
+    monkeypatch.setattr(finding, "import_module", imported)
+    finding.gpu.cache_clear()
+    with pytest.raises(NoDeviceError, match=r"device='cuda'.*does not work \(OSError: libcudart"):
+        finding.gpu()
+    assert finding.gpu_or_none() is None
+
+
+@pytest.mark.parametrize(
+    ("triton", "device", "message"),
+    [
+        (SimpleNamespace(), None, r"AttributeError: .*knobs"),
+        (knobs(True), SimpleNamespace(), r"AttributeError: .*CudaDevice"),
+    ],
+    ids=["an old Triton", "a part is missing"],
+)
+def test_modules_that_lack_a_part_are_the_reason(triton, device, message, monkeypatch):
+    modules(monkeypatch, torch=torch(), triton=triton, **{"widestreet._src.device.cuda": device})
+    with pytest.raises(NoDeviceError, match=f"does not work .{message}"):
+        finding.gpu()
+    assert finding.gpu_or_none() is None
+
+
 @pytest.mark.parametrize(
     ("found", "message"),
     [

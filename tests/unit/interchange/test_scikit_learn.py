@@ -111,7 +111,9 @@ def test_probabilities_are_not_taken_over():
     X, y = data("svc")
     model = WithProbabilities().fit(X, y)
     model.probability = True
-    with pytest.warns(UserWarning, match="probability=True is not taken over"):
+    with pytest.warns(
+        UserWarning, match="probability=True is not taken over.*train widestreet.CalibratedSVC"
+    ):
         other = from_sklearn(model)
     assert not hasattr(other, "predict_proba")
     with warnings.catch_warnings():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -84,8 +86,14 @@ def test_the_core_computes_what_the_memory_does_not_suffice_for(name, most, rng)
     begun = rng.normal(size=(2, 70))
     with pytest.warns(RuntimeWarning, match="memory of the device small is short"):
         sums = found.scan(I, J, coef, out=begun.copy())
-    np.testing.assert_array_equal(sums, core.scan(I, J, coef, out=begun.copy()))
+    wanted = core.scan(I, J, coef, out=begun.copy())
+    np.testing.assert_array_equal(sums, wanted)
     assert device.released == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a second warning of the same rows
+        sums = found.scan(I, J, coef, out=begun.copy())
+    np.testing.assert_array_equal(sums, wanted)
+    assert found._backend.left.shortages == ["no memory is free"] * 2
 
 
 def test_bounds_for_the_device_hold_for_the_core():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar, Self
@@ -21,6 +22,7 @@ from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.registry import register
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.problems.class_pairs import PairLayout
+from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.threads import limited_blas
 
 
@@ -122,6 +124,7 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
         except OutOfBudget as stop:
             raise out_of_time(machine.max_time, stop) from None
         layout = PairLayout(len(machine.classes_))
+        _check_tested(self.method, machine.classes_, code[found.rows])
         with limited_blas(1):
             calibrators = _fitted_maps(self.method, layout, found, code[found.rows])
         fitted = {"classes_": machine.classes_, "calibrators_": calibrators, "cv_": found.cv}
@@ -217,6 +220,31 @@ def _map_from(plain: Mapping[str, Any]) -> Map:
     found = kind(**given)
     found.check()
     return found
+
+
+def _check_tested(method: str, classes: Any, code: Ints) -> None:
+    """Raise ValueError if a map has no rows; warn if it has rows of one class only.
+
+    Parameters
+    ----------
+    method : str
+    classes : ndarray
+        Labels of the classes.
+    code : ndarray
+        Class of each row that is in a test set.
+    """
+    missing = classes[np.bincount(code, minlength=len(classes)) == 0]
+    if not len(missing):
+        return
+    what = f"cv: no test set has a row of positive weight of class {', '.join(map(str, missing))}"
+    cure = "pass folds that test rows of all classes"
+    if not len(code) or (len(missing) > 1 and method != Temperature.name):
+        raise ValueError(f"{what}: {cure}")
+    warnings.warn(
+        f"{what}, and its probabilities are not reliable: {cure}",
+        UserWarning,
+        stacklevel=level_of_caller(),
+    )
 
 
 def _fitted_maps(method: str, layout: PairLayout, found: HeldOut, code: Ints) -> list[Map]:

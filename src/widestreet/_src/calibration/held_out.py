@@ -21,10 +21,11 @@ from widestreet._src.calibration.removals import (
     linear_loss,
     number_of_folds,
 )
-from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.estimators.leave_one_out import frozen, frozen_twin
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.rows import Merged, as_rows, merge_duplicates, without_empty
+from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
 from widestreet._src.tuning.folds import fold_models, held_out_scores
 
@@ -73,10 +74,12 @@ def held_out_decisions(
         splits = _splits(machine, code[rows], weight, cv)
     else:
         rows, splits = np.arange(len(code)), folds_of(cv, X, code)
+        _check_classes(machine, code, weight, splits)
     whole, labels = len(rows) == len(code), machine.classes_[code[rows]]
     if not whole:
         X = X[np.ix_(rows, rows)] if machine.kernel == "precomputed" else X[rows]
     if splits is None:
+        budget.look_at_end()
         twin = frozen_twin(machine).set_params(decision_function_shape="ovo")
         values = twin.fit(X, labels, sample_weight=weight)._leave_one_out(budget.look_at_end)
     else:
@@ -124,8 +127,22 @@ def models_of_folds(
             budget.look_at_end()
             own = np.zeros(len(weight))
             own[train] = weight[train]
-            models.append(clone(estimator).fit(X, y, sample_weight=own))
+            one = clone(estimator).set_params(max_time=budget.part().max_time, on_interrupt="raise")
+            models.append(one.fit(X, y, sample_weight=own))
+            if any(proof.status == Status.TIME_LIMIT for proof in one.certificates_):
+                raise OutOfBudget(Status.TIME_LIMIT)
         return models
+
+
+def _check_classes(machine: Any, code: Ints, weight: Floats, folds: Folds) -> None:
+    """Raise ValueError if a class has no row of positive weight in the training set of a fold."""
+    for k, (train, _) in enumerate(folds):
+        counts = np.bincount(code[train], weight[train], len(machine.classes_))
+        if not counts.all():
+            raise ValueError(
+                f"cv: a fold cannot be trained: class {machine.classes_[np.argmin(counts)]} has no "
+                f"row in the training set of fold {k}; pass stratified folds"
+            )
 
 
 def _scores_of_folds(

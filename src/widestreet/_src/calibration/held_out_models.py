@@ -136,7 +136,8 @@ class TrainingRows:
         found = [(position[train], position[test]) for train, test in folds]
         found = [(train[train >= 0], test[test >= 0]) for train, test in found]
         found = [(train, test) for train, test in found if len(test)]
-        times = np.bincount(np.concatenate([test for _, test in found]), minlength=len(self.y))
+        tested = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in found)])
+        times = np.bincount(tested, minlength=len(self.y))
         if not (times == 1).all():
             raise ValueError(
                 f"cv: each row must be in exactly one test set, but one is in {times.max()} and "
@@ -204,6 +205,7 @@ class TrainingRows:
 
 def without_each(rows: TrainingRows, budget: Budget) -> HeldOutModels:
     """Return the exact regressor without each row; OutOfBudget is raised if time is over."""
+    budget.look_at_end()
     twin = frozen_twin(rows.machine).fit(rows.X, rows.y, sample_weight=rows.weight)
     prediction = rows.predictions
     model_of, changes, left = np.zeros(len(rows.y), dtype=np.int64), [], []

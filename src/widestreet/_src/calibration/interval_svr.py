@@ -74,7 +74,8 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
     Notes
     -----
     With alpha = 1 - confidence_level, the coverage is proved to be at least 1 - 2 alpha for
-    jackknife+, and at least 1 - 2 alpha - sqrt(2 / n) for CV+ with n rows (Barber et al., 2021).
+    jackknife+, and at least 1 - 2 alpha - sqrt(2 / n) for CV+ with n rows in folds of equal size
+    (Barber et al., 2021).
     This is the probability over training rows and new row. Usually it is close to 1 - alpha.
     All models have the gamma of all rows, also if it is "scale". Sample weights are those of the
     training only: all residuals of rows of positive weight count alike.

@@ -129,8 +129,31 @@ def _described(machine: Any) -> str:
 
 
 def folds_of(splitter: Any, X: Any, y: Any) -> Folds:
-    """Return the folds of a splitter, or of a list of folds, as lists of integers."""
-    return [
-        (np.asarray(train, dtype=np.int64), np.asarray(test, dtype=np.int64))
-        for train, test in check_cv(splitter).split(X, y)
-    ]
+    """Return the folds of a splitter, or of a list of folds, as row numbers, which are checked."""
+    n = X.shape[0]
+    folds = [(_row_numbers(train, n), _row_numbers(test, n))
+             for train, test in check_cv(splitter).split(X, y)]  # fmt: skip
+    if not folds:
+        raise ValueError(f"cv={splitter!r} has no folds: pass pairs (train, test) of row numbers")
+    for k, (train, test) in enumerate(folds):
+        both = np.intersect1d(train, test)
+        if len(both):
+            raise ValueError(
+                f"cv: {len(both)} rows of fold {k}, such as row {both[0]}, are in its training set "
+                "and in its test set: pass folds whose two sets have no row in common"
+            )
+    return folds
+
+
+def _row_numbers(rows: Any, n: int) -> Ints:
+    """Return row numbers, or a mask of n rows, as row numbers from 0 to n - 1."""
+    given = np.asarray(rows)
+    if given.dtype == bool and given.shape == (n,):
+        return np.flatnonzero(given)
+    whole = given.dtype.kind in "iu" or given.size == 0
+    if given.ndim != 1 or not whole or not ((given >= -n) & (given < n)).all():
+        raise ValueError(
+            f"cv: the sets of a fold must be row numbers below {n} or masks of {n} booleans, got "
+            f"an array of shape {given.shape} and type {given.dtype}"
+        )
+    return given.astype(np.int64) % n

@@ -22,16 +22,22 @@ def gpu() -> Device:
     """Return the GPU of this process; raise NoDeviceError if there is none."""
     try:
         torch, triton = import_module("torch"), import_module("triton")
+        interpreted = bool(triton.knobs.runtime.interpret)
+        if not interpreted:
+            _check(torch)
+        where = "cpu" if interpreted else "cuda"
+        return cast(Device, import_module("widestreet._src.device.cuda").CudaDevice(where))
     except ImportError as error:
         raise NoDeviceError(
             f"device='cuda' needs PyTorch and Triton, and {error.name or 'one'} cannot be "
             f"imported ({error}): {_INSTALL}"
         ) from error
-    interpreted = bool(triton.knobs.runtime.interpret)
-    if not interpreted:
-        _check(torch)
-    where = "cpu" if interpreted else "cuda"
-    return cast(Device, import_module("widestreet._src.device.cuda").CudaDevice(where))
+    except (AttributeError, OSError, RuntimeError) as error:  # of a broken installation
+        raise NoDeviceError(
+            "device='cuda': PyTorch or Triton is installed and does not work "
+            f"({type(error).__name__}: {error}): install both anew ({_INSTALL}), or set "
+            "device='cpu'"
+        ) from error
 
 
 def _check(torch: Any) -> None:

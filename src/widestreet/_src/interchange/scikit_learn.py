@@ -64,7 +64,8 @@ def from_sklearn(model: Any) -> Any:
     if getattr(model, "probability", None) is True:
         warnings.warn(
             "probability=True is not taken over: the estimator has no predict_proba; for "
-            "probabilities use sklearn.calibration.CalibratedClassifierCV",
+            "probabilities train widestreet.CalibratedSVC, or scikit-learn's "
+            "CalibratedClassifierCV",
             UserWarning,
             stacklevel=2,
         )

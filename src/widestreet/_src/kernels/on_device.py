@@ -79,22 +79,24 @@ class DeviceBackend(NativeBackend):
     def add_scan(
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
     ) -> None:
-        """Add K[I, J] @ coef to `out` for each line of `coef`. Sets: out.
+        """Add K[I, J] @ coef to `out` for each line of `coef`. Sets: out, shortages of the rows.
 
         The core computes what the memory of the device does not suffice for: its errors are within
-        the bounds for the device.
+        the bounds for the device. The first time a warning says so.
         """
         sums = np.zeros_like(out)
         try:
             self._scan_on_device(I, J, coef, sums, double)
         except MemoryError as error:
             self.left.close()
-            warnings.warn(
-                f"memory of the device {self.left.device.name} is short, and the CPU computes "
-                f"these kernel values: use less of it elsewhere, or set device='cpu' ({error})",
-                RuntimeWarning,
-                stacklevel=level_of_caller(),
-            )
+            self.left.shortages.append(str(error))
+            if len(self.left.shortages) == 1:
+                warnings.warn(
+                    f"memory of the device {self.left.device.name} is short, and the CPU computes "
+                    f"some kernel values: use less of it elsewhere, or set device='cpu' ({error})",
+                    RuntimeWarning,
+                    stacklevel=level_of_caller(),
+                )
             sums[:] = 0.0
             super().add_scan(I, J, coef, sums, double)
         out += sums

@@ -24,11 +24,14 @@ class DeviceRows:
     device : Device
     most : int
         Limit of the device memory for rows, in bytes.
+    shortages : list of str
+        Reasons of the device for which its memory did not suffice for a scan.
     """
 
     host: Vectors
     device: Device
     most: int
+    shortages: list[str] = field(default_factory=list, repr=False)
     _copies: dict[Map, Held | None] = field(default_factory=dict, repr=False)
     _squares: list[Floats] = field(default_factory=list, repr=False)  # none, or of all rows
 

@@ -10,7 +10,9 @@ import pytest
 from conftest import TOL
 from support.online_states import N, optimum, rows
 from support.settings import settings
+from widestreet._src.estimators.online import path_optimum
 from widestreet._src.estimators.online.path_optimum import PathOptimum, Remembered
+from widestreet._src.status import Status
 
 every_kind = pytest.mark.parametrize("kind", ["svc", "svr"])
 
@@ -65,6 +67,20 @@ def test_a_known_optimum_is_taken_over():
     again = PathOptimum(found.store, found.members, found.problem, settings(), found.beta)
     np.testing.assert_allclose(again.score, found.score, atol=TOL.twin)
     assert again.certificate(TOL.online).status == "optimal"
+
+
+def test_ctrl_c_ends_the_first_fit(monkeypatch):
+    """The batch engine returns what it has; the path does not continue from there."""
+    found = optimum("svc")
+    solve = path_optimum.train
+
+    def interrupted(*given):
+        trained = solve(*given)
+        return replace(trained, solution=replace(trained.solution, status=Status.INTERRUPTED))
+
+    monkeypatch.setattr(path_optimum, "train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        PathOptimum(found.store, found.members, found.problem, settings())
 
 
 def test_columns_asked_for_lately_are_kept():

@@ -15,6 +15,7 @@ from widestreet._src.estimators.online.problem import OnlineProblem
 from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
+from widestreet._src.status import Status
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
 from widestreet._src.training.solver import train
@@ -92,6 +93,8 @@ class PathOptimum(Optimum):
         trained = train(
             self.store.kernel, gram.left, problem, settings, lambda record: None, self.members
         )
+        if trained.solution.status == Status.INTERRUPTED:
+            raise KeyboardInterrupt
         self.store.kernel_values += trained.solution.kernel_values
         return ParametricOptimum(self, gram.diag(self.members), dual, trained.solution.beta)
 
