@@ -157,9 +157,10 @@ class LowRank:
                 poll=poll,
             )
             engine = InteriorEngine(factor, dual, self.budget, observe)
-            engine.solve()
-            crossed = crossed_over(dual, engine.best, factor)
-            crossed = polished(gram, dual, factor, crossed[0], self.enough), crossed[1]
+            with np.errstate(over="ignore", invalid="ignore"):  # the result is checked
+                engine.solve()
+                crossed = crossed_over(dual, engine.best, factor)
+                crossed = polished(gram, dual, factor, crossed[0], self.enough), crossed[1]
         except (OutOfBudget, KeyboardInterrupt) as stop:
             status = stopped_by(stop)
         if engine is None:
