@@ -13,6 +13,8 @@ from sklearn.model_selection import cross_val_score
 import widestreet as ws
 from conftest import OF_THREE
 from support.machines import data
+from widestreet._src.engines.budget import OutOfBudget
+from widestreet._src.tuning.search import Search
 from widestreet.datasets import checkerboard
 
 SEARCHES = {
@@ -64,6 +66,29 @@ def test_no_time(monkeypatch):
     monkeypatch.setattr("widestreet._src.tuning.self_tuned.Budget.remaining", lambda self: 1e-9)
     with pytest.raises(TimeoutError, match="max_time"):
         ws.SVCCV(max_time=5.0).fit(X, y)
+
+
+@pytest.mark.parametrize("stop", [OutOfBudget("max_time"), KeyboardInterrupt()])
+def test_a_stage_without_a_complete_point_keeps_the_stages_before(stop, monkeypatch):
+    X, y = data("svc")
+    run, calls = Search.run, []
+
+    def stopping(self):
+        calls.append(self)
+        if len(calls) > 1:
+            raise stop
+        run(self)
+
+    monkeypatch.setattr(Search, "run", stopping)
+    options = {"cv": 3, "random_state": 0, "max_time": 1000.0}
+    model = ws.SVCCV(on_interrupt="keep", **options).fit(X, y)
+    assert len(calls) == 2
+    assert model.certificate_.status == "optimal"
+    assert np.isfinite(model.scores_).all()
+    if isinstance(stop, KeyboardInterrupt):
+        calls.clear()
+        with pytest.raises(KeyboardInterrupt):
+            ws.SVCCV(**options).fit(X, y)
 
 
 def test_parameters_are_checked():

@@ -207,7 +207,14 @@ class _Stages:
         )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".* ended the search after", UserWarning)
-            search.fit(self._data.X, self._data.y, **self._weight)
+            try:
+                search.fit(self._data.X, self._data.y, **self._weight)
+            except (TimeoutError, KeyboardInterrupt) as stop:  # no point of the stage is complete
+                ctrl_c = isinstance(stop, KeyboardInterrupt)
+                if not self.points or (ctrl_c and model.on_interrupt == "raise"):
+                    raise
+                self.stopped = "interrupt" if ctrl_c else "max_time"
+                return
         self.points += new
         self.results = _joined(self.results, search.cv_results_)
         self.stopped = search.stopped_

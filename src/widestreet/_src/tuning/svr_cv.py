@@ -48,8 +48,8 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
     progress : bool, default=False
         Whether a progress bar is shown.
     on_interrupt : {"raise", "keep"}, default="raise"
-        Action after Ctrl-C: "raise" raises KeyboardInterrupt, "keep" does not. The best model so
-        far is trained in both cases.
+        Action after Ctrl-C: "keep" trains the best model so far. "raise" raises KeyboardInterrupt;
+        before that it trains the best model if the stage of the search has a complete point.
     random_state : int, RandomState or None, default=None
         Seed of the pairs of rows that determine the range of gamma.
 
