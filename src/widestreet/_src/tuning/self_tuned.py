@@ -23,7 +23,7 @@ from widestreet._src.tuning.grid_search import GridSearchCV
 from widestreet._src.tuning.ranges import COARSE_C, Point, Ranges, coarse_gammas
 from widestreet._src.tuning.tasks import SearchData
 
-_SEARCH_TOL = 0.01  # violation at which grid points are solved, if `tol` is smaller
+_SEARCH_TOL = 0.01  # violation at which points are solved, in units of the target
 _MOST_EXTENSIONS = 6
 
 
@@ -50,6 +50,10 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _ranges(self, data: SearchData, rng: np.random.Generator) -> Ranges:
         """Return the ranges of the parameters."""
+
+    def _size(self, data: SearchData) -> float:
+        """Return the unit of violations, C and epsilon: 1 for labels."""
+        return 1.0
 
     def _common(self) -> dict[str, Any]:
         """Return the parameters that the SVM shares."""
@@ -194,9 +198,9 @@ class _Stages:
         if left == 0:
             self.stopped = "max_time"
             return
-        machine = model._estimator()
+        tol = max(model.tol, _SEARCH_TOL * model._size(self._data))
         search = GridSearchCV(
-            machine.set_params(tol=max(machine.tol, _SEARCH_TOL), gap_tol=None),
+            model._estimator().set_params(tol=tol, gap_tol=None),
             [{name: [v] for name, v in ranges.parameters(point).items()} for point in new],
             scoring=model.scoring,
             refit=False,
@@ -260,11 +264,9 @@ def given_values(values: Any, name: str) -> tuple[float, ...]:
     return tuple(sorted(checks.require_real(name, value, above=0.0) for value in values))
 
 
-def kernel_ranges(
-    model: SelfTuned, data: SearchData, rng: np.random.Generator, size: float
-) -> Ranges:
-    """Return the ranges of C, in units of `size`, and gamma."""
-    values = tuple(size * C for C in COARSE_C)
+def kernel_ranges(model: SelfTuned, data: SearchData, rng: np.random.Generator) -> Ranges:
+    """Return the ranges of C and gamma."""
+    values = tuple(model._size(data) * C for C in COARSE_C)
     if model.Cs is not None:
         values = given_values(model.Cs, "Cs")
     if model.kernel == "linear":

@@ -119,7 +119,7 @@ class SVCCV(ClassifierMixin, SelfTuned):  # type: ignore[misc]
         return SVC(**self._common(), class_weight=self.class_weight)
 
     def _ranges(self, data: SearchData, rng: np.random.Generator) -> Ranges:
-        return kernel_ranges(self, data, rng, 1.0)
+        return kernel_ranges(self, data, rng)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the decision value of each row, as `SVC.decision_function` does.

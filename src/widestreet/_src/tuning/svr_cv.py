@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from widestreet._src import checks
+from widestreet._src.estimators import figures
 from widestreet._src.estimators.svr import SVR
 from widestreet._src.tuning.ranges import COARSE_EPSILON, Ranges
 from widestreet._src.tuning.self_tuned import SelfTuned, given_values, kernel_ranges
@@ -38,7 +39,7 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         Score of a fold, as in scikit-learn; None for R^2.
     tol : float, default=1e-3
         Largest violation of the optimality conditions of the model, in units of y. Points of the
-        search are solved to 0.01.
+        search are solved to 0.01 times the standard deviation of y, if that is larger.
     max_time : float, default=None
         Seconds after which the search ends; the best model so far is then trained.
     max_memory : int, float or str, default=None
@@ -116,9 +117,12 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         return SVR(**self._common())
 
     def _ranges(self, data: SearchData, rng: np.random.Generator) -> Ranges:
-        size = float(np.std(data.y)) or 1.0
-        found = kernel_ranges(self, data, rng, size)
-        epsilons = tuple(part * size for part in COARSE_EPSILON)
+        found = kernel_ranges(self, data, rng)
+        epsilons = tuple(part * self._size(data) for part in COARSE_EPSILON)
         if self.epsilons is not None:
             epsilons = given_values(self.epsilons, "epsilons")
         return Ranges((*found.names, "epsilon"), [*found.values, epsilons])
+
+    def _size(self, data: SearchData) -> float:
+        """Return the weighted standard deviation of y; 1 if y is constant."""
+        return float(np.sqrt(figures.weighted_variance(data.y[:, None], data.weight))) or 1.0
