@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 import sklearn.model_selection
 from scipy import sparse
-from sklearn.base import clone
+from sklearn import config_context
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import GroupKFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import KernelCenterer, StandardScaler
 
 import widestreet as ws
 from conftest import OF_THREE, TOL
@@ -98,6 +100,41 @@ def test_groups_and_precomputed_kernels():
     groups = np.arange(len(y)) % 5
     cv = {"cv": GroupKFold(3)}
     ours, theirs = both(model, {"C": [0.1, 10.0]}, X @ X.T, y, {"groups": groups}, **cv)
+    assert ours.shared_
+    assert_equal_results(ours, theirs)
+
+
+class SquaredProducts(TransformerMixin, BaseEstimator):
+    """Kernel values of rows with the training rows."""
+
+    def fit(self, X, y=None):
+        self.rows_ = X
+        return self
+
+    def transform(self, X):
+        return np.square(X @ self.rows_.T + 1.0)
+
+
+@pytest.mark.parametrize("first", [KernelCenterer(), SquaredProducts()])
+def test_pipelines_that_end_with_a_precomputed_kernel(first):
+    X, y = data("svc")
+    model = make_pipeline(first, machine("svc", kernel="precomputed"))
+    rows = X @ X.T if isinstance(first, KernelCenterer) else X
+    ours, theirs = both(model, {"svc__C": [0.1, 1.0]}, rows, y)
+    assert not ours.shared_
+    assert_equal_results(ours, theirs)
+
+
+def test_transformers_run_under_the_configuration_of_the_caller():
+    X, y = data("svc")
+    names = list("abcdefghijklmnopqrst")[: X.shape[1]]
+    columns = ColumnTransformer(
+        [("first", "passthrough", names[:2])], verbose_feature_names_out=False
+    )
+    model = make_pipeline(StandardScaler(), columns, machine("svc", n_jobs=2))
+    rows = pytest.importorskip("pandas").DataFrame(X, columns=names)
+    with config_context(transform_output="pandas"):
+        ours, theirs = both(model, {"svc__C": [0.1, 1.0]}, rows, y)
     assert ours.shared_
     assert_equal_results(ours, theirs)
 

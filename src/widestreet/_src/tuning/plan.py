@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
@@ -72,6 +73,8 @@ class Machine:
             name, machine = estimator.steps[-1]
             prefix = name + "__"
             transformers = estimator[:-1] if len(estimator.steps) > 1 else None
+            if transformers is not None and _takes_kernel_values(estimator, machine):
+                raise CannotShare
         if type(machine) not in KINDS or getattr(machine, "_skl_callbacks", None):
             raise CannotShare
         return cls(machine, transformers, prefix)
@@ -179,9 +182,12 @@ class Plan:
             max_memory=self.settings.max_memory // workers,
         )
 
+        config = get_config()  # of this thread
+
         def solve(part: tuple[list[int], int]) -> None:
             try:
-                self._solve_transformed(transformers, *part, settings)
+                with config_context(**config):
+                    self._solve_transformed(transformers, *part, settings)
             except (OutOfBudget, KeyboardInterrupt) as stop:
                 self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
 
@@ -258,6 +264,12 @@ class Plan:
 
         if tasks:
             Search(data, tasks, settings, self.budget, report, self.every_row).run()
+
+
+def _takes_kernel_values(pipeline: Pipeline, last: Any) -> bool:
+    """Return whether the first or the last step takes kernel values instead of rows."""
+    pairwise = bool(get_tags(pipeline).input_tags.pairwise)
+    return pairwise or getattr(last, "kernel", None) == "precomputed"
 
 
 def _stacked(first: Any, second: Any) -> Any:
