@@ -139,6 +139,27 @@ def test_transformers_run_under_the_configuration_of_the_caller():
     assert_equal_results(ours, theirs)
 
 
+class Reversing(TransformerMixin, BaseEstimator):
+    """Transformer whose training output differs from its output for the same rows."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def fit_transform(self, X, y=None):
+        return -X
+
+    def transform(self, X):
+        return X
+
+
+def test_training_scores_of_pipelines_are_those_of_transformed_rows():
+    X, y = data("svc")
+    model = make_pipeline(Reversing(), machine("svc"))
+    ours, theirs = both(model, {"svc__C": [1.0, 10.0]}, X, y, return_train_score=True)
+    assert not ours.shared_
+    assert_equal_results(ours, theirs)
+
+
 def test_one_class_with_a_scorer():
     X, y = data("one_class")
     options = {"scoring": "accuracy", "cv": ShuffleSplit(3, random_state=0)}

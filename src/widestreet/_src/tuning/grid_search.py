@@ -182,6 +182,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         if getattr(self, "_skl_callbacks", None) or not _is_known(self.scoring):
             raise CannotShare
         machine = Machine.of(self.estimator)
+        if self.return_train_score and machine.transformers is not None:
+            raise CannotShare  # training rows are scored as transform returns them, not fit_transform
         weight = params.get(f"{machine.prefix}sample_weight")
         others = {name for name, value in params.items() if value is not None}
         others -= {f"{machine.prefix}sample_weight", "groups"}
