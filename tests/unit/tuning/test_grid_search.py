@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, mean_absolute_error
-from sklearn.model_selection import GroupKFold, ShuffleSplit
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KernelCenterer, StandardScaler
 
@@ -189,6 +189,39 @@ def test_what_cannot_be_shared_is_left_to_scikit_learn(model, grid, options):
     ours, theirs = both(model, grid, X, y, **options)
     assert not ours.shared_
     assert_equal_results(ours, theirs)
+
+
+def test_parameters_without_effect_are_named():
+    X, y = data("svc")
+    options = {"max_time": 60, "max_memory": "1GB", "progress": True, "on_interrupt": "keep"}
+    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, **options)
+    with pytest.warns(UserWarning, match="no effect.*because") as found:
+        search.fit(X, y)
+    assert {str(one.message).split()[0] for one in found} == set(options)
+
+
+@pytest.mark.parametrize("model", [ws.SVC(), ws.SVC(strategy="smo")])
+def test_folds_of_a_generator(model):
+    X, y = data("svc")
+    search, folds = GridSearchCV(model, {"C": [1.0, 2.0]}), list(KFold(3).split(X))
+    search.set_params(cv=iter(folds)).fit(X, y)
+    expected = sklearn.model_selection.GridSearchCV(model, {"C": [1.0, 2.0]}, cv=folds).fit(X, y)
+    assert_equal_results(search, expected)
+
+
+def test_a_function_that_chooses_sees_the_results():
+    X, y = data("svc")
+    seen = {}
+
+    def first(results):
+        seen.update(results)
+        return 0
+
+    found = GridSearchCV(machine("svc"), GRIDS["svc"], refit=first).fit(X, y)
+    assert found.best_index_ == 0
+    assert set(seen) == set(found.cv_results_)
+    for name in ("mean_fit_time", "std_fit_time", "mean_kkt_violation"):
+        np.testing.assert_array_equal(seen[name], found.cv_results_[name])
 
 
 def test_scorers_made_by_scikit_learn_are_shared():

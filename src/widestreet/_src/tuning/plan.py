@@ -46,7 +46,7 @@ Split = tuple[Ints, Ints]
 
 
 class CannotShare(Exception):  # noqa: N818 - it is a normal way to another implementation
-    """Raised if scikit-learn's own search has to be used."""
+    """Raised, with the reason, if scikit-learn's own search has to be used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,25 +74,28 @@ class Machine:
             prefix = name + "__"
             transformers = estimator[:-1] if len(estimator.steps) > 1 else None
             if transformers is not None and _takes_kernel_values(estimator, machine):
-                raise CannotShare
-        if type(machine) not in KINDS or getattr(machine, "_skl_callbacks", None):
-            raise CannotShare
+                raise CannotShare("transformers precede a precomputed kernel")
+        if type(machine) not in KINDS:
+            raise CannotShare("the estimator is no SVM whose fits share work")
+        if getattr(machine, "_skl_callbacks", None):
+            raise CannotShare("the estimator has callbacks")
         return cls(machine, transformers, prefix)
 
     def candidate(self, parameters: Parameters) -> OptimalFit:
         """Return the SVM with the parameters of a candidate."""
         names = [name for name in parameters if name.startswith(self.prefix)]
         mine = {name.removeprefix(self.prefix): parameters[name] for name in names}
-        if not set(mine) <= _SHARED:
-            raise CannotShare
+        if others := sorted(set(mine) - _SHARED):
+            raise CannotShare(f"candidates differ in {', '.join(others)}")
         found: OptimalFit = clone(self.estimator).set_params(**clone(mine, safe=False))
-        plain = found.max_iter == -1 and found.max_time is None
-        if not plain or (found.kernel == "precomputed") != (self.estimator.kernel == "precomputed"):
-            raise CannotShare
+        if found.max_iter != -1 or found.max_time is not None:
+            raise CannotShare("the estimator has a limit max_iter or max_time")
+        if (found.kernel == "precomputed") != (self.estimator.kernel == "precomputed"):
+            raise CannotShare("some kernels are precomputed and others are not")
         if not isinstance(validation.resolve_strategy(found.strategy), Auto):
-            raise CannotShare
+            raise CannotShare(f"the estimator has strategy={found.strategy!r}")
         if getattr(found, "loss", "hinge") not in ("hinge", "epsilon_insensitive"):
-            raise CannotShare
+            raise CannotShare(f"the estimator has loss={found.loss!r}")
         return found
 
     def of_transformers(self, parameters: Parameters) -> Parameters:
@@ -103,7 +106,7 @@ class Machine:
             if not (self.prefix and name.startswith(self.prefix)) and self.prefix
         }
         if self.prefix.removesuffix("__") in mine or (mine and self.transformers is None):
-            raise CannotShare
+            raise CannotShare("candidates differ in steps of the pipeline")
         return mine
 
 

@@ -211,6 +211,8 @@ class _Stages:
         )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".* ended the search after", UserWarning)
+            if model.on_interrupt == "raise":
+                warnings.filterwarnings("ignore", "on_interrupt has no effect", UserWarning)
             try:
                 search.fit(self._data.X, self._data.y, **self._weight)
             except (TimeoutError, KeyboardInterrupt) as stop:  # no point of the stage is complete
