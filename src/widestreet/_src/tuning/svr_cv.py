@@ -18,19 +18,19 @@ from widestreet._src.tuning.tasks import SearchData
 class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
     """Epsilon-support vector regression that chooses C, gamma and epsilon by cross-validation.
 
-    Coarse values come from the data: C and epsilon in units of the standard deviation of y. The
-    grid is extended while the best point lies on its edge, and refined around it. Candidates and
-    folds share work, as in :class:`widestreet.model_selection.GridSearchCV`. The best model is
+    Coarse values come from the data: C and epsilon in units of the standard deviation of y. These
+    ranges are extended while the best point lies on their edge, and refined around it. Candidates
+    and folds share work, as in :class:`widestreet.model_selection.GridSearchCV`. The best model is
     trained on all rows, with a certificate.
 
     Parameters
     ----------
     Cs : sequence of float, default=None
-        Values of C; None for powers of two times the standard deviation of y.
+        Values of C, used as they are; None for powers of two times the standard deviation of y.
     gammas : sequence of float, default=None
-        Values of gamma; None for values around the quantiles of 1 / |x - x'|^2.
+        Values of gamma, used as they are; None for values around the quantiles of 1 / |x - x'|^2.
     epsilons : sequence of float, default=None
-        Values of epsilon; None for parts of the standard deviation of y.
+        Values of epsilon, used as they are; None for parts of the standard deviation of y.
     kernel : {"rbf", "laplacian", "linear"}, default="rbf"
         Kernel; "linear" has no gamma.
     cv : int, splitter or iterable, default=5
@@ -120,8 +120,9 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         found = kernel_ranges(self, data, rng)
         epsilons = tuple(part * self._size(data) for part in COARSE_EPSILON)
         if self.epsilons is not None:
-            epsilons = given_values(self.epsilons, "epsilons")
-        return Ranges((*found.names, "epsilon"), [*found.values, epsilons])
+            epsilons = given_values(self.epsilons, "epsilons", positive=False)
+        given = found.given if self.epsilons is None else found.given | {"epsilon"}
+        return Ranges((*found.names, "epsilon"), [*found.values, epsilons], given)
 
     def _size(self, data: SearchData) -> float:
         """Return the weighted standard deviation of y; 1 if y is constant."""
