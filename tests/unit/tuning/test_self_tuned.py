@@ -15,7 +15,7 @@ import widestreet as ws
 from conftest import OF_THREE
 from support.machines import data
 from widestreet._src.engines.budget import OutOfBudget
-from widestreet._src.tuning.search import Search
+from widestreet._src.tuning.plan import Plan
 from widestreet.datasets import checkerboard
 
 SEARCHES = {
@@ -121,7 +121,7 @@ def test_no_time(monkeypatch):
 @pytest.mark.parametrize("stop", [OutOfBudget("max_time"), KeyboardInterrupt()])
 def test_a_stage_without_a_complete_point_keeps_the_stages_before(stop, monkeypatch):
     X, y = data("svc")
-    run, calls = Search.run, []
+    run, calls = Plan.run, []
 
     def stopping(self):
         calls.append(self)
@@ -129,7 +129,7 @@ def test_a_stage_without_a_complete_point_keeps_the_stages_before(stop, monkeypa
             raise stop
         run(self)
 
-    monkeypatch.setattr(Search, "run", stopping)
+    monkeypatch.setattr(Plan, "run", stopping)
     options = {"cv": 3, "random_state": 0, "max_time": 1000.0}
     model = ws.SVCCV(on_interrupt="keep", **options).fit(X, y)
     assert len(calls) == 2

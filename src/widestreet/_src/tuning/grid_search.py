@@ -64,8 +64,10 @@ class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
     return_train_score : bool, default=False
         As in scikit-learn.
     max_time : float, default=None
-        Seconds after which no further candidates are evaluated. Their scores are nan, the best of
-        the others is refitted.
+        Seconds after which the search ends; the refit is not limited. Candidates are evaluated in
+        four parts, each in all folds before the next. Those that are not complete have the score
+        nan, and the best of the others is refitted. TimeoutError is raised if there is none. A
+        search with a limit shares less work, and takes longer if the limit is not reached.
     max_memory : int, float or str, default=None
         Memory limit of the search, in bytes or as text such as "2GB"; None is that of the
         estimator.

@@ -43,6 +43,8 @@ _SHARED = {
 
 Parameters = Mapping[str, Any]
 Split = tuple[Ints, Ints]
+_Group = tuple[tuple[str, int], ...]  # names and identities of the parameters of transformers
+_BATCHES = 4  # of the candidates of a search with a limit on the time, at most
 
 
 class CannotShare(Exception):  # noqa: N818 - it is a normal way to another implementation
@@ -150,6 +152,7 @@ class Plan:
     def __post_init__(self) -> None:
         shape = len(self.candidates), len(self.splits)
         self.seconds, self.violation = np.zeros(shape), np.full(shape, np.nan)
+        self._transformed: dict[tuple[_Group, int], Fold] = {}
         self.estimators = [self.machine.candidate(one) for one in self.candidates]
 
     @property
@@ -166,17 +169,36 @@ class Plan:
         if self.machine.transformers is None:
             data = SearchData.of(self.machine.estimator, self.X, self.y, self.sample_weight)
             folds = {f: Fold(data, *split) for f, split in enumerate(self.splits)}
-            self._solve(data, folds, range(len(self.candidates)), None, self.settings)
+            for batch in self._batches():
+                self._solve(data, folds, batch, None, self.settings)
         else:
-            self._run_pipelines(self.machine.transformers)
+            for batch in self._batches():
+                self._run_pipelines(self.machine.transformers, batch)
         self.budget.look_at_clock()
 
-    def _run_pipelines(self, transformers: Pipeline) -> None:
+    def _batches(self) -> list[list[int]]:
+        """Return the candidates in batches, each of which is solved in all folds before the next.
+
+        There is one batch if there is no limit on the time. Candidates that share transformers or
+        a kernel follow each other.
+        """
+
+        def shared(k: int) -> str:
+            others = {**self.candidates[k]}
+            others.pop(f"{self.machine.prefix}C", None)
+            return repr(others)
+
+        order = sorted(range(len(self.candidates)), key=shared)
+        size = len(order) if self.budget.max_time is None else -(-len(order) // _BATCHES)
+        return [order[begin : begin + size] for begin in range(0, len(order), size)]
+
+    def _run_pipelines(self, transformers: Pipeline, batch: list[int]) -> None:
         """Transform the rows of each fold, then solve the candidates that share them."""
-        groups: dict[tuple[tuple[str, int], ...], list[int]] = defaultdict(list)
-        for k, parameters in enumerate(self.candidates):
-            mine = self.machine.of_transformers(parameters)
-            groups[tuple((name, id(mine[name])) for name in sorted(mine))].append(k)
+        groups: dict[_Group, list[int]] = defaultdict(list)
+        for k in batch:
+            groups[self._group(k)].append(k)
+        kept = {at: fold for at, fold in self._transformed.items() if at[0] in groups}
+        self._transformed = kept
         parts = [(members, f) for members in groups.values() for f in range(len(self.splits))]
         workers = min(self.settings.threads, len(parts))
         settings = replace(
@@ -196,6 +218,11 @@ class Plan:
 
         LocalRunner(workers).map(solve, parts, on_interrupt=self._stop)
 
+    def _group(self, k: int) -> _Group:
+        """Return what candidates with the same parameters of the transformers have in common."""
+        mine = self.machine.of_transformers(self.candidates[k])
+        return tuple((name, id(mine[name])) for name in sorted(mine))
+
     def _stop(self) -> None:
         self.budget.stopped = True
 
@@ -204,27 +231,35 @@ class Plan:
     ) -> None:
         """Solve candidates whose transformers have the same parameters, in one fold."""
         self.budget.look_at_clock()
-        train, test = self.splits[f]
-        mine = clone(dict(self.machine.of_transformers(self.candidates[members[0]])), safe=False)
+        at = self._group(members[0]), f
+        fold = self._transformed.get(at)
         try:
-            chain = clone(transformers).set_params(**mine)
-            y = None if self.y is None else _safe_indexing(self.y, train)
-            inner = chain.fit_transform(_safe_indexing(self.X, train), y)
-            outer = chain.transform(_safe_indexing(self.X, test))
-            weight = self.sample_weight
-            number = np.concatenate([train, test])
-            data = SearchData.of(
-                self.machine.estimator,
-                _stacked(inner, outer),
-                None if self.y is None else _safe_indexing(self.y, number),
-                None if weight is None else _safe_indexing(weight, number),
-            )
+            if fold is None:
+                fold = self._transform(transformers, members[0], f)
         except Exception as error:
             self.found |= {(k, f): error for k in members}
             return
+        if self.budget.max_time is not None:  # other batches need it, too
+            self._transformed[at] = fold
+        self._solve(fold.data, {f: fold}, members, np.concatenate(self.splits[f]), settings)
+
+    def _transform(self, transformers: Pipeline, k: int, f: int) -> Fold:
+        """Return the rows of a fold, transformed with the parameters of a candidate."""
+        train, test = self.splits[f]
+        mine = clone(dict(self.machine.of_transformers(self.candidates[k])), safe=False)
+        chain = clone(transformers).set_params(**mine)
+        y = None if self.y is None else _safe_indexing(self.y, train)
+        inner = chain.fit_transform(_safe_indexing(self.X, train), y)
+        outer = chain.transform(_safe_indexing(self.X, test))
+        weight, number = self.sample_weight, np.concatenate([train, test])
+        data = SearchData.of(
+            self.machine.estimator,
+            _stacked(inner, outer),
+            None if self.y is None else _safe_indexing(self.y, number),
+            None if weight is None else _safe_indexing(weight, number),
+        )
         rows = np.arange(len(number))
-        fold = Fold(data, rows[: len(train)], rows[len(train) :])
-        self._solve(data, {f: fold}, members, number, settings)
+        return Fold(data, rows[: len(train)], rows[len(train) :])
 
     def _solve(
         self,
