@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import widestreet as ws
@@ -87,6 +87,20 @@ def test_with_a_limit_on_the_time_a_quarter_of_the_candidates_is_completed_first
     expected = plan(model, candidates)
     expected.run()
     assert expected.complete == found.complete
+
+
+def test_candidates_that_share_transformers_or_a_kernel_are_in_few_batches():
+    model = Pipeline([("z", StandardScaler()), ("a", ws.SVC())])
+    candidates = [
+        {"a__C": C, "a__gamma": gamma, "z__with_mean": mean}
+        for C in (1.0, 2.0)
+        for gamma in (0.1, 0.2)
+        for mean in (False, True)
+    ]
+    for batch in plan(model, candidates, Budget(1000.0))._batches():
+        assert len({(candidates[k]["a__gamma"], candidates[k]["z__with_mean"]) for k in batch}) == 1
+    [every] = plan(model, candidates)._batches()
+    assert sorted(every) == list(range(8))
 
 
 def test_transformers_are_fitted_once_for_all_batches():

@@ -40,6 +40,7 @@ _SHARED = {
     "C", "gamma", "kernel", "degree", "coef0", "tol", "gap_tol", "epsilon", "nu", "class_weight",
     "shrinking", "break_ties", "decision_function_shape",
 }  # fmt: skip
+_OF_KERNEL = ("kernel", "gamma", "degree", "coef0")
 
 Parameters = Mapping[str, Any]
 Split = tuple[Ints, Ints]
@@ -183,10 +184,10 @@ class Plan:
         a kernel follow each other.
         """
 
-        def shared(k: int) -> str:
-            others = {**self.candidates[k]}
-            others.pop(f"{self.machine.prefix}C", None)
-            return repr(others)
+        def shared(k: int) -> tuple[str, list[str]]:
+            parameters, prefix = self.candidates[k], self.machine.prefix
+            kernel = [repr(parameters.get(prefix + name)) for name in _OF_KERNEL]
+            return repr(self.machine.of_transformers(parameters)), kernel
 
         order = sorted(range(len(self.candidates)), key=shared)
         size = len(order) if self.budget.max_time is None else -(-len(order) // _BATCHES)
