@@ -34,6 +34,7 @@ from widestreet._experiments.studies import (
     models,
     online,
     scan,
+    search,
     strategies,
 )
 
@@ -43,6 +44,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 STUDIES = {
     "scan": scan,
     "grid": grid,
+    "search": search,
     "hard": hard,
     "linear": linear,
     "online": online,

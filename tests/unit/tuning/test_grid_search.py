@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 import sklearn.model_selection
 from scipy import sparse
-from sklearn.base import clone
+from sklearn import config_context
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, mean_absolute_error
-from sklearn.model_selection import GroupKFold, ShuffleSplit
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import KernelCenterer, StandardScaler
 
 import widestreet as ws
 from conftest import OF_THREE, TOL
@@ -102,6 +104,62 @@ def test_groups_and_precomputed_kernels():
     assert_equal_results(ours, theirs)
 
 
+class SquaredProducts(TransformerMixin, BaseEstimator):
+    """Kernel values of rows with the training rows."""
+
+    def fit(self, X, y=None):
+        self.rows_ = X
+        return self
+
+    def transform(self, X):
+        return np.square(X @ self.rows_.T + 1.0)
+
+
+@pytest.mark.parametrize("first", [KernelCenterer(), SquaredProducts()])
+def test_pipelines_that_end_with_a_precomputed_kernel(first):
+    X, y = data("svc")
+    model = make_pipeline(first, machine("svc", kernel="precomputed"))
+    rows = X @ X.T if isinstance(first, KernelCenterer) else X
+    ours, theirs = both(model, {"svc__C": [0.1, 1.0]}, rows, y)
+    assert not ours.shared_
+    assert_equal_results(ours, theirs)
+
+
+def test_transformers_run_under_the_configuration_of_the_caller():
+    X, y = data("svc")
+    names = list("abcdefghijklmnopqrst")[: X.shape[1]]
+    columns = ColumnTransformer(
+        [("first", "passthrough", names[:2])], verbose_feature_names_out=False
+    )
+    model = make_pipeline(StandardScaler(), columns, machine("svc", n_jobs=2))
+    rows = pytest.importorskip("pandas").DataFrame(X, columns=names)
+    with config_context(transform_output="pandas"):
+        ours, theirs = both(model, {"svc__C": [0.1, 1.0]}, rows, y)
+    assert ours.shared_
+    assert_equal_results(ours, theirs)
+
+
+class Reversing(TransformerMixin, BaseEstimator):
+    """Transformer whose training output differs from its output for the same rows."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def fit_transform(self, X, y=None):
+        return -X
+
+    def transform(self, X):
+        return X
+
+
+def test_training_scores_of_pipelines_are_those_of_transformed_rows():
+    X, y = data("svc")
+    model = make_pipeline(Reversing(), machine("svc"))
+    ours, theirs = both(model, {"svc__C": [1.0, 10.0]}, X, y, return_train_score=True)
+    assert not ours.shared_
+    assert_equal_results(ours, theirs)
+
+
 def test_one_class_with_a_scorer():
     X, y = data("one_class")
     options = {"scoring": "accuracy", "cv": ShuffleSplit(3, random_state=0)}
@@ -131,6 +189,39 @@ def test_what_cannot_be_shared_is_left_to_scikit_learn(model, grid, options):
     ours, theirs = both(model, grid, X, y, **options)
     assert not ours.shared_
     assert_equal_results(ours, theirs)
+
+
+def test_parameters_without_effect_are_named():
+    X, y = data("svc")
+    options = {"max_time": 60, "max_memory": "1GB", "progress": True, "on_interrupt": "keep"}
+    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, **options)
+    with pytest.warns(UserWarning, match="no effect.*because") as found:
+        search.fit(X, y)
+    assert {str(one.message).split()[0] for one in found} == set(options)
+
+
+@pytest.mark.parametrize("model", [ws.SVC(), ws.SVC(strategy="smo")])
+def test_folds_of_a_generator(model):
+    X, y = data("svc")
+    search, folds = GridSearchCV(model, {"C": [1.0, 2.0]}), list(KFold(3).split(X))
+    search.set_params(cv=iter(folds)).fit(X, y)
+    expected = sklearn.model_selection.GridSearchCV(model, {"C": [1.0, 2.0]}, cv=folds).fit(X, y)
+    assert_equal_results(search, expected)
+
+
+def test_a_function_that_chooses_sees_the_results():
+    X, y = data("svc")
+    seen = {}
+
+    def first(results):
+        seen.update(results)
+        return 0
+
+    found = GridSearchCV(machine("svc"), GRIDS["svc"], refit=first).fit(X, y)
+    assert found.best_index_ == 0
+    assert set(seen) == set(found.cv_results_)
+    for name in ("mean_fit_time", "std_fit_time", "mean_kkt_violation"):
+        np.testing.assert_array_equal(seen[name], found.cv_results_[name])
 
 
 def test_scorers_made_by_scikit_learn_are_shared():

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import widestreet as ws
 from support.cross_validation import folds_of
 from support.machines import data
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.tuning.plan import CannotShare, Machine, Plan
+
+
+class Counted:
+    """Identity that counts its calls; copies count as well."""
+
+    number = 0
+
+    def __call__(self, X):
+        self.number += 1
+        return X
+
+    def __deepcopy__(self, memo):
+        return self
 
 
 def plan(model, candidates, budget=None, **options):
@@ -57,6 +72,44 @@ def test_transformers_that_fail():
     found.X[0, 0] = "no number"
     found.run()
     assert sum(isinstance(one, ValueError) for one in found.found.values()) >= 4
+
+
+@pytest.mark.parametrize("gamma", ["scale", 0.5])
+@pytest.mark.parametrize("prefix", ["", "svc__"])
+def test_with_a_limit_on_the_time_a_quarter_of_the_candidates_is_completed_first(prefix, gamma):
+    svm, complete = ws.SVC(gamma=gamma), []
+    model = make_pipeline(StandardScaler(), svm) if prefix else svm
+    candidates = [{f"{prefix}C": 2.0**k} for k in range(8)]
+    found = plan(model, candidates, Budget(1000.0))
+    found.tell = lambda part: complete.append(sum(found.complete))
+    found.run()
+    assert complete[5::6] == [2, 4, 6, 8]  # of eight candidates in three folds
+    expected = plan(model, candidates)
+    expected.run()
+    assert expected.complete == found.complete
+
+
+def test_candidates_that_share_transformers_or_a_kernel_are_in_few_batches():
+    model = Pipeline([("z", StandardScaler()), ("a", ws.SVC())])
+    candidates = [
+        {"a__C": C, "a__gamma": gamma, "z__with_mean": mean}
+        for C in (1.0, 2.0)
+        for gamma in (0.1, 0.2)
+        for mean in (False, True)
+    ]
+    for batch in plan(model, candidates, Budget(1000.0))._batches():
+        assert len({(candidates[k]["a__gamma"], candidates[k]["z__with_mean"]) for k in batch}) == 1
+    [every] = plan(model, candidates)._batches()
+    assert sorted(every) == list(range(8))
+
+
+def test_transformers_are_fitted_once_for_all_batches():
+    model = make_pipeline(FunctionTransformer(calls := Counted()), ws.SVC())
+    candidates = [{"svc__C": 2.0**k} for k in range(8)]
+    found = plan(model, candidates, Budget(1000.0))
+    found.settings = replace(found.settings, threads=1)
+    found.run()
+    assert calls.number == 2 * 3  # training and test rows of three folds
 
 
 def test_no_time():

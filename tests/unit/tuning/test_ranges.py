@@ -80,3 +80,11 @@ def test_refinement_stays_between_neighbours():
     assert all(1.0 < point[0] < 256.0 for point in found)
     assert len(ranges.fine((16.0, 0.4), ("C", "gamma"))) == 24
     assert ranges.fine((16.0, 0.4), ("epsilon",)) == []
+
+
+def test_given_values_stay_as_they_are():
+    ranges = Ranges(("C", "gamma"), [(1.0, 16.0), (0.1, 0.4)], frozenset({"C"}))
+    assert {point[0] for point in ranges.beyond((16.0, 0.4))} <= {1.0, 16.0}
+    assert {point[0] for point in ranges.fine((16.0, 0.4), ("C", "gamma"))} == {16.0}
+    assert ranges.values[0] == (1.0, 16.0)
+    assert ranges.on_edge((16.0, 0.4)) == ["C"]

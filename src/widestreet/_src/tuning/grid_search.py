@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -36,7 +37,8 @@ class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
     :class:`sklearn.model_selection.GridSearchCV`. Work is shared if the estimator is `SVC`,
     `NuSVC`, `SVR`, `NuSVR` or `OneClassSVM`, or a pipeline with one of them as its last step.
     Otherwise, and for parameters or scorers that cannot be shared, scikit-learn's own search is
-    used.
+    used, and a warning names each of `max_time`, `max_memory`, `progress` and `on_interrupt` that
+    is set and has no effect.
 
     Grid points are solved to `tol` by the check of the engine. The refit has a certificate.
 
@@ -62,8 +64,10 @@ class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
     return_train_score : bool, default=False
         As in scikit-learn.
     max_time : float, default=None
-        Seconds after which no further candidates are evaluated. Their scores are nan, the best of
-        the others is refitted.
+        Seconds after which the search ends; the refit is not limited. Candidates are evaluated in
+        four parts, each in all folds before the next. Those that are not complete have the score
+        nan, and the best of the others is refitted. TimeoutError is raised if there is none. A
+        search with a limit shares less work, and takes longer if the limit is not reached.
     max_memory : int, float or str, default=None
         Memory limit of the search, in bytes or as text such as "2GB"; None is that of the
         estimator.
@@ -98,6 +102,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
     >>> search.best_estimator_.certificate_.status
     'optimal'
     """
+
+    cv: Any
 
     def __init__(
         self,
@@ -155,38 +161,62 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
         self._validate_params()
         self.stopped_: str | None = None
-        with progress_bar("grid search", shown=self.progress) as tell:
-            try:
-                plan = self._plan(X, y, params)
+        cv = list(self.cv) if isinstance(self.cv, Iterator) else self.cv
+        stop: BaseException | None = None
+        try:
+            with progress_bar("grid search", shown=self.progress) as tell:
+                plan = self._plan(X, y, cv, params)
                 plan.tell = tell
-            except (CannotShare, TypeError, ValueError):
-                self.shared_ = False
-                super().fit(X, y, **params)  # which raises the errors of scikit-learn
-                return self
-            self.shared_, stop = True, None
-            try:
-                plan.run()
-            except (OutOfBudget, KeyboardInterrupt) as why:
-                stop = why
-            except (TypeError, ValueError):  # of the data: of every fit
-                self.shared_ = False
-                super().fit(X, y, **params)
-                return self
+                try:
+                    plan.run()
+                except (OutOfBudget, KeyboardInterrupt) as why:
+                    stop = why
+        except (CannotShare, TypeError, ValueError) as reason:
+            return self._fit_unshared(X, y, cv, params, reason)
+        self.shared_ = True
         self._adopt(plan, stop, params)
         if isinstance(stop, KeyboardInterrupt) and self.on_interrupt == "raise":
             raise stop
         return self
 
-    def _plan(self, X: Any, y: Any, params: dict[str, Any]) -> Plan:
+    def _fit_unshared(
+        self, X: Any, y: Any, cv: Any, params: dict[str, Any], reason: Exception
+    ) -> Self:
+        """Run scikit-learn's own search, which raises its own errors. Sets: what it sets."""
+        self.shared_ = False
+        unused = {
+            "max_time": self.max_time is not None,
+            "max_memory": self.max_memory is not None,
+            "progress": self.progress,
+            "on_interrupt": self.on_interrupt == "keep",
+        }
+        for name in (name for name, given in unused.items() if given):
+            warnings.warn(
+                f"{name} has no effect: scikit-learn's own search is used, because {reason}",
+                UserWarning,
+                stacklevel=level_of_caller(),
+            )
+        given, self.cv = self.cv, cv
+        try:
+            super().fit(X, y, **params)
+        finally:
+            self.cv = given
+        return self
+
+    def _plan(self, X: Any, y: Any, cv: Any, params: dict[str, Any]) -> Plan:
         """Return the plan of the search; raise CannotShare if work cannot be shared."""
-        if getattr(self, "_skl_callbacks", None) or not _is_known(self.scoring):
-            raise CannotShare
+        if getattr(self, "_skl_callbacks", None):
+            raise CannotShare("the search has callbacks")
+        if not _is_known(self.scoring):
+            raise CannotShare("scoring is a plain function")
         machine = Machine.of(self.estimator)
+        if self.return_train_score and machine.transformers is not None:
+            raise CannotShare("training rows of a pipeline are transformed anew to be scored")
         weight = params.get(f"{machine.prefix}sample_weight")
         others = {name for name, value in params.items() if value is not None}
         others -= {f"{machine.prefix}sample_weight", "groups"}
         if others or (params and get_config()["enable_metadata_routing"]):
-            raise CannotShare
+            raise CannotShare("parameters of the fit are routed by scikit-learn")
         X, y, weight = indexable(X, y, weight)
         candidates = list(ParameterGrid(self.param_grid))
         for one in candidates:
@@ -202,22 +232,22 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             y=y,
             sample_weight=weight,
             candidates=candidates,
-            splits=self._splits(X, y, params.get("groups")),
+            splits=self._splits(X, y, cv, params.get("groups")),
             every_row=self.return_train_score,
             budget=Budget(self.max_time),
             settings=settings,
         )
 
-    def _splits(self, X: Any, y: Any, groups: Any) -> list[Split]:
+    def _splits(self, X: Any, y: Any, cv: Any, groups: Any) -> list[Split]:
         """Return the folds; raise CannotShare if training sets do not tell them apart."""
-        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        cv = check_cv(cv, y, classifier=is_classifier(self.estimator))
         splits = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(X, y, groups)]
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         for part in (part for split in splits for part in split):
             if part.dtype.kind not in "iu" or len(part) == 0 or part.min() < 0 or part.max() >= n:
-                raise CannotShare
+                raise CannotShare("cv gives other values than row numbers")
         if len({train.tobytes() for train, _ in splits}) < len(splits):
-            raise CannotShare
+            raise CannotShare("two folds have the same training rows")
         return [(a.astype(np.int64), b.astype(np.int64)) for a, b in splits]
 
     def _adopt(self, plan: Plan, stop: BaseException | None, params: dict[str, Any]) -> None:
@@ -227,13 +257,19 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             if isinstance(stop, KeyboardInterrupt):
                 raise stop
             raise TimeoutError(f"max_time={self.max_time} was too short for a single candidate")
+        figures = {
+            "mean_fit_time": plan.seconds.mean(axis=1),
+            "std_fit_time": plan.seconds.std(axis=1),
+            "mean_kkt_violation": plan.violation.mean(axis=1),
+        }
+        choose = (lambda results: self.refit(results | figures)) if callable(self.refit) else None
         numbers = np.arange(plan.X.shape[0] if hasattr(plan.X, "shape") else len(plan.X))
         inner = sklearn.model_selection.GridSearchCV(
             SharedFit(Results(plan, self.estimator, numbers)),
             self.param_grid,
             scoring=self.scoring,
             n_jobs=1,
-            refit=self.refit,
+            refit=choose or self.refit,
             cv=plan.splits,
             verbose=self.verbose,
             error_score=self.error_score if stop is None else np.nan,
@@ -249,11 +285,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
                 setattr(self, name, getattr(inner, name))
         if self.scoring is None:
             self.scorer_ = check_scoring(self.estimator)
-        self.cv_results_ |= {
-            "mean_fit_time": plan.seconds.mean(axis=1),
-            "std_fit_time": plan.seconds.std(axis=1),
-            "mean_kkt_violation": plan.violation.mean(axis=1),
-        }
+        self.cv_results_ |= figures
         if self.refit:
             self.best_estimator_ = inner.best_estimator_.model
             if hasattr(self.best_estimator_, "feature_names_in_"):

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
@@ -39,13 +40,16 @@ _SHARED = {
     "C", "gamma", "kernel", "degree", "coef0", "tol", "gap_tol", "epsilon", "nu", "class_weight",
     "shrinking", "break_ties", "decision_function_shape",
 }  # fmt: skip
+_OF_KERNEL = ("kernel", "gamma", "degree", "coef0")
 
 Parameters = Mapping[str, Any]
 Split = tuple[Ints, Ints]
+_Group = tuple[tuple[str, int], ...]  # names and identities of the parameters of transformers
+_BATCHES = 4  # of the candidates of a search with a limit on the time, at most
 
 
 class CannotShare(Exception):  # noqa: N818 - it is a normal way to another implementation
-    """Raised if scikit-learn's own search has to be used."""
+    """Raised, with the reason, if scikit-learn's own search has to be used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,24 +76,29 @@ class Machine:
             name, machine = estimator.steps[-1]
             prefix = name + "__"
             transformers = estimator[:-1] if len(estimator.steps) > 1 else None
-        if type(machine) not in KINDS or getattr(machine, "_skl_callbacks", None):
-            raise CannotShare
+            if transformers is not None and _takes_kernel_values(estimator, machine):
+                raise CannotShare("transformers precede a precomputed kernel")
+        if type(machine) not in KINDS:
+            raise CannotShare("the estimator is no SVM whose fits share work")
+        if getattr(machine, "_skl_callbacks", None):
+            raise CannotShare("the estimator has callbacks")
         return cls(machine, transformers, prefix)
 
     def candidate(self, parameters: Parameters) -> OptimalFit:
         """Return the SVM with the parameters of a candidate."""
         names = [name for name in parameters if name.startswith(self.prefix)]
         mine = {name.removeprefix(self.prefix): parameters[name] for name in names}
-        if not set(mine) <= _SHARED:
-            raise CannotShare
+        if others := sorted(set(mine) - _SHARED):
+            raise CannotShare(f"candidates differ in {', '.join(others)}")
         found: OptimalFit = clone(self.estimator).set_params(**clone(mine, safe=False))
-        plain = found.max_iter == -1 and found.max_time is None
-        if not plain or (found.kernel == "precomputed") != (self.estimator.kernel == "precomputed"):
-            raise CannotShare
+        if found.max_iter != -1 or found.max_time is not None:
+            raise CannotShare("the estimator has a limit max_iter or max_time")
+        if (found.kernel == "precomputed") != (self.estimator.kernel == "precomputed"):
+            raise CannotShare("some kernels are precomputed and others are not")
         if not isinstance(validation.resolve_strategy(found.strategy), Auto):
-            raise CannotShare
+            raise CannotShare(f"the estimator has strategy={found.strategy!r}")
         if getattr(found, "loss", "hinge") not in ("hinge", "epsilon_insensitive"):
-            raise CannotShare
+            raise CannotShare(f"the estimator has loss={found.loss!r}")
         return found
 
     def of_transformers(self, parameters: Parameters) -> Parameters:
@@ -100,7 +109,7 @@ class Machine:
             if not (self.prefix and name.startswith(self.prefix)) and self.prefix
         }
         if self.prefix.removesuffix("__") in mine or (mine and self.transformers is None):
-            raise CannotShare
+            raise CannotShare("candidates differ in steps of the pipeline")
         return mine
 
 
@@ -144,6 +153,7 @@ class Plan:
     def __post_init__(self) -> None:
         shape = len(self.candidates), len(self.splits)
         self.seconds, self.violation = np.zeros(shape), np.full(shape, np.nan)
+        self._transformed: dict[tuple[_Group, int], Fold] = {}
         self.estimators = [self.machine.candidate(one) for one in self.candidates]
 
     @property
@@ -160,17 +170,36 @@ class Plan:
         if self.machine.transformers is None:
             data = SearchData.of(self.machine.estimator, self.X, self.y, self.sample_weight)
             folds = {f: Fold(data, *split) for f, split in enumerate(self.splits)}
-            self._solve(data, folds, range(len(self.candidates)), None, self.settings)
+            for batch in self._batches():
+                self._solve(data, folds, batch, None, self.settings)
         else:
-            self._run_pipelines(self.machine.transformers)
+            for batch in self._batches():
+                self._run_pipelines(self.machine.transformers, batch)
         self.budget.look_at_clock()
 
-    def _run_pipelines(self, transformers: Pipeline) -> None:
+    def _batches(self) -> list[list[int]]:
+        """Return the candidates in batches, each of which is solved in all folds before the next.
+
+        There is one batch if there is no limit on the time. Candidates that share transformers or
+        a kernel follow each other.
+        """
+
+        def shared(k: int) -> tuple[str, list[str]]:
+            parameters, prefix = self.candidates[k], self.machine.prefix
+            kernel = [repr(parameters.get(prefix + name)) for name in _OF_KERNEL]
+            return repr(self.machine.of_transformers(parameters)), kernel
+
+        order = sorted(range(len(self.candidates)), key=shared)
+        size = len(order) if self.budget.max_time is None else -(-len(order) // _BATCHES)
+        return [order[begin : begin + size] for begin in range(0, len(order), size)]
+
+    def _run_pipelines(self, transformers: Pipeline, batch: list[int]) -> None:
         """Transform the rows of each fold, then solve the candidates that share them."""
-        groups: dict[tuple[tuple[str, int], ...], list[int]] = defaultdict(list)
-        for k, parameters in enumerate(self.candidates):
-            mine = self.machine.of_transformers(parameters)
-            groups[tuple((name, id(mine[name])) for name in sorted(mine))].append(k)
+        groups: dict[_Group, list[int]] = defaultdict(list)
+        for k in batch:
+            groups[self._group(k)].append(k)
+        kept = {at: fold for at, fold in self._transformed.items() if at[0] in groups}
+        self._transformed = kept
         parts = [(members, f) for members in groups.values() for f in range(len(self.splits))]
         workers = min(self.settings.threads, len(parts))
         settings = replace(
@@ -179,13 +208,21 @@ class Plan:
             max_memory=self.settings.max_memory // workers,
         )
 
+        config = get_config()  # of this thread
+
         def solve(part: tuple[list[int], int]) -> None:
             try:
-                self._solve_transformed(transformers, *part, settings)
+                with config_context(**config):
+                    self._solve_transformed(transformers, *part, settings)
             except (OutOfBudget, KeyboardInterrupt) as stop:
                 self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
 
         LocalRunner(workers).map(solve, parts, on_interrupt=self._stop)
+
+    def _group(self, k: int) -> _Group:
+        """Return what candidates with the same parameters of the transformers have in common."""
+        mine = self.machine.of_transformers(self.candidates[k])
+        return tuple((name, id(mine[name])) for name in sorted(mine))
 
     def _stop(self) -> None:
         self.budget.stopped = True
@@ -195,27 +232,35 @@ class Plan:
     ) -> None:
         """Solve candidates whose transformers have the same parameters, in one fold."""
         self.budget.look_at_clock()
-        train, test = self.splits[f]
-        mine = clone(dict(self.machine.of_transformers(self.candidates[members[0]])), safe=False)
+        at = self._group(members[0]), f
+        fold = self._transformed.get(at)
         try:
-            chain = clone(transformers).set_params(**mine)
-            y = None if self.y is None else _safe_indexing(self.y, train)
-            inner = chain.fit_transform(_safe_indexing(self.X, train), y)
-            outer = chain.transform(_safe_indexing(self.X, test))
-            weight = self.sample_weight
-            number = np.concatenate([train, test])
-            data = SearchData.of(
-                self.machine.estimator,
-                _stacked(inner, outer),
-                None if self.y is None else _safe_indexing(self.y, number),
-                None if weight is None else _safe_indexing(weight, number),
-            )
+            if fold is None:
+                fold = self._transform(transformers, members[0], f)
         except Exception as error:
             self.found |= {(k, f): error for k in members}
             return
+        if self.budget.max_time is not None:  # other batches need it, too
+            self._transformed[at] = fold
+        self._solve(fold.data, {f: fold}, members, np.concatenate(self.splits[f]), settings)
+
+    def _transform(self, transformers: Pipeline, k: int, f: int) -> Fold:
+        """Return the rows of a fold, transformed with the parameters of a candidate."""
+        train, test = self.splits[f]
+        mine = clone(dict(self.machine.of_transformers(self.candidates[k])), safe=False)
+        chain = clone(transformers).set_params(**mine)
+        y = None if self.y is None else _safe_indexing(self.y, train)
+        inner = chain.fit_transform(_safe_indexing(self.X, train), y)
+        outer = chain.transform(_safe_indexing(self.X, test))
+        weight, number = self.sample_weight, np.concatenate([train, test])
+        data = SearchData.of(
+            self.machine.estimator,
+            _stacked(inner, outer),
+            None if self.y is None else _safe_indexing(self.y, number),
+            None if weight is None else _safe_indexing(weight, number),
+        )
         rows = np.arange(len(number))
-        fold = Fold(data, rows[: len(train)], rows[len(train) :])
-        self._solve(data, {f: fold}, members, number, settings)
+        return Fold(data, rows[: len(train)], rows[len(train) :])
 
     def _solve(
         self,
@@ -258,6 +303,12 @@ class Plan:
 
         if tasks:
             Search(data, tasks, settings, self.budget, report, self.every_row).run()
+
+
+def _takes_kernel_values(pipeline: Pipeline, last: Any) -> bool:
+    """Return whether the first or the last step takes kernel values instead of rows."""
+    pairwise = bool(get_tags(pipeline).input_tags.pairwise)
+    return pairwise or getattr(last, "kernel", None) == "precomputed"
 
 
 def _stacked(first: Any, second: Any) -> Any:

@@ -62,10 +62,13 @@ class Ranges:
     names : tuple of str
     values : list of tuple
         Coarse values of each parameter, ascending.
+    given : frozenset of str
+        Parameters whose values are neither extended nor refined.
     """
 
     names: tuple[str, ...]
     values: list[tuple[float, ...]]
+    given: frozenset[str] = frozenset()
 
     def coarse(self) -> list[Point]:
         """Return all points of the coarse grid."""
@@ -78,11 +81,13 @@ class Ranges:
         """
         found: set[Point] = set()
         for k, name in enumerate(self.names):
+            if not self._varies(k):
+                continue
             here, (least, most) = self.values[k], LIMITS[name]
             new: list[float] = []
-            if len(here) > 1 and best[k] == here[0] and here[0] / _STEP[name] >= least:
+            if best[k] == here[0] and here[0] / _STEP[name] >= least:
                 new.append(here[0] / _STEP[name])
-            if len(here) > 1 and best[k] == here[-1] and here[-1] * _STEP[name] <= most:
+            if best[k] == here[-1] and here[-1] * _STEP[name] <= most:
                 new.append(here[-1] * _STEP[name])
             for value in new:
                 self.values[k] = tuple(sorted((*self.values[k], value)))
@@ -90,6 +95,10 @@ class Ranges:
                 near[k] = (value,)
                 found |= set(product(*near))
         return sorted(found)
+
+    def _varies(self, k: int) -> bool:
+        """Return whether values of a parameter may be added."""
+        return len(self.values[k]) > 1 and self.names[k] not in self.given
 
     def _near(self, k: int, value: float) -> tuple[float, ...]:
         """Return a value and its neighbours in the coarse grid."""
@@ -100,7 +109,7 @@ class Ranges:
         """Return points between the best point and its neighbours, for some of the parameters."""
         lines = [
             sorted([value, *(value * _STEP[name] ** part for part in _FINE)])
-            if name in names and len(self.values[k]) > 1
+            if name in names and self._varies(k)
             else [value]
             for k, (name, value) in enumerate(zip(self.names, best, strict=True))
         ]

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.stats import rankdata
+from sklearn import config_context
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
@@ -23,7 +24,7 @@ from widestreet._src.tuning.grid_search import GridSearchCV
 from widestreet._src.tuning.ranges import COARSE_C, Point, Ranges, coarse_gammas
 from widestreet._src.tuning.tasks import SearchData
 
-_SEARCH_TOL = 0.01  # violation at which grid points are solved, if `tol` is smaller
+_SEARCH_TOL = 0.01  # violation at which points are solved, in units of the target
 _MOST_EXTENSIONS = 6
 
 
@@ -51,6 +52,10 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
     def _ranges(self, data: SearchData, rng: np.random.Generator) -> Ranges:
         """Return the ranges of the parameters."""
 
+    def _size(self, data: SearchData) -> float:
+        """Return the unit of violations, C and epsilon: 1 for labels."""
+        return 1.0
+
     def _common(self) -> dict[str, Any]:
         """Return the parameters that the SVM shares."""
         names = ("kernel", "tol", "max_memory", "n_jobs", "random_state", "on_interrupt")
@@ -73,6 +78,8 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
         if self.max_time is not None:
             checks.require_real("max_time", self.max_time, above=0.0)
         checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
+            raise ValueError(f"scoring must be one scorer or None, got {self.scoring!r}")
         estimator = self._estimator()
         data = SearchData.of(estimator, X, y, sample_weight)
         ranges = self._ranges(data, validation.resolve_rng(self.random_state))
@@ -109,6 +116,8 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
 
     def _adopt(self, fitted: OptimalFit, search: _Stages, best: Any) -> None:
         """Set the fitted attributes. Sets: everything that is fitted."""
+        for name in ("C_", "gamma_", "epsilon_", "classes_", "feature_names_in_"):
+            self.__dict__.pop(name, None)  # of the fit before
         self.best_estimator_ = fitted
         self.best_score_ = search.best_score
         self.scores_ = search.scores
@@ -194,9 +203,9 @@ class _Stages:
         if left == 0:
             self.stopped = "max_time"
             return
-        machine = model._estimator()
+        tol = max(model.tol, _SEARCH_TOL * model._size(self._data))
         search = GridSearchCV(
-            machine.set_params(tol=max(machine.tol, _SEARCH_TOL), gap_tol=None),
+            model._estimator().set_params(tol=tol, gap_tol=None),
             [{name: [v] for name, v in ranges.parameters(point).items()} for point in new],
             scoring=model.scoring,
             refit=False,
@@ -207,7 +216,21 @@ class _Stages:
         )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".* ended the search after", UserWarning)
-            search.fit(self._data.X, self._data.y, **self._weight)
+            if model.on_interrupt == "raise":
+                warnings.filterwarnings("ignore", "on_interrupt has no effect", UserWarning)
+            try:
+                with config_context(enable_metadata_routing=False):  # of the caller of this fit
+                    search.fit(self._data.X, self._data.y, **self._weight)
+            except (TimeoutError, KeyboardInterrupt) as stop:  # no point of the stage is complete
+                ctrl_c = isinstance(stop, KeyboardInterrupt)
+                if not self.points or (ctrl_c and model.on_interrupt == "raise"):
+                    raise
+                self.stopped = "interrupt" if ctrl_c else "max_time"
+                return
+        if search.multimetric_:
+            raise ValueError("scoring must return one number, got several")
+        if not self.points and np.isnan(search.cv_results_["mean_test_score"]).all():
+            raise ValueError(f"scoring={model.scoring!r} is nan for all points of the coarse grid")
         self.points += new
         self.results = _joined(self.results, search.cv_results_)
         self.stopped = search.stopped_
@@ -248,24 +271,28 @@ def _joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def given_values(values: Any, name: str) -> tuple[float, ...]:
+def given_values(values: Any, name: str, *, positive: bool = True) -> tuple[float, ...]:
     """Return the values that a user passed for a parameter, ascending."""
-    return tuple(sorted(checks.require_real(name, value, above=0.0) for value in values))
+    above, least = (0.0, None) if positive else (None, 0.0)
+    found = {checks.require_real(name, value, above=above, least=least) for value in values}
+    if not found:
+        raise ValueError(f"{name} must have at least one value")
+    return tuple(sorted(found))
 
 
-def kernel_ranges(
-    model: SelfTuned, data: SearchData, rng: np.random.Generator, size: float
-) -> Ranges:
-    """Return the ranges of C, in units of `size`, and gamma."""
-    values = tuple(size * C for C in COARSE_C)
+def kernel_ranges(model: SelfTuned, data: SearchData, rng: np.random.Generator) -> Ranges:
+    """Return the ranges of C and gamma."""
+    given = {"C": model.Cs, "gamma": model.gammas}
+    kept = frozenset(name for name, values in given.items() if values is not None)
+    values = tuple(model._size(data) * C for C in COARSE_C)
     if model.Cs is not None:
         values = given_values(model.Cs, "Cs")
     if model.kernel == "linear":
-        return Ranges(("C",), [values])
+        return Ranges(("C",), [values], kept)
     if model.gammas is not None:
         gammas = given_values(model.gammas, "gammas")
     else:
         gammas = coarse_gammas(data.X, rng)
         if model.kernel == "laplacian":
             gammas = tuple(np.sqrt(gammas).tolist())
-    return Ranges(("C", "gamma"), [values, gammas])
+    return Ranges(("C", "gamma"), [values, gammas], kept)

@@ -18,17 +18,17 @@ from widestreet._src.tuning.tasks import SearchData
 class SVCCV(ClassifierMixin, SelfTuned):  # type: ignore[misc]
     """C-support vector classification that chooses C and gamma by cross-validation.
 
-    Coarse values of C and gamma come from the data. The grid is extended while the best point lies
-    on its edge, and refined around it. Candidates and folds share work, as in
+    Coarse values of C and gamma come from the data. These ranges are extended while the best
+    point lies on their edge, and refined around it. Candidates and folds share work, as in
     :class:`widestreet.model_selection.GridSearchCV`. The best model is trained on all rows, with a
     certificate.
 
     Parameters
     ----------
     Cs : sequence of float, default=None
-        Values of C; None for powers of two from 2^-5, extended where necessary.
+        Values of C, used as they are; None for powers of two from 2^-5, extended where necessary.
     gammas : sequence of float, default=None
-        Values of gamma; None for values around the quantiles of 1 / |x - x'|^2.
+        Values of gamma, used as they are; None for values around the quantiles of 1 / |x - x'|^2.
     kernel : {"rbf", "laplacian", "linear"}, default="rbf"
         Kernel; "linear" has no gamma.
     class_weight : dict or "balanced", default=None
@@ -49,8 +49,8 @@ class SVCCV(ClassifierMixin, SelfTuned):  # type: ignore[misc]
     progress : bool, default=False
         Whether a progress bar is shown.
     on_interrupt : {"raise", "keep"}, default="raise"
-        Action after Ctrl-C: "raise" raises KeyboardInterrupt, "keep" does not. The best model so
-        far is trained in both cases.
+        Action after Ctrl-C: "keep" trains the best model so far. "raise" raises KeyboardInterrupt;
+        before that it trains the best model if the stage of the search has a complete point.
     random_state : int, RandomState or None, default=None
         Seed of the pairs of rows that determine the range of gamma.
 
@@ -119,7 +119,7 @@ class SVCCV(ClassifierMixin, SelfTuned):  # type: ignore[misc]
         return SVC(**self._common(), class_weight=self.class_weight)
 
     def _ranges(self, data: SearchData, rng: np.random.Generator) -> Ranges:
-        return kernel_ranges(self, data, rng, 1.0)
+        return kernel_ranges(self, data, rng)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the decision value of each row, as `SVC.decision_function` does.

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from widestreet._src import checks
+from widestreet._src.estimators import figures
 from widestreet._src.estimators.svr import SVR
 from widestreet._src.tuning.ranges import COARSE_EPSILON, Ranges
 from widestreet._src.tuning.self_tuned import SelfTuned, given_values, kernel_ranges
@@ -17,19 +18,19 @@ from widestreet._src.tuning.tasks import SearchData
 class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
     """Epsilon-support vector regression that chooses C, gamma and epsilon by cross-validation.
 
-    Coarse values come from the data: C and epsilon in units of the standard deviation of y. The
-    grid is extended while the best point lies on its edge, and refined around it. Candidates and
-    folds share work, as in :class:`widestreet.model_selection.GridSearchCV`. The best model is
+    Coarse values come from the data: C and epsilon in units of the standard deviation of y. These
+    ranges are extended while the best point lies on their edge, and refined around it. Candidates
+    and folds share work, as in :class:`widestreet.model_selection.GridSearchCV`. The best model is
     trained on all rows, with a certificate.
 
     Parameters
     ----------
     Cs : sequence of float, default=None
-        Values of C; None for powers of two times the standard deviation of y.
+        Values of C, used as they are; None for powers of two times the standard deviation of y.
     gammas : sequence of float, default=None
-        Values of gamma; None for values around the quantiles of 1 / |x - x'|^2.
+        Values of gamma, used as they are; None for values around the quantiles of 1 / |x - x'|^2.
     epsilons : sequence of float, default=None
-        Values of epsilon; None for parts of the standard deviation of y.
+        Values of epsilon, used as they are; None for parts of the standard deviation of y.
     kernel : {"rbf", "laplacian", "linear"}, default="rbf"
         Kernel; "linear" has no gamma.
     cv : int, splitter or iterable, default=5
@@ -38,7 +39,7 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         Score of a fold, as in scikit-learn; None for R^2.
     tol : float, default=1e-3
         Largest violation of the optimality conditions of the model, in units of y. Points of the
-        search are solved to 0.01.
+        search are solved to 0.01 times the standard deviation of y, if that is larger.
     max_time : float, default=None
         Seconds after which the search ends; the best model so far is then trained.
     max_memory : int, float or str, default=None
@@ -48,8 +49,8 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
     progress : bool, default=False
         Whether a progress bar is shown.
     on_interrupt : {"raise", "keep"}, default="raise"
-        Action after Ctrl-C: "raise" raises KeyboardInterrupt, "keep" does not. The best model so
-        far is trained in both cases.
+        Action after Ctrl-C: "keep" trains the best model so far. "raise" raises KeyboardInterrupt;
+        before that it trains the best model if the stage of the search has a complete point.
     random_state : int, RandomState or None, default=None
         Seed of the pairs of rows that determine the range of gamma.
 
@@ -116,9 +117,13 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         return SVR(**self._common())
 
     def _ranges(self, data: SearchData, rng: np.random.Generator) -> Ranges:
-        size = float(np.std(data.y)) or 1.0
-        found = kernel_ranges(self, data, rng, size)
-        epsilons = tuple(part * size for part in COARSE_EPSILON)
+        found = kernel_ranges(self, data, rng)
+        epsilons = tuple(part * self._size(data) for part in COARSE_EPSILON)
         if self.epsilons is not None:
-            epsilons = given_values(self.epsilons, "epsilons")
-        return Ranges((*found.names, "epsilon"), [*found.values, epsilons])
+            epsilons = given_values(self.epsilons, "epsilons", positive=False)
+        given = found.given if self.epsilons is None else found.given | {"epsilon"}
+        return Ranges((*found.names, "epsilon"), [*found.values, epsilons], given)
+
+    def _size(self, data: SearchData) -> float:
+        """Return the weighted standard deviation of y; 1 if y is constant."""
+        return float(np.sqrt(figures.weighted_variance(data.y[:, None], data.weight))) or 1.0
