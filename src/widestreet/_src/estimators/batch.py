@@ -102,7 +102,7 @@ class BatchFit(CallbackSupport, KernelModel):
         >>> small = model.compact(0.05)
         >>> small.compaction_.bound <= 0.05
         True
-        >>> len(small.support_) < len(model.support_) / 4
+        >>> len(small.support_) < len(model.support_) / 2
         True
         """
         self._check_fitted()
