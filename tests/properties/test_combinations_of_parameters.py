@@ -1,4 +1,4 @@
-"""What `make test` leaves out of the combinations of a test's parameters."""
+"""The choice of combinations of a test's parameters that `make test` runs."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def child() -> Iterator[subprocess.Popen]:
 
 
 def interrupt_after_a_second(child: subprocess.Popen, task: str, mode: str) -> dict:
-    """What a fit in another process reports, and how long after the signal it ended."""
+    """Return the report of a fit in another process, and the seconds from the signal to its end."""
     late = threading.Timer(60, child.kill)
     late.start()
     child.stdin.write(f"{task} {mode}\n")

@@ -298,3 +298,9 @@ def test_limits_are_checked_and_kept():
         GridSearchCV(ws.SVC(), {"C": [1]}, on_interrupt="ignore").fit(X, y)
     search = GridSearchCV(ws.SVC(), {"C": [1.0]}, max_time=60, max_memory="1GB", n_jobs=1)
     assert clone(search).fit(X, y).get_params()["max_time"] == 60
+
+
+def test_a_limit_on_memory_that_is_no_size_is_refused():
+    X, y = data("svc")
+    with pytest.raises(ValueError, match="max_memory"):
+        GridSearchCV(ws.SVC(), {"C": [1.0]}, max_memory="lots").fit(X, y)

@@ -23,7 +23,10 @@ def solved(request):
     search = SearchData.of(model, X, y, None)
     found = []
     tasks = [Task.of(model, Fold(search, np.arange(30, 120), np.arange(30)))]
-    report = lambda k, outcome, rows, scores: found.append((outcome, rows, scores))  # noqa: E731
+
+    def report(task, outcome, rows, scores):
+        found.append((outcome, rows, scores))
+
     Search(search, tasks, model._settings(), Budget(), report, every_row=True).run()
     [(outcome, rows, scores)] = found
     return X, y, outcome, outcome.held_out(rows, scores)

@@ -91,7 +91,8 @@ def two_scores(model, X, y):
     return {"one": 1.0, "two": 2.0}
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore:Scoring failed")
+@pytest.mark.filterwarnings("ignore:One or more of the test scores")
 @pytest.mark.parametrize("scoring", ["roc_auc", ["accuracy", "f1"], two_scores])
 def test_scorers_that_cannot_choose(scoring):
     X, y = data("svc" + OF_THREE)  # roc_auc is not defined for three classes

@@ -1,4 +1,4 @@
-"""What estimators that contain an SVM share: its fit, its time, files."""
+"""Base class of the estimators that contain an SVM: fit, limit on the time, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a device offers: it holds rows, and scans them without storing kernel values."""
+"""Protocol of a device: it holds rows, and scans them without storing kernel values."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def scan_differences(
     BY_I: tl.constexpr, BY_J: tl.constexpr, D: tl.constexpr,
     BM: tl.constexpr, BN: tl.constexpr, MAP: tl.constexpr,
 ):  # fmt: skip
-    """The same for kernels of differences; 32 features at a time are added up."""
+    """Scan in float64 for kernels of differences of features, 32 features at a time."""
     at = tl.program_id(0) * BM + tl.arange(0, BM)
     i = _positions(I, at, at < m, BY_I)
     begin = tl.program_id(1) * per

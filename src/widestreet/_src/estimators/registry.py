@@ -25,7 +25,7 @@ ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*_BATCH, *_
 
 
 def register(kind: type[Any]) -> None:
-    """Let files hold a further estimator. Sets: ESTIMATORS."""
+    """Add an estimator to those that files can hold. Sets: ESTIMATORS."""
     ESTIMATORS[kind.__name__] = kind
 
 

@@ -158,6 +158,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         """
         if self.max_time is not None:
             checks.require_real("max_time", self.max_time, above=0.0)
+        if self.max_memory is not None:
+            parse_memory(self.max_memory)
         checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
         self._validate_params()
         self.stopped_: str | None = None
@@ -251,7 +253,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         return [(a.astype(np.int64), b.astype(np.int64)) for a, b in splits]
 
     def _adopt(self, plan: Plan, stop: BaseException | None, params: dict[str, Any]) -> None:
-        """Let scikit-learn compute scores and ranks, and refit. Sets: everything that is fitted."""
+        """Compute scores and ranks by scikit-learn's search, and refit. Sets: fitted attributes."""
         done = sum(plan.complete)
         if done == 0 and stop is not None:
             if isinstance(stop, KeyboardInterrupt):

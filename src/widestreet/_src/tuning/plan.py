@@ -158,7 +158,7 @@ class Plan:
 
     @property
     def complete(self) -> list[bool]:
-        """Whether each candidate was evaluated in all folds."""
+        """True for each candidate that was evaluated in all folds."""
         folds = range(len(self.splits))
         return [all((k, f) in self.found for f in folds) for k in range(len(self.candidates))]
 

@@ -93,7 +93,8 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
         self._adopt(fitted, search, best)
         if edge and not search.stopped:
             warnings.warn(
-                f"the best {' and '.join(edge)} lies on the edge of the range that was searched",
+                f"the best value of {' and of '.join(edge)} is at the end of the range that was "
+                f"searched: pass values beyond it as {' and '.join(name + 's' for name in edge)}",
                 UserWarning,
                 stacklevel=level_of_caller(),
             )

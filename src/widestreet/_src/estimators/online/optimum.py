@@ -57,7 +57,7 @@ class WithoutRow:
 
 
 def no_limit() -> None:
-    """Let leave-one-out continue; other functions raise an error to end it."""
+    """Do nothing: leave-one-out without a limit. A function with a limit raises an error."""
 
 
 class Optimum(ABC):
