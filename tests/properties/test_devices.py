@@ -22,7 +22,10 @@ from support.problems import toy_svc
 from widestreet._src.certificate import spot_check
 from widestreet._src.estimators import placing
 
-pytestmark = pytest.mark.filterwarnings("ignore:the margin is zero")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the margin is zero"),
+    pytest.mark.in_process("rows that were pickled are no longer on a device"),
+]
 
 
 @pytest.mark.parametrize("where", DEVICES)

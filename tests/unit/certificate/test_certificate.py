@@ -19,7 +19,7 @@ pytestmark = pytest.mark.numeric
 def found(**changes) -> Examination:
     """An examination of a point that is nearly optimal."""
     figures = {"primal": 10.001, "dual": 10.0, "violation": 1e-4, "infeasibility": 0.0}
-    rest = {"rounding": 1e-9, "mass": 0.0, "convex": True}
+    rest = {"rounding": 1e-9, "largest_gap": 0.0, "mass": 0.0, "convex": True}
     return Examination(**{"rows": 3, "bias": np.zeros(1)} | figures | rest | changes)
 
 
@@ -37,6 +37,9 @@ def found(**changes) -> Examination:
         ({"primal": 9.8}, "stalled"),  # below the dual by more than the gap allowed
         ({"primal": 10.2, "convex": False}, "optimal"),
         ({"infeasibility": 1e-6}, "stalled"),
+        ({"largest_gap": 0.09}, "optimal"),
+        ({"largest_gap": 0.11}, "stalled"),
+        ({"largest_gap": np.inf, "convex": False}, "optimal"),
     ],
 )
 def test_all_conditions_are_needed(changes, status):

@@ -54,8 +54,8 @@ def test_any_split_gives_the_figures_of_all_rows(model, seed, weighted, diagonal
     gram, dual = problem(model, rng, weighted=weighted, diagonal=diagonal)
     beta = point(dual, kind, rng)
     score, owner = scores(gram, beta), rng.integers(parts, size=dual.rows)
-    whole = examine(gram, dual, beta, score=score, tol=10.0)
-    assert_equal(merged(gram, dual, beta, owner, score, tol=10.0), whole)
+    whole = examine(gram, dual, beta, score=score, goal=Goal(10.0))
+    assert_equal(merged(gram, dual, beta, owner, score, goal=Goal(10.0)), whole)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -123,7 +123,7 @@ def test_a_solution_spares_rows_in_every_part(monkeypatch):
             asked.append("screen")
             return super().screen(limits)
 
-    found = examine_parts(Watched(parts), dual.total, convex=True, tol=1e-3, compare=True)
+    found = examine_parts(Watched(parts), dual.total, convex=True, goal=Goal(1e-3), compare=True)
     assert found.meets(Goal(1e-3, 0.01))
     assert all(0 < part.scores.exact.sum() < 1000 for part in parts)
     assert asked[:3] == ["extremes", "band", "screen"]
@@ -159,6 +159,6 @@ def test_the_rounding_is_bounded_row_by_row_in_every_part(rng):
     beta = point(dual, "feasible", rng)
     score, owner = scores(gram, beta), np.arange(dual.rows) % 3
     crude = examine(gram, dual, beta, score=score)
-    whole = examine(gram, dual, beta, score=score, tol=crude.violation)
+    whole = examine(gram, dual, beta, score=score, goal=Goal(crude.violation))
     assert 0 < whole.rounding < crude.rounding
-    assert_equal(merged(gram, dual, beta, owner, score, tol=crude.violation), whole)
+    assert_equal(merged(gram, dual, beta, owner, score, goal=Goal(crude.violation)), whole)

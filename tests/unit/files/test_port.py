@@ -13,6 +13,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import select
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.columns import TakenRows
 from widestreet._src.shards.examination import examine_shards
@@ -21,6 +22,8 @@ from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey import SurveyOrder
 from widestreet.datasets import twonorm
+
+GOAL = Goal(1e-3)
 
 ROWS, PARTS = 900, 3
 WHOLE = SurveyOrder(ROWS, 1e-3, whole=True, skip=False)
@@ -86,7 +89,7 @@ def test_an_examination_goes_on_where_it_was(stored, monkeypatch):
     monkeypatch.setattr(screening, "_SCREENING_VALUES", 100)
     _, shards = stored
     before = shards.poll.kernel_values
-    examine_shards(shards, shards.news.point, 1e-3)
+    examine_shards(shards, shards.news.point, GOAL)
     support = len(shards.news.point)
     # two lines of float32 for the estimate, float64 for those in doubt, and the spot check
     assert shards.poll.kernel_values - before <= 4 * ROWS * support
@@ -96,7 +99,7 @@ def test_scores_of_an_examination_wait_on_the_disk_for_the_next(stored, monkeypa
     monkeypatch.setattr(screening, "_SCREENING_VALUES", 100)
     _, shards = stored
     point = shards.news.point
-    examine_shards(shards, point, 1e-3)
+    examine_shards(shards, point, GOAL)
     before = shards.poll.kernel_values
     beta = point.beta.copy()
     beta[0, 0] *= 0.999
@@ -106,7 +109,7 @@ def test_scores_of_an_examination_wait_on_the_disk_for_the_next(stored, monkeypa
         shards.publish(
             expansion.published(point.ids, coef, np.zeros(1), np.inf), Point(point.ids, coef[None])
         )
-    examine_shards(shards, Point(point.ids, beta), 1e-3)
+    examine_shards(shards, Point(point.ids, beta), GOAL)
     assert shards.poll.kernel_values - before < 0.2 * ROWS * len(point)
 
 

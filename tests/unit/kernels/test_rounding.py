@@ -201,7 +201,7 @@ def test_the_exact_violation_is_within_the_rounding(kernel, seed, sharp):
     gram = Gram(kernel, as_rows(X, centred=kernel.translation_invariant))
     found = examine(gram, dual, beta)
     if sharp:
-        found = examine(gram, dual, beta, tol=found.violation)
+        found = examine(gram, dual, beta, goal=Goal(found.violation))
     F = y.astype(WIDE) - exact_values(kernel, X, X) @ beta[0].astype(WIDE)
     violation = F[beta[0] < dual.upper[0]].max() - F[beta[0] > dual.lower[0]].min()
     assert abs(max(violation, 0) - found.violation) <= found.rounding
@@ -212,7 +212,7 @@ def test_a_violation_that_rounding_hides_is_not_optimal():
     rng = np.random.default_rng(0)
     X = 1e4 + rng.normal(size=(40, 2))
     dual = c_svc(np.where(X[:, 0] > 1e4, 1.0, -1.0), 1.0)
-    found = examine(Gram(Poly(1.0, 0.0, 3), as_rows(X)), dual, np.zeros((1, 40)), tol=3.0)
+    found = examine(Gram(Poly(1.0, 0.0, 3), as_rows(X)), dual, np.zeros((1, 40)), goal=Goal(3.0))
     assert found.meets(Goal(3.0))  # at zero nothing cancels
     beta = dual.nearest(1e-3 * dual.target)
     found = examine(Gram(Poly(1.0, 0.0, 3), as_rows(X)), dual, beta)
@@ -239,6 +239,6 @@ def test_groups_without_variables_have_no_violation():
     """All variables of a one-class problem may shrink, none may grow."""
     X = np.arange(5.0)[:, None]
     dual = one_class(5, 1.0)
-    found = examine(Gram(RBF(1.0), as_rows(X)), dual, dual.upper.copy(), tol=1e-3)
+    found = examine(Gram(RBF(1.0), as_rows(X)), dual, dual.upper.copy(), goal=Goal(1e-3))
     assert found.violation == 0.0
     assert found.meets(Goal(1e-3, 0.01))

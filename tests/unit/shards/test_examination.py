@@ -16,12 +16,15 @@ from widestreet import _core
 from widestreet._src.certificate import examine, screening
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.examination import adopt, estimate_gap, examine_shards
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey import SurveyOrder
 from widestreet.datasets import twonorm
+
+GOAL = Goal(1e-3)
 
 pytestmark = pytest.mark.numeric
 
@@ -35,7 +38,7 @@ def test_an_examination_has_the_same_figures_bit_by_bit(model, port, parts, monk
     whole, dual, beta = shards_at_a_point(1, "local", np.random.default_rng(3), model)
     shards, _, _ = shards_at_a_point(parts, port, np.random.default_rng(3), model)
     point = Point.of(beta * (np.arange(90) % 3 > 0))  # not the one that was published
-    one, many = examine_shards(whole, point, 1e-3), examine_shards(shards, point, 1e-3)
+    one, many = examine_shards(whole, point, GOAL), examine_shards(shards, point, GOAL)
     for name in ("rows", "primal", "dual", "violation", "infeasibility", "mass"):
         assert getattr(one, name) == getattr(many, name), name
     assert np.array_equal(one.bias, many.bias)
@@ -46,7 +49,7 @@ def test_an_examination_has_the_same_figures_bit_by_bit(model, port, parts, monk
 @every_port
 def test_scores_of_an_examination_are_used_again(port, rng):
     shards, _, _ = shards_at_a_point(3, port, rng)
-    examine_shards(shards, shards.news.point, 1e-3)
+    examine_shards(shards, shards.news.point, GOAL)
     adopt(shards)
     before = shards.poll.kernel_values
     survey = shards.survey(SurveyOrder(90, 0.01, whole=True, skip=False), rng)
@@ -59,7 +62,7 @@ def test_the_working_set_keeps_its_own_scores(rng):
     shards, _, _ = shards_at_a_point(1, "local", rng)
     news, members = shards.news, np.array([3, 50])
     shards.publish(news.expansion, news.point, members)
-    examine_shards(shards, news.point, 1e-3)
+    examine_shards(shards, news.point, GOAL)
     adopt(shards)
     version = shards.port.shards[0].memory.version
     assert (version[members] == _core.IN_WORKING_SET).all()
@@ -84,7 +87,7 @@ def test_float32_scores_are_used_again(double, monkeypatch):
     shards, _, point, _ = at_the_optimum("local", 1)
     if double:
         shards.use_double()
-    examine_shards(shards, point, 1e-3)
+    examine_shards(shards, point, GOAL)
     error = adopt(shards)
     [shard] = shards.port.shards
     scores, current = shard.memory.part.scores, shards.news.expansion.version
@@ -118,9 +121,9 @@ def test_a_later_examination_has_the_figures_of_one_from_scratch(model, port, pa
     whole, dual, _ = shards_at_a_point(1, "local", np.random.default_rng(3), model)
     shards, _, _ = shards_at_a_point(parts, port, np.random.default_rng(3), model)
     first, second = two_points(dual, np.random.default_rng(4))
-    scratch = examine_shards(whole, second, 1e-3)
-    examine_shards(shards, first, 1e-3)
-    found = examine_shards(shards, second, 1e-3)
+    scratch = examine_shards(whole, second, GOAL)
+    examine_shards(shards, first, GOAL)
+    found = examine_shards(shards, second, GOAL)
     size = max(1.0, abs(scratch.primal), abs(scratch.dual))
     assert found.violation == pytest.approx(scratch.violation, abs=found.rounding)
     assert found.primal == pytest.approx(scratch.primal, abs=TOL.exact * size)
@@ -136,7 +139,7 @@ def test_a_later_examination_takes_fewer_kernel_values(port, monkeypatch):
     values = []
     for point in two_points(dual, np.random.default_rng(4)):
         before = shards.poll.kernel_values
-        examine_shards(shards, point, 1e-3)
+        examine_shards(shards, point, GOAL)
         values.append(shards.poll.kernel_values - before)
     if "forgetful" not in port:
         assert values[1] < 0.5 * values[0]
@@ -147,12 +150,12 @@ def test_nothing_is_kept_when_versions_start_again(port, monkeypatch):
     monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
     shards, dual, _ = shards_at_a_point(2, port, np.random.default_rng(3))
     first, second = two_points(dual, np.random.default_rng(4))
-    examine_shards(shards, first, 1e-3)
+    examine_shards(shards, first, GOAL)
     shards.start()
     assert shards.examined is None
     shards.use_double()
     whole, _, _ = shards_at_a_point(1, "local", np.random.default_rng(3))
-    assert examine_shards(shards, second, 1e-3).dual == examine_shards(whole, second, 1e-3).dual
+    assert examine_shards(shards, second, GOAL).dual == examine_shards(whole, second, GOAL).dual
 
 
 def test_rounding_that_decides_is_that_of_scores_from_scratch(monkeypatch):
@@ -161,9 +164,9 @@ def test_rounding_that_decides_is_that_of_scores_from_scratch(monkeypatch):
     shards, dual, _ = shards_at_a_point(2, "local", np.random.default_rng(3))
     whole, _, _ = shards_at_a_point(2, "local", np.random.default_rng(3))
     first, second = two_points(dual, np.random.default_rng(4))
-    scratch = examine_shards(whole, second, 0.0)
-    examine_shards(shards, first, 0.0)
-    found = examine_shards(shards, second, scratch.violation)
+    scratch = examine_shards(whole, second, Goal(0.0))
+    examine_shards(shards, first, Goal(0.0))
+    found = examine_shards(shards, second, Goal(scratch.violation))
     assert found.rounding <= scratch.rounding
     assert found.violation == scratch.violation
 
@@ -173,7 +176,7 @@ def test_surveys_in_float64_skip_rows_whose_float32_scores_prove_enough(port, rn
     monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
     shards, dual, point, gram = at_the_optimum(port, 3)
     shards.use_double()
-    found = examine_shards(shards, point, 1e-3)
+    found = examine_shards(shards, point, GOAL)
     error, expansion = adopt(shards), shards.news.expansion
     drift = expansion.drift.copy()
     drift[-2] = max(error, 0.0)
@@ -196,7 +199,7 @@ def test_surveys_in_float64_skip_rows_whose_float32_scores_prove_enough(port, rn
 @every_port
 def test_a_sample_of_all_rows_estimates_the_gap_exactly(port, model):
     shards, _, _ = shards_at_a_point(3, port, np.random.default_rng(3), model)
-    found = examine_shards(shards, shards.news.point, 1e-3)
+    found = examine_shards(shards, shards.news.point, GOAL)
     estimate = estimate_gap(shards, found.bias, found.dual, 90, 7.0)
     assert estimate.n_rows == 90
     assert estimate.pass_seconds == 7.0

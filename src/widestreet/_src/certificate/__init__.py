@@ -4,7 +4,8 @@ from widestreet._src.certificate.advice import advice, worst
 from widestreet._src.certificate.certificate import Certificate
 from widestreet._src.certificate.earlier_scores import Arrays, Change, Examined, Record, distance
 from widestreet._src.certificate.examination import Examination
-from widestreet._src.certificate.gap_estimate import GapEstimate, estimate, gap_terms
+from widestreet._src.certificate.gap_estimate import GapEstimate, estimate
+from widestreet._src.certificate.gap_terms import excess_of, gap_terms
 from widestreet._src.certificate.margins import examine_margins
 from widestreet._src.certificate.merging import LocalParts, examine, examine_parts
 from widestreet._src.certificate.parts import Part, Parts
@@ -33,6 +34,7 @@ __all__ = [
     "examine_all",
     "examine_margins",
     "examine_parts",
+    "excess_of",
     "gap_terms",
     "scores",
     "screens",

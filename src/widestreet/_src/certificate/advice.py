@@ -68,6 +68,8 @@ def _reason(certificate: Certificate) -> str:
     met = f"{violation} is within tol={certificate.tol:g}"
     if certificate.limited_by_rounding:
         return f"{met}, but {rounding}"
+    if certificate.gap_limited_by_rounding:
+        return f"{met}, but float64 rounding may change the gap by {certificate.gap_rounding:.2g}"
     if _gap_too_large(certificate):
         return f"{met}, but the relative gap exceeds gap_tol={certificate.gap_tol:g}"
     return f"{met}, but the constraints of the dual hold only approximately"
@@ -87,6 +89,11 @@ def _cure(certificate: Certificate) -> str:
             f"scale or centre the features, lower C or accept a larger tol: the rounding error of "
             f"the violation in float64 is up to {certificate.rounding:.2g}"
         )
+    if certificate.kkt_violation <= certificate.tol and certificate.gap_limited_by_rounding:
+        return (
+            "lower C: the loss of a row changes by C times the rounding error of its score; or "
+            "scale the features, or accept a larger gap_tol"
+        )
     limits = {
         Status.TIME_LIMIT: "raise max_time",
         Status.ITERATION_LIMIT: "raise max_iter or set it to -1",
@@ -104,7 +111,8 @@ def _grade(certificate: Certificate) -> str:
     gap = certificate.relative_gap
     if isnan(gap):
         return "The distance from the optimum is not known."
-    if certificate.limited_by_rounding and gap <= _CLOSE_GAP:
+    rounding = certificate.limited_by_rounding or certificate.gap_limited_by_rounding
+    if rounding and gap <= _CLOSE_GAP:
         return "The model is as exact as float64 allows."
     if gap <= _CLOSE_GAP:
         return f"The model is close to the optimum: its objective is within {gap:.2%}."

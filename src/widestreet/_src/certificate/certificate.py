@@ -10,6 +10,8 @@ from widestreet._src.status import Status
 
 FEASIBILITY_TOL = 1e-10  # violation of constraints by rounding, relative to the boxes
 
+_SHOWN_ROUNDING = 0.01  # of tol: smaller bounds are not printed
+
 _QUESTION = " (are C, nu and the weights those of the fit?)"
 
 
@@ -33,9 +35,10 @@ class Certificate:
     kkt_violation : float
         Largest violation of the optimality conditions over all rows.
     status : Status
-        "optimal" only if kkt_violation + rounding <= tol, relative_gap <= gap_tol and all
-        constraints hold. For `NuSVC`, `NuSVR` and `OneClassSVM`, whose optimal objective may be
-        zero, a gap of at most tol times the sum of the absolute coefficients suffices.
+        "optimal" only if kkt_violation + rounding <= tol, the gap is at most gap_tol relative to
+        the objective even if `gap_rounding` is added to it, and all constraints hold. For `NuSVC`,
+        `NuSVR` and `OneClassSVM`, whose optimal objective may be zero, a gap of at most tol times
+        the sum of the absolute coefficients suffices.
     n_rows : int
         Number of examined rows: all rows passed to `fit` with a nonzero weight.
     tol : float
@@ -43,6 +46,9 @@ class Certificate:
     rounding : float
         Bound on the float64 rounding error of kkt_violation. Values of a precomputed kernel or of a
         Python function count as exact. Infinite if scores disagree with a second computation.
+    gap_rounding : float
+        Bound on how much larger than `gap` the gap of exact scores can be. A score error e of a row
+        within its margin changes the primal objective by C e, so this bound is large if C is huge.
     gap_tol : float or None
         Bound on relative_gap for "optimal"; None if there is none.
     n_distinct_rows : int
@@ -81,6 +87,7 @@ class Certificate:
     gap_tol: float | None = None
     n_distinct_rows: int = 0
     infeasibility: float = 0.0
+    gap_rounding: float = 0.0
     estimate: GapEstimate | None = None
 
     @classmethod
@@ -104,6 +111,7 @@ class Certificate:
             n_rows=0,
             tol=tol,
             rounding=inf,
+            gap_rounding=inf,
             gap_tol=gap_tol,
             estimate=estimate,
         )
@@ -136,9 +144,11 @@ class Certificate:
         if 0 < self.n_distinct_rows < self.n_rows:
             rows += f" ({self.n_distinct_rows:,} distinct)"
         violation = f"KKT violation {self.kkt_violation:.2g}"
-        if self.rounding > 0.01 * self.tol:
+        if self.rounding > _SHOWN_ROUNDING * self.tol:
             violation += f" +- {self.rounding:.1g} by rounding"
         gap = f"relative duality gap {self.relative_gap:.2g}"
+        if self.gap_limited_by_rounding:
+            gap += f" +- {self.gap_rounding / self._scale:.1g} by rounding"
         optimal = self.status == Status.OPTIMAL
         if optimal and self.gap_tol is not None and self.relative_gap > self.gap_tol:
             gap = f"duality gap {self.gap:.2g} (no relative one: the optimum is zero up to tol)"
@@ -152,6 +162,11 @@ class Certificate:
             f"{self.status}: {rows}, {violation} (tol {self.tol:g}), {gap}; "
             f"primal objective {self.primal_objective:.6g}, dual {self.dual_objective:.6g}"
         )
+
+    @property
+    def _scale(self) -> float:
+        """Objective that the gap is relative to."""
+        return max(abs(self.primal_objective), abs(self.dual_objective))
 
     @property
     def estimated_gap(self) -> float | None:
@@ -170,6 +185,13 @@ class Certificate:
     def limited_by_rounding(self) -> bool:
         """True if the violation is at most tol, but not by more than the rounding."""
         return self.kkt_violation <= self.tol < self.kkt_violation + self.rounding
+
+    @property
+    def gap_limited_by_rounding(self) -> bool:
+        """True if the relative gap is at most gap_tol, but not by more than its rounding."""
+        if self.gap_tol is None or self.n_rows == 0:
+            return False
+        return self.gap <= self.gap_tol * self._scale < self.gap + self.gap_rounding
 
     @property
     def inconsistent(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class Examination:
     primal, dual, violation, infeasibility : float
     rounding : float
         Bound on the rounding error of the violation.
+    largest_gap : float
+        Bound on the gap of the exact scores, with the errors of the objectives.
     mass : float
         Sum of the absolute totals of the groups.
     convex : bool
@@ -42,6 +44,7 @@ class Examination:
     violation: float
     infeasibility: float
     rounding: float
+    largest_gap: float
     mass: float
     convex: bool
 
@@ -50,6 +53,10 @@ class Examination:
         """Duality gap; negative values, caused by rounding, count as zero."""
         gap = self.primal - self.dual
         return gap if gap != gap else max(0.0, gap)  # nan where the objectives overflow
+
+    @property
+    def _difference(self) -> float:
+        return abs(self.primal - self.dual)
 
     @property
     def _scale(self) -> float:
@@ -63,10 +70,22 @@ class Examination:
         """Return whether the point is proved to be optimal."""
         return self.infeasibility <= FEASIBILITY_TOL and self._attainable(goal).met(
             self.violation + self.rounding,
-            gap=abs(self.primal - self.dual),
+            gap=max(self._difference, self.largest_gap),
             scale=self._scale,
             mass=self.mass,
         )
+
+    def limited_by_rounding(self, goal: Goal) -> bool:
+        """Return whether a figure is within its tolerance, but not by more than its rounding."""
+        allowed = self._attainable(goal).allowed_gap(self._scale, self.mass)
+        return (
+            self.violation <= goal.tol < self.violation + self.rounding
+            or self._difference <= allowed < self.largest_gap
+        )
+
+    def inconsistent(self) -> Examination:
+        """Return the examination of scores that disagree with a second computation."""
+        return replace(self, rounding=float("inf"), largest_gap=float("inf"))
 
     def next_violation(self, goal: Goal) -> float | None:
         """Return the violation to aim at next; None if the engine cannot improve the point.
@@ -105,6 +124,7 @@ class Examination:
         relative = gap / scale if 0 < scale < float("inf") else gap
         if not self.convex or self.infeasibility > FEASIBILITY_TOL:
             gap = relative = float("nan")
+        rounding = max(0.0, self.largest_gap - gap) if gap == gap else gap
         return Certificate(
             primal_objective=float(self.primal),
             dual_objective=self.dual,
@@ -115,6 +135,7 @@ class Examination:
             n_rows=self.rows,
             tol=goal.tol,
             rounding=self.rounding,
+            gap_rounding=rounding,
             gap_tol=goal.gap_tol,
             n_distinct_rows=self.rows,
             infeasibility=self.infeasibility,

@@ -1,13 +1,9 @@
 """Estimate of the duality gap from a random sample of the rows.
 
-With F' = t - Kc and any bias b the gap is a sum over rows of terms that are not negative:
-
-    P - D = sum_r g_r,     g_r = sum over the variables v of row r of
-                                 loss_v(b) - beta_v (F'_v - b)  +  1/2 d_r c_r^2
-
-The rows are divided into two strata: support vectors, and rows with a zero coefficient. The sum
-over a stratum of N rows is estimated by N times the mean of a random sample of m of them, drawn
-without replacement. The interval is the normal approximation of 95 % confidence,
+The gap is a sum over rows of terms that are not negative (gap_terms.py). The rows are divided into
+two strata: support vectors, and rows with a zero coefficient. The sum over a stratum of N rows is
+estimated by N times the mean of a random sample of m of them, drawn without replacement. The
+interval is the normal approximation of 95 % confidence,
 
     estimate +- 1.96 sqrt( sum over strata of N^2 (1 - m / N) s^2 / m ),
 
@@ -21,11 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, sqrt
 
-import numpy as np
-
 from widestreet._src.arrays import Floats
-from widestreet._src.certificate.loss import Variables
-from widestreet._src.problems.dual import Dual
 
 _QUANTILE = 1.959964  # of the normal distribution, for an interval of 95 %
 
@@ -49,26 +41,6 @@ class GapEstimate:
     interval: tuple[float, float]
     n_rows: int
     pass_seconds: float
-
-
-def gap_terms(dual: Dual, beta: Floats, score: Floats, bias: Floats) -> Floats:
-    """Return the contributions of rows to the gap.
-
-    Parameters
-    ----------
-    dual : Dual
-        Variables of the rows.
-    beta : ndarray of shape (layers, n)
-    score : ndarray of shape (n,)
-    bias : ndarray of shape (groups,)
-    """
-    coef = beta.sum(axis=0)
-    d = np.zeros_like(coef) if dual.diagonal is None else dual.diagonal
-    excess = dual.indicator(score - d * coef) - bias[dual.group]
-    each = None if dual.diagonal is None else np.broadcast_to(d, excess.shape)
-    loss = Variables(excess, dual.lower, dual.upper, each).loss(0.0)
-    terms: Floats = (loss - beta * excess).sum(axis=0) + 0.5 * d * coef**2
-    return terms
 
 
 def estimate(

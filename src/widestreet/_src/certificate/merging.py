@@ -10,6 +10,7 @@ Everything is recomputed over all rows from the coefficients, in float64:
     rounding     bound on |computed - exact violation|: with |computed - exact u_i| <= e_i,
                  max over groups of  max_{beta < upper} (F + e) - min_{beta > lower} (F - e),
                  less the violation
+    largest gap  bound on the exact P - D, given the same errors e_i (gap_terms.py)
 
 For a dual with a diagonal term d, K is replaced by K + D. The exception is its primal, in which
 1/2 c'Kc replaces 1/2 c'u and the loss is a function of t - Kc (loss.py).
@@ -37,10 +38,11 @@ from widestreet._src.certificate.examination import Examination
 from widestreet._src.certificate.loss import Objective
 from widestreet._src.certificate.parts import Answer, Extremes, Part, Parts
 from widestreet._src.certificate.screening import Limits, scores
-from widestreet._src.certificate.sums import rounded
+from widestreet._src.certificate.sums import Terms, rounded
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.goal import Goal
 
 _SMALLEST_WIDTH = 1e-300  # of the boxes of a group, to avoid a division by zero
 _SLOPE_ROUNDING = 1e-12  # of the boxes: smaller slopes are rounding
@@ -53,7 +55,7 @@ def examine(
     dual: Dual,
     beta: Floats,
     score: Floats | None = None,
-    tol: float | None = None,
+    goal: Goal | None = None,
     poll: Poll | None = None,
 ) -> Examination:
     """Examine a point over all rows in float64.
@@ -66,16 +68,16 @@ def examine(
     beta : ndarray of shape (layers, n)
     score : ndarray, optional
         Result of `scores`, if it is already known.
-    tol : float, optional
-        If the violation is at most `tol` but exceeds it with the bound on the rounding, this bound
-        is computed row by row, which takes a second pass over the rows.
+    goal : Goal, optional
+        If the point meets the goal, but not with the bounds on rounding errors, these bounds are
+        computed row by row, which takes a second pass over the rows.
     poll : Poll, optional
         Checks the time limit and counts kernel values.
     """
     if score is None:
         score = scores(gram, beta, poll)
     part = Part.whole(gram, dual, beta, score, poll)
-    return examine_parts(LocalParts([part]), dual.total, convex=gram.kernel.positive, tol=tol)
+    return examine_parts(LocalParts([part]), dual.total, convex=gram.kernel.positive, goal=goal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +96,14 @@ class LocalParts:
 
 
 def examine_parts(
-    parts: Parts, total: Floats, *, convex: bool, tol: float | None = None, compare: bool = False
+    parts: Parts, total: Floats, *, convex: bool, goal: Goal | None = None, compare: bool = False
 ) -> Examination:
     """Examine a point whose rows lie in several parts.
 
     Scores that cannot affect the figures are not computed in float64. Given the scores, the figures
     are bit-identical for every division of the rows into parts, unless a part has more than 100,000
     variables with a kink in the band: then the primal is equal up to the rounding of its terms. The
-    bound on the rounding is the largest of all parts.
+    bound on the rounding of the violation is the largest of all parts.
 
     Parameters
     ----------
@@ -110,12 +112,24 @@ def examine_parts(
         Required sum of the coefficients of each group.
     convex : bool
         True if the kernel is known to be positive semidefinite.
-    tol : float, optional
+    goal : Goal, optional
         Same as in `examine`.
     compare : bool
-        If True, some scores are compared with a second computation; the bound on the rounding is
-        infinite if they differ.
+        If True, some scores are compared with a second computation; the bounds on rounding errors
+        are infinite if they differ.
     """
+    whole = _figures(parts, total, convex=convex)
+    if goal is not None and whole.limited_by_rounding(goal):
+        whole = _figures(parts, total, convex=convex, row_by_row=True)
+        if whole.limited_by_rounding(goal) and all(parts.ask(Part.sharpen)):
+            whole = _figures(parts, total, convex=convex, row_by_row=True)
+    if compare and any(parts.ask(partial(Part.disagrees, rows=whole.rows))):
+        return whole.inconsistent()
+    return whole
+
+
+def _figures(parts: Parts, total: Floats, *, convex: bool, row_by_row: bool = False) -> Examination:
+    """Examine a point, with bounds on rounding errors that are the same for all rows or not."""
     while True:
         found = _Merged(parts.ask(Part.extremes))
         best = [_best_bias(parts, g, found, float(total[g])) for g in range(len(total))]
@@ -125,26 +139,44 @@ def examine_parts(
         )
         if not found.pending or not any(parts.screen(limits)):
             break
-    violation, rounding = found.violation, found.rounding
-    for accurate in (False, True):
-        if tol is not None and violation <= tol < violation + rounding:
-            reach = partial(Part.reach, high=found.high, low=found.low, accurate=accurate)
-            rounding = min(rounding, _distance(violation, np.max(parts.ask(reach), axis=0)))
-    if compare and any(parts.ask(partial(Part.disagrees, rows=found.rows))):
-        rounding = float("inf")
-    half = 0.5 * found.norm
+    half, bias = 0.5 * found.norm, np.array([one.bias for one in best])
     losses = rounded([[half, -0.5 * found.squares, *(one.loss for one in best)]])
+    rounding = found.rounding
+    if row_by_row:
+        reach = partial(Part.reach, high=found.high, low=found.low, bias=bias)
+        answers = parts.ask(reach)
+        extremes = np.max([one.extremes for one in answers], axis=0)
+        rounding = min(rounding, _distance(found.violation, extremes))
+        terms = [one.gap for one in answers]
+    else:
+        terms = parts.ask(partial(Part.largest_gap, bias=bias))
     return Examination(
         rows=found.rows,
-        bias=np.array([one.bias for one in best]),
+        bias=bias,
         primal=losses if found.known else float("inf"),
         dual=found.linear - half if found.known else -float("inf"),
-        violation=violation,
+        violation=found.violation,
         infeasibility=max(found.outside, *found.missing(total)),
         rounding=rounding,
+        largest_gap=_largest_gap(terms, found, bias, total),
         mass=float(np.abs(total).sum()),
         convex=convex,
     )
+
+
+def _largest_gap(terms: list[Terms], found: _Merged, bias: Floats, total: Floats) -> float:
+    """Return a bound on the gap of the exact scores, from the largest terms of all parts.
+
+    Where the coefficients do not add up to the total of a group, the gap is this sum up to the
+    product of the difference and the bias.
+    """
+    if not found.known:
+        return float("inf")
+    off = [
+        abs(b * (have - wanted)) for b, have, wanted in zip(bias, found.beta, total, strict=True)
+    ]
+    gap = rounded([*terms, off])
+    return gap if isfinite(gap) else float("inf")
 
 
 def _distance(violation: float, reach: Floats) -> float:

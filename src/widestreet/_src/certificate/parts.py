@@ -8,9 +8,10 @@ all parts are merged into an examination of all rows (merging.py). With F = t - 
     band        between two biases: sums over the variables whose loss has no kink there, and a list
                 of the few others: this gives bias and primal
     slopes      sums of the best coefficients at some biases, to narrow a band with too many kinks
-    screen      scores in float64 of rows that may affect the figures, given extremes and biases;
-                the only question that changes a part
-    reach       bounds on the rounding of the violation, row by row
+    screen      scores in float64 of rows that may affect the figures, given extremes and biases
+    largest gap sum of the largest contributions to the gap, given one bound on the errors of scores
+    sharpen     scores of all rows with more digits; this and `screen` change a part
+    reach       bounds on the exact extremes and on the gap, given bounds of each row
     disagrees   comparison of some scores with a second computation
 
 The best bias lies between low and high. Let sum beta = total. The slope of the primal at b is the
@@ -38,12 +39,12 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.certificate.gap_terms import largest_gap_terms
 from widestreet._src.certificate.loss import Band, Variables, band
 from widestreet._src.certificate.screening import Limits, Scores
 from widestreet._src.certificate.spot_check import disagrees
 from widestreet._src.certificate.sums import Terms, exact_sum
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.more_digits import accurate_scan
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
@@ -103,6 +104,23 @@ class Extremes:
     width: tuple[Terms, ...]
     outside: float
     rounding: float
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Bounds on what exact scores would give, from bounds on the error of each row's score.
+
+    Attributes
+    ----------
+    extremes : ndarray of shape (2, 2, groups)
+        Upper and lower bounds (first axis) on the largest F of variables that may grow, and on the
+        largest -F of variables that may shrink (second axis).
+    gap : Terms
+        Sum of the largest contributions to the gap.
+    """
+
+    extremes: Floats
+    gap: Terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +244,29 @@ class Part:
         self._kept.clear()
         return self.scores.screen(self.dual, limits)
 
-    def reach(self, high: Floats, low: Floats, accurate: bool = False) -> Floats:
-        """Return bounds on the exact extremes of F, given the computed extremes of all parts.
+    def largest_gap(self, bias: Floats) -> Terms:
+        """Return the sum of the largest contributions of the rows to the gap."""
+        self._begin()
+        return self._largest_gap(self.scores.rounding, bias)
+
+    @np.errstate(over="ignore", invalid="ignore")  # infinite values prove nothing
+    def _largest_gap(self, rounding: Floats | float, bias: Floats) -> Terms:
+        dual, scores = self.dual, self.scores
+        error = scores.bounds() + rounding
+        terms = largest_gap_terms(dual, self.beta, scores.score, error, bias[dual.group])
+        return exact_sum(terms)
+
+    def sharpen(self) -> bool:
+        """Compute all scores with more digits, if the kernel allows it; return whether it does.
+
+        Sets: scores. A part that is made again has scores in float64, with their larger bounds.
+        """
+        self._begin()
+        self._kept.clear()
+        return self.scores.sharpen()
+
+    def reach(self, high: Floats, low: Floats, bias: Floats) -> Reach:
+        """Return bounds on the exact extremes of F and on the gap of the exact scores.
 
         The computed F of a row that was screened in float32 does not exceed the extremes; the bound
         on its own error limits how far the exact F can exceed them.
@@ -235,27 +274,12 @@ class Part:
         Parameters
         ----------
         high, low : ndarray of shape (groups,)
-        accurate : bool
-            If True, scores are computed again with more digits, if the kernel allows it.
-
-        Returns
-        -------
-        reach : ndarray of shape (2, 2, groups)
-            Upper and lower bounds (first axis) on the largest F of variables that may grow, and on
-            the largest -F of variables that may shrink (second axis).
+            Computed extremes of all parts.
+        bias : ndarray of shape (groups,)
         """
         self._begin()
-        exact, scores, F = self.scores.exact, self.scores, self._indicator
-        terms, again = (scores.columns, scores.coef), None
-        if accurate:
-            again = accurate_scan(self.gram, *terms, scores.poll)
-        if again is not None:
-            exact, F, error = np.ones_like(exact), self.dual.indicator(again[0]), again[1]
-        else:
-            error = self.gram.score_errors(None, *terms, poll=scores.poll)
-            if scores.rounding > scores.from_scratch:  # some scores were updated
-                error = np.maximum(error, scores.rounding)
-        error = error + 2.0 * UNIT * self._sizes
+        exact, F, rounding = self.scores.exact, self._indicator, self.scores.roundings()
+        error = rounding + 2.0 * UNIT * self._sizes
         found = np.full((2, 2, self.dual.groups), -np.inf)
         sides = (1.0, self._may_grow, high), (-1.0, self._may_shrink, -low)
         for k, (sign, inside, extreme) in enumerate(sides):
@@ -265,7 +289,7 @@ class Part:
                     which = (self.dual.group == g) & inside
                     found[0, k, g] = np.max(computed + error, where=which, initial=-np.inf)
                     found[1, k, g] = np.max(computed - error, where=which, initial=-np.inf)
-        return found
+        return Reach(found, self._largest_gap(rounding, bias))
 
     def disagrees(self, rows: int | None = None) -> bool:
         """Return whether scores differ from a second computation by more than rounding.

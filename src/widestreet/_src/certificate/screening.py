@@ -28,7 +28,7 @@ from widestreet._src.certificate.earlier_scores import (
 )
 from widestreet._src.certificate.sums import rounded
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.more_digits import off_centre
+from widestreet._src.kernels.more_digits import accurate_scan, off_centre
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
@@ -129,6 +129,7 @@ class Scores:
         self.begun, self.counts, self.drift = False, [], np.inf
         self._change: Change | None = None
         self._before = self._updated = 0.0  # rounding of scores then, and of updated ones
+        self._sharp: Floats | None = None  # rounding of scores that have more digits
 
     @property
     def exact(self) -> Bools:
@@ -149,7 +150,32 @@ class Scores:
 
     @property
     def rounding(self) -> float:
+        if self._sharp is not None:
+            return float(np.max(self._sharp, initial=0.0))
         return max(self.from_scratch, self._updated)
+
+    def roundings(self) -> Floats:
+        """Return bounds on the rounding errors of float64 scores, row by row.
+
+        They take a pass over the rows, unless the scores were computed with more digits.
+        """
+        if self._sharp is not None:
+            return self._sharp
+        error = self.gram.score_errors(None, self.columns, self.coef, poll=self.poll)
+        return np.maximum(error, self._updated) if self._updated > self.from_scratch else error
+
+    def sharpen(self) -> bool:
+        """Compute all scores with more digits, if the kernel allows it; return whether it does.
+
+        Sets: score, error and state.
+        """
+        found = accurate_scan(self.gram, self.columns, self.coef, self.poll)
+        if found is None:
+            return False
+        score, self._sharp = found
+        self.given(score)
+        self.error[:] = 0.0
+        return True
 
     # -- scores of an earlier examination ----------------------------------------------------------
 

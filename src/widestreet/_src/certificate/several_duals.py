@@ -10,6 +10,7 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate.examination import Examination
+from widestreet._src.certificate.gap_terms import largest_gap_terms
 from widestreet._src.certificate.parts import OVERFLOW, UNIT
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual, join
@@ -34,7 +35,9 @@ def examine_all(
     end = np.cumsum([dual.rows for dual in duals])
     totals = np.array([dual.total for dual in duals])
     found, biases = _core.examine(every.native(), beta, score, end=end, total=totals)
-    rounding = _rounding(gram, every.target, beta, score, end)
+    error = _score_errors(gram, beta, end)
+    rounding = _rounding(error, every.target, score, end)
+    gaps = _largest_gaps(error, every, beta, score, end, biases, totals)
     return [
         Examination(
             rows=rows,
@@ -43,30 +46,58 @@ def examine_all(
             dual=dual,
             violation=worst,
             infeasibility=outside,
-            rounding=error,
+            rounding=rough,
+            largest_gap=gap,
             mass=mass,
             convex=gram.kernel.positive,
         )
-        for rows, bias, (primal, dual, worst, outside), error, mass in zip(
+        for rows, bias, (primal, dual, worst, outside), rough, gap, mass in zip(
             [dual.rows for dual in duals],
             biases,
             found.tolist(),
             rounding.tolist(),
+            gaps.tolist(),
             np.abs(totals).sum(axis=1).tolist(),
             strict=True,
         )
     ]
 
 
-def _rounding(gram: Gram, target: Floats, beta: Floats, score: Floats, end: Ints) -> Floats:
-    """Return bounds on the rounding errors of the violations, one for all rows of a point."""
+def _score_errors(gram: Gram, beta: Floats, end: Ints) -> Floats:
+    """Return bounds on the errors of scores, one for all rows of a point."""
     begin = np.append(0, end[:-1])
     coef = beta.sum(axis=0)
-    error = gram.score_error(
+    return gram.score_error(
         np.add.reduceat(coef != 0, begin, dtype=np.int64),
         np.add.reduceat(np.abs(coef), begin),
         np.array([fsum(part[part != 0].tolist()) for part in np.split(coef, end[:-1])]),
     )
+
+
+def _rounding(error: Floats, target: Floats, score: Floats, end: Ints) -> Floats:
+    """Return bounds on the rounding errors of the violations."""
     sizes = np.abs(target).max(axis=0) + np.abs(score)
-    rounding: Floats = 2.0 * error + 4.0 * UNIT * np.maximum.reduceat(sizes, begin)
+    largest = np.maximum.reduceat(sizes, np.append(0, end[:-1]))
+    rounding: Floats = 2.0 * error + 4.0 * UNIT * largest
     return np.nan_to_num(rounding, nan=OVERFLOW, posinf=OVERFLOW)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # infinite values prove nothing
+def _largest_gaps(
+    error: Floats,
+    dual: Dual,
+    beta: Floats,
+    score: Floats,
+    end: Ints,
+    biases: Floats,
+    totals: Floats,
+) -> Floats:
+    """Return bounds on the gaps of the exact scores, as merging.py has them."""
+    begin = np.append(0, end[:-1])
+    point = np.repeat(np.arange(len(end)), end - begin)
+    terms = largest_gap_terms(dual, beta, score, error[point], biases[point, dual.group])
+    gaps: Floats = np.add.reduceat(terms, begin)
+    for g in range(dual.groups):
+        sums = np.add.reduceat(np.where(dual.group == g, beta, 0.0).sum(axis=0), begin)
+        gaps += np.abs(biases[:, g] * (sums - totals[:, g]))
+    return np.nan_to_num(gaps, nan=np.inf, posinf=np.inf)

@@ -74,11 +74,11 @@ class ModelFamily:
 
     def build(self, value: float, beta: Floats) -> Any:
         """Return the fitted estimator for a value of the parameter and its variables."""
-        store, tol = self.store, self.state.tolerance(self.machine.tol)
+        store, goal = self.store, Goal(self.state.tolerance(self.machine.tol))
         members, formulation = self._optimum.members, self._problem(value).formulation
         gram = Gram(store.kernel, as_rows(store.X, centre=store.centre), threads=store.threads)
-        found = examine(gram.select(members), self.dual(value), beta, tol=tol)
-        proof = found.certificate(Status.OPTIMAL, Goal(tol))
+        found = examine(gram.select(members), self.dual(value), beta, goal=goal)
+        proof = found.certificate(Status.OPTIMAL, goal)
         solution = ProblemSolution(members, beta.sum(axis=0), found.bias)
         fitted = self.machine._task.attributes(
             self.state, {self._key: solution}, formulation, self.machine.tol

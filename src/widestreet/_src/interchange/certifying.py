@@ -293,7 +293,7 @@ def _examined(
     if dual.diagonal is not None:
         gram = gram.select(None, diagonal=dual.diagonal)
         score = score + dual.diagonal * beta.sum(axis=0)
-    found = examine(gram, dual, beta, score=score, tol=goal.tol)
+    found = examine(gram, dual, beta, score=score, goal=goal)
     shift = intercept - formulation.read(found.bias, goal.tol).intercept
     violation = violation_at(dual, beta, score, found.bias + shift)
     return replace(found, violation=violation).certificate(status, goal)

@@ -20,11 +20,13 @@ from widestreet._src.certificate import (
     distance,
     estimate,
     examine_parts,
+    excess_of,
     gap_terms,
     screens,
 )
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import select
+from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.news import News
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard import Shard
@@ -148,7 +150,9 @@ def sampled_terms(
 ) -> Floats:
     """Return the contributions of some rows to the duality gap, from scores in float64."""
     score = shard.scores(news, ids, True, poll=poll)
-    return gap_terms(select(shard.dual, ids), shard.memory.beta[:, ids], score, bias)
+    dual = select(shard.dual, ids)
+    beta = shard.memory.beta[:, ids]
+    return gap_terms(dual, beta, excess_of(dual, beta, score, bias[dual.group]))
 
 
 # -- questions to all shards ---------------------------------------------------------------------
@@ -186,26 +190,26 @@ def publish(shards: ShardSet, point: Point) -> None:
         shards.publish(expansion, point)
 
 
-def examine_shards(shards: ShardSet, point: Point, tol: float) -> Examination:
+def examine_shards(shards: ShardSet, point: Point, goal: Goal) -> Examination:
     """Examine a point over all rows, after publishing it if it is not the last.
 
     Scores of the last examination are used where they prove enough. If their rounding decides
-    whether the violation is within `tol`, all scores are computed from scratch. Sets: shards.
+    whether the point meets the goal, all scores are computed from scratch. Sets: shards.
     """
     publish(shards, point)
     before = shards.examined
-    found = _examination(shards, _drift(shards), tol)
-    if before is not None and found.violation <= tol < found.violation + found.rounding:
+    found = _examination(shards, _drift(shards), goal)
+    if before is not None and found.limited_by_rounding(goal):
         shards.ask_all(forget_scores)
-        found = _examination(shards, {}, tol)
+        found = _examination(shards, {}, goal)
     shards.examined = _examined(shards.news)
     return found
 
 
-def _examination(shards: ShardSet, drift: Mapping[int, float], tol: float) -> Examination:
+def _examination(shards: ShardSet, drift: Mapping[int, float], goal: Goal) -> Examination:
     """Examine the published point."""
     parts, convex = _Parts(shards, drift), shards.kernel.positive
-    return examine_parts(parts, shards.form.total, convex=convex, tol=tol, compare=True)
+    return examine_parts(parts, shards.form.total, convex=convex, goal=goal, compare=True)
 
 
 def _drift(shards: ShardSet) -> dict[int, float]:

@@ -77,18 +77,17 @@ class Examiner:
 
     def _examined(self, point: Point) -> Examination:
         """Examine a point, by one call of the core if the problem is small."""
-        tol = self.goal.tol
         if self._core is not None:
             gram, dual = self._core
             beta = point.dense(dual.rows)
             score = scores(gram, beta, self.poll)
             [found] = examine_all(gram, [dual], [beta], [score])
-            if not found.violation <= tol < found.violation + found.rounding:
+            if not found.limited_by_rounding(self.goal):
                 wrong = Part.whole(gram, dual, beta, score, self.poll).disagrees()
-                return replace(found, rounding=float("inf")) if wrong else found
+                return found.inconsistent() if wrong else found
         shards = self.shards()
         with shards.polling(self.poll):
-            return examine_shards(shards, point, tol)
+            return examine_shards(shards, point, self.goal)
 
     def check(self, point: Point) -> Check:
         """Examine a point and return the result as the engine uses it. Sets: last, best."""

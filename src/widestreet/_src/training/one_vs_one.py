@@ -328,8 +328,8 @@ class _Fit:
         problems, goal, kept = self.machines.problems, self.settings.goal, list(solutions)
         for p, (problem, one) in enumerate(zip(problems, seen, strict=True)):
             dual, beta, score = problem.dual, kept[p].beta, scores[p]
-            if one.violation <= goal.tol < one.violation + one.rounding:
-                seen[p] = examine(self._gram(p), dual, beta, score, tol=goal.tol, poll=poll)
+            if one.limited_by_rounding(goal):
+                seen[p] = examine(self._gram(p), dual, beta, score, goal=goal, poll=poll)
             elif not (dual.total.any() or one.dual >= 0 or one.meets(goal)):
                 zero = Point.zero(dual.layers)
                 scores[p] = np.zeros_like(score)
@@ -340,7 +340,7 @@ class _Fit:
         used = np.flatnonzero(coef)
         every = np.zeros(len(coef)), len(coef)
         if disagrees(largest, used, coef[used], scores[p], *every, poll):
-            seen[:] = [replace(one, rounding=np.inf) for one in seen]
+            seen[:] = [one.inconsistent() for one in seen]
         return kept
 
     def _again(self, p: int, trained: Trained, sharing: int) -> Trained:

@@ -150,5 +150,6 @@ class Optimum(ABC):
         """Return the certificate, computed over all rows from the coefficients."""
         rows = as_rows(self.store.X, centre=self.store.centre)
         gram = Gram(self.store.kernel, rows, threads=self.store.threads)
-        found = examine(gram.select(self.members), self.make_dual(), self.beta, tol=tol)
-        return found.certificate(Status.OPTIMAL, Goal(tol))
+        goal = Goal(tol)
+        found = examine(gram.select(self.members), self.make_dual(), self.beta, goal=goal)
+        return found.certificate(Status.OPTIMAL, goal)
