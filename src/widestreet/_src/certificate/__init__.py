@@ -4,7 +4,7 @@ from widestreet._src.certificate.advice import advice, worst
 from widestreet._src.certificate.certificate import Certificate
 from widestreet._src.certificate.earlier_scores import Arrays, Change, Examined, Record, distance
 from widestreet._src.certificate.examination import Examination
-from widestreet._src.certificate.gap_estimate import GapEstimate, estimate, gap_terms
+from widestreet._src.certificate.gap_estimate import GapEstimate, Stratum, estimate, gap_terms
 from widestreet._src.certificate.margins import examine_margins
 from widestreet._src.certificate.merging import LocalParts, examine, examine_parts
 from widestreet._src.certificate.parts import Part, Parts
@@ -25,6 +25,7 @@ __all__ = [
     "Part",
     "Parts",
     "Record",
+    "Stratum",
     "advice",
     "disagrees",
     "distance",

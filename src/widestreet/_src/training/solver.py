@@ -32,6 +32,7 @@ from widestreet._src.shards.runner import LocalRunner, Runner
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
+from widestreet._src.training import sampled_start
 from widestreet._src.training.examiner import Examiner
 from widestreet._src.training.low_rank import LowRank
 from widestreet._src.training.memory import least_memory, working_set_capacity
@@ -96,6 +97,13 @@ class Solver:
 
     def by_rounds(self, problem: Problem, observe: Observer) -> Solution:
         """Solve a problem by the rounds of its strategy."""
+        if isinstance(self.settings.strategy, Auto) and sampled_start.is_useful(
+            problem, self.budget
+        ):
+            try:
+                problem = self._from_sample(problem)
+            except (OutOfBudget, KeyboardInterrupt) as stop:
+                return untouched(problem, stopped_by(stop))
         settings, dual, columns = self.settings, problem.dual, self.gram.left.shape[1]
         engines = Engines(
             shards=self.shards(),
@@ -119,6 +127,19 @@ class Solver:
             ),
         )
         return settings.strategy.solve(engines)
+
+    def _from_sample(self, problem: Problem) -> Problem:
+        """Return a problem with a starting point from a sample of its rows, if that helps."""
+        automatic = isinstance(self.settings.strategy, Auto)
+        if not automatic or not sampled_start.is_useful(problem, self.budget):
+            return problem
+
+        def solve(sample: Sample, goal: Goal) -> Solution:
+            return solve_sample(sample, replace(self.settings, goal=goal), self.threads)
+
+        return sampled_start.sampled_start(
+            self.gram, problem, solve, self.budget, self.rng(), self.shards().poll
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from widestreet._src.engines.solution import Solution, TraceRecord
 from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.state import Check, Inputs, State
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
-from widestreet._src.shards.examination import adopt
+from widestreet._src.shards.examination import adopt, estimate_norm
 from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.news import Released
 from widestreet._src.shards.survey import Survey, SurveyOrder
@@ -41,6 +41,8 @@ log = logging.getLogger("widestreet")
 _LENGTH_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _ROUNDING_OF_GAIN = 1e-10  # of the objective and the terms of a gain: a smaller loss is rounding
 _RANDOM_FIRST_ROWS = 256  # drawn in addition to the first rows of the inputs
+_LEAST_OF_FIRST_NORM = 2048  # support vectors whose scores are computed at the starting point
+_VALUES_OF_FIRST_NORM = 100_000_000  # kernel values that may be computed for more of them
 _WORTH_GOING_ON = 0.1  # of `max_time`: with more left after an examination, rounds continue
 _FAILED_LOOKS = 3  # exact examinations without progress before the engine gives up
 
@@ -153,8 +155,9 @@ class WorkingSetEngine:
             state.expansion = state.expansion.published(point.ids, point.coef, bias, np.inf)
             state.linear, state.norm = shards.totals(point)[0], np.inf  # until it is known
             self._tell()
-            expansion = state.expansion
-            state.norm = float(expansion.coef @ shards.scores(expansion.ids))
+            self._keep_time()
+            most = max(_LEAST_OF_FIRST_NORM, _VALUES_OF_FIRST_NORM // len(point))
+            state.norm = estimate_norm(shards, most, inputs.rng)  # until a check computes it
         state.survey = Survey.first(self._first_rows())
 
     def _tell(self) -> None:
