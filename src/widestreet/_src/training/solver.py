@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable as Function
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -18,7 +17,6 @@ from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import Strategy
 from widestreet._src.engines.selection.interior import Interior
 from widestreet._src.engines.solution import Observer, Solution
-from widestreet._src.engines.working_set import small
 from widestreet._src.engines.working_set.engine import WorkingSetEngine
 from widestreet._src.engines.working_set.state import Check, Inputs
 from widestreet._src.kernels.gram import Gram
@@ -40,6 +38,7 @@ from widestreet._src.training.monomial_rows import monomial_rows
 from widestreet._src.training.outcome import Trained, after, continued, stopped_by, untouched
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings, threads_for
+from widestreet._src.training.small_problems import is_small, solve_small
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,46 +335,6 @@ def solve_sample(sample: Sample, settings: Settings, threads: int) -> Solution:
 def in_memory(gram: Gram, dual: Dual, budget: Budget, threads: int) -> Function[[], ShardSet]:
     """Return a function that makes the rows of a dual one shard, at its first call."""
     return cache(lambda: ShardSet.of(gram, dual, poll=Poll(budget.look_at_clock), threads=threads))
-
-
-def is_small(gram: Gram, dual: Dual, settings: Settings) -> bool:
-    """Return whether one call of the core can solve a problem; it supports no diagonal term."""
-    if dual.diagonal is not None:
-        return False
-    capacity = working_set_capacity(settings.max_memory, dual, gram.left.shape[1])
-    return small.suits(gram, dual.rows, settings.strategy, capacity)
-
-
-def solve_small(
-    grams: Sequence[Gram],
-    problems: Sequence[Problem],
-    settings: Settings,
-    budget: Budget,
-    threads: int,
-    numbers: Sequence[int] = (0,),
-) -> list[Solution]:
-    """Solve small problems in one call of the core; `Solver.finish` completes the solutions.
-
-    Parameters
-    ----------
-    grams : sequence of Gram
-    problems : sequence of Problem
-    settings : Settings
-    budget : Budget
-    threads : int
-    numbers : sequence of int
-        Numbers of the problems in their records.
-    """
-    budget.look_at_clock()
-    return small.solve(
-        grams,
-        [problem.dual for problem in problems],
-        [problem.start for problem in problems],
-        goal=settings.goal,
-        budget=budget,
-        threads=threads,
-        numbers=numbers,
-    )
 
 
 def train(

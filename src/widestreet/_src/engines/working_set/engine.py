@@ -41,8 +41,7 @@ log = logging.getLogger("widestreet")
 _LENGTH_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _ROUNDING_OF_GAIN = 1e-10  # of the objective and the terms of a gain: a smaller loss is rounding
 _RANDOM_FIRST_ROWS = 256  # drawn in addition to the first rows of the inputs
-_LEAST_OF_FIRST_NORM = 2048  # support vectors whose scores are computed at the starting point
-_VALUES_OF_FIRST_NORM = 100_000_000  # kernel values that may be computed for more of them
+_ROWS_OF_FIRST_NORM = 4096  # support vectors from which c'Kc of the starting point is estimated
 _WORTH_GOING_ON = 0.1  # of `max_time`: with more left after an examination, rounds continue
 _FAILED_LOOKS = 3  # exact examinations without progress before the engine gives up
 
@@ -150,14 +149,12 @@ class WorkingSetEngine:
         state.violation = FirstRows(shards).first_violation()
         point = FirstRows(shards).feasible_point() if inputs.start is None else inputs.start
         if len(point):
-            bias = state.expansion.bias
-            state.point = point
-            state.expansion = state.expansion.published(point.ids, point.coef, bias, np.inf)
+            state.point, zero = point, state.expansion
+            state.expansion = zero.published(point.ids, point.coef, zero.bias, np.inf)
             state.linear, state.norm = shards.totals(point)[0], np.inf  # until it is known
             self._tell()
             self._keep_time()
-            most = max(_LEAST_OF_FIRST_NORM, _VALUES_OF_FIRST_NORM // len(point))
-            state.norm = estimate_norm(shards, most, inputs.rng)  # until a check computes it
+            state.norm = estimate_norm(shards, _ROWS_OF_FIRST_NORM, inputs.rng)
         state.survey = Survey.first(self._first_rows())
 
     def _tell(self) -> None:
