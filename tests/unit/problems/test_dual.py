@@ -94,6 +94,19 @@ def test_the_feasible_point_is_feasible(seed, n, model, part, power):
     assert kkt.feasibility(in_reference_terms(dual), beta) <= TOL.feasibility
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_a_feasible_point_by_scores_fills_the_boxes_that_are_farthest_beyond_the_bias(model, rng):
+    dual = build(model, labels(rng, model, 30), rng.random(30) + 0.5)
+    score = rng.normal(size=30)
+    beta, F = dual.feasible_point(score), dual.indicator(score)
+    assert kkt.feasibility(in_reference_terms(dual), beta) <= TOL.feasibility
+    for g, total in enumerate(dual.total):
+        mine, gain = dual.group == g, np.sign(total) * F
+        assert gain[mine & (beta == 0)].max(initial=-np.inf) <= gain[mine & (beta != 0)].min(
+            initial=np.inf
+        )
+
+
 def test_zero_where_zero_is_feasible(rng):
     for model in ("c_svc", "eps_svr"):
         assert not build(model, labels(rng, model, 12), np.ones(12)).feasible_point().any()

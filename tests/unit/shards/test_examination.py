@@ -18,7 +18,13 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
-from widestreet._src.shards.examination import adopt, estimate_gap, examine_shards
+from widestreet._src.shards.examination import (
+    adopt,
+    estimate_gap,
+    estimate_norm,
+    examine_shards,
+)
+from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey import SurveyOrder
@@ -208,6 +214,31 @@ def test_a_sample_of_all_rows_estimates_the_gap_exactly(port, model):
     gap = found.primal - found.dual - missing
     scale = max(abs(found.dual), abs(found.dual + gap))
     assert estimate.relative_gap == pytest.approx(gap / scale, rel=TOL.twin, abs=TOL.twin)
+
+
+@every_model
+@every_port
+def test_a_sample_of_all_rows_estimates_the_objective_exactly(port, model, rng):
+    shards, _, _ = shards_at_a_point(3, port, np.random.default_rng(3), model)
+    found = examine_shards(shards, shards.news.point, 1e-3)
+    linear, _ = shards.totals(shards.news.point)
+    norm = estimate_norm(shards, 90, rng)
+    assert linear - 0.5 * norm == pytest.approx(found.dual, rel=TOL.twin, abs=TOL.twin)
+    one, other = (estimate_gap(shards, found.bias, D, 90, 7.0) for D in (found.dual, -np.inf))
+    assert one.relative_gap == pytest.approx(other.relative_gap, rel=TOL.twin, abs=TOL.twin)
+
+
+def test_some_support_vectors_estimate_the_norm(rng):
+    """Not worse than the mean of so many of all terms."""
+    shards, _, _ = shards_at_a_point(1, "local", np.random.default_rng(3))
+    point = shards.news.point
+    terms = point.coef * shards.scores(point.ids)
+    found = [estimate_norm(shards, 10, rng) for _ in range(200)]
+    error = terms.std() * len(terms) / np.sqrt(10)
+    assert np.std(found) <= error
+    assert np.mean(found) == pytest.approx(terms.sum(), abs=4.0 * error / np.sqrt(200))
+    shards.publish(Expansion.zero(1), Point.zero(1))
+    assert estimate_norm(shards, 10, rng) == 0.0
 
 
 def sums(point, model):

@@ -125,6 +125,19 @@ def plane(n: int) -> Data:
     return X, (X[:, 0] + 2 * rng.normal(size=n) > 0).astype(int)
 
 
+def grid(n: int) -> Data:
+    """Return rows of which many are equal, with classes that depend on them and on noise."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, size=(n, 6)).astype(float)
+    return X, (X[:, 0] * X[:, 1] + X[:, 2] + 3 * rng.normal(size=n) > 6).astype(int)
+
+
+def random_labels(n: int) -> Data:
+    """Return normal rows whose classes do not depend on them."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, 20)), rng.integers(0, 2, n)
+
+
 def logarithms(n: int) -> Data:
     """Return unscaled rows and the sums of their logarithms."""
     X, _ = unscaled(n)
@@ -163,6 +176,7 @@ REPORTED = {
         text="no rows in the report; unscaled ones",
     ),
     "#6617": Case(outliers, "OneClassSVM", {"max_iter": 10}, text=MADE),
+    "#6617, no limit on steps": Case(outliers, "OneClassSVM", limit=120, text=MADE),
     "#11079": Case(mixture, "NuSVR", {"kernel": "linear"}, text=MADE),
     "#4648": Case(two_rows, "SVC", {"kernel": "poly", "degree": 2, "gamma": "auto"}, text=OWN),
     "#13557": Case(
@@ -205,5 +219,12 @@ CONSTRUCTED = {
         lambda: logarithms(10_000), "SVR", {"kernel": "linear", "C": 10.0}, 25
     ),
     "gamma 0.05, C 1e8": _svc(lambda: noisy(5000), 25, C=1e8, gamma=0.05),
+    "NuSVC, noisy": Case(lambda: noisy(50_000), "NuSVC", {"nu": 0.6}, 45),
+    "NuSVR, noise": Case(lambda: noise(20_000), "NuSVR", {"nu": 0.5, "C": 100.0}, 25),
+    "one class, half outside": Case(
+        lambda: (noisy(50_000)[0], None), "OneClassSVM", {"nu": 0.5, "gamma": 0.05}, 25
+    ),
+    "equal rows, C 100": _svc(lambda: grid(100_000), 25, C=100.0, gamma=0.5),
+    "random labels, C 1e3": _svc(lambda: random_labels(20_000), 25, C=1e3, gamma=0.05),
 }
 CASES = REPORTED | CONSTRUCTED

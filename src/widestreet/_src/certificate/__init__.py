@@ -4,7 +4,7 @@ from widestreet._src.certificate.advice import advice, worst
 from widestreet._src.certificate.certificate import Certificate
 from widestreet._src.certificate.earlier_scores import Arrays, Change, Examined, Record, distance
 from widestreet._src.certificate.examination import Examination
-from widestreet._src.certificate.gap_estimate import GapEstimate, estimate
+from widestreet._src.certificate.gap_estimate import GapEstimate, Stratum, estimate
 from widestreet._src.certificate.gap_terms import excess_of, gap_terms
 from widestreet._src.certificate.margins import examine_margins
 from widestreet._src.certificate.merging import LocalParts, examine, examine_parts
@@ -26,6 +26,7 @@ __all__ = [
     "Part",
     "Parts",
     "Record",
+    "Stratum",
     "advice",
     "disagrees",
     "distance",

@@ -27,7 +27,8 @@ class TraceRecord:
     violation : float
         Largest violation of the optimality conditions found in this round.
     dual_objective : float
-        Objective of the dual problem.
+        Objective of the dual problem. If the starting point has more than 4,096 support vectors,
+        that of the start is estimated from some of them, until a check computes it.
     gap : float
         Estimate of the duality gap from the rows scanned so far. Skipped rows enter with their last
         known scores, and the sum is extrapolated to rows that were not scanned. The estimate may be

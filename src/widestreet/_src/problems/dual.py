@@ -81,18 +81,29 @@ class Dual:
         """Return the dual objective at `beta`, whose scores K c are `score`."""
         return float((self.target * beta).sum() - 0.5 * beta.sum(axis=0) @ score)
 
-    def feasible_point(self) -> Floats:
-        """Return a feasible point: zero, or boxes filled in the order of the rows."""
+    def feasible_point(self, score: Floats | None = None) -> Floats:
+        """Return a feasible point: zero, or boxes filled one after the other.
+
+        Parameters
+        ----------
+        score : ndarray of shape (n,), optional
+            Scores of the rows. If given, the variables are filled in the order in which they are
+            farthest beyond the bias on the side of their bound; otherwise in that of the rows.
+        """
         beta = np.zeros_like(self.target)
         for g, total in enumerate(self.total):
             if total == 0:
                 continue
             room = np.where(self.group == g, self.upper if total > 0 else -self.lower, 0.0)
-            before = np.cumsum(room).reshape(room.shape) - room
-            filled = np.clip(abs(total) - before, 0.0, room)
+            order = np.arange(room.size)
+            if score is not None:
+                order = np.argsort(-np.sign(total) * self.indicator(score), axis=None)
+            inside = room.ravel()[order]
+            filled = np.zeros(room.size)
+            filled[order] = np.clip(abs(total) - (np.cumsum(inside) - inside), 0.0, inside)
             if not np.isclose(filled.sum(), abs(total), rtol=1e-12, atol=0.0):
                 raise ValueError(f"the constraints cannot be met: a sum of {total} does not fit")
-            beta += np.sign(total) * filled
+            beta += np.sign(total) * filled.reshape(room.shape)
         return beta
 
     def nearest(self, beta: Floats) -> Floats:

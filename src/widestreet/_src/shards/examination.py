@@ -17,6 +17,7 @@ from widestreet._src.certificate import (
     GapEstimate,
     Limits,
     Part,
+    Stratum,
     distance,
     estimate,
     examine_parts,
@@ -147,12 +148,16 @@ def adopt_scores(shard: Shard, news: News, *, poll: Poll | None = None) -> float
 
 def sampled_terms(
     shard: Shard, news: News, ids: Ints, bias: Floats, *, poll: Poll | None = None
-) -> Floats:
-    """Return the contributions of some rows to the duality gap, from scores in float64."""
+) -> tuple[Floats, float]:
+    """Return the contributions of some rows to the duality gap, and the width of all their boxes.
+
+    The scores are computed in float64.
+    """
     score = shard.scores(news, ids, True, poll=poll)
     dual = select(shard.dual, ids)
     beta = shard.memory.beta[:, ids]
-    return gap_terms(dual, beta, excess_of(dual, beta, score, bias[dual.group]))
+    width = float((dual.upper - dual.lower).sum())
+    return gap_terms(dual, beta, excess_of(dual, beta, score, bias[dual.group])), width
 
 
 # -- questions to all shards ---------------------------------------------------------------------
@@ -229,8 +234,25 @@ def _drift(shards: ShardSet) -> dict[int, float]:
     return {before.version: distance(shards.known.between(ids), change, shards.poll)}
 
 
+def estimate_norm(shards: ShardSet, rows: int, rng: np.random.Generator) -> float:
+    """Return c'Kc of the published point, estimated from the scores of so many support vectors."""
+    point = shards.news.point
+    support, size = len(point), min(rows, len(point))
+    if size == 0:
+        return 0.0
+    at = np.arange(support)
+    if size < support:
+        at = np.sort(rng.choice(support, size, replace=False))
+    return float(point.coef[at] @ shards.scores(point.ids[at])) * (support / size)
+
+
 def estimate_gap(
-    shards: ShardSet, bias: Floats, dual: float, rows: int, pass_seconds: float
+    shards: ShardSet,
+    bias: Floats,
+    dual: float,
+    rows: int,
+    pass_seconds: float,
+    violation: float = 0.0,
 ) -> GapEstimate | None:
     """Estimate the gap of the published point from a sample of the rows.
 
@@ -239,11 +261,13 @@ def estimate_gap(
     shards : ShardSet
     bias : ndarray of shape (groups,)
     dual : float
-        Dual objective.
+        Dual objective; it is estimated if it is not finite.
     rows : int
         Number of rows to draw of the support vectors, and of the others.
     pass_seconds : float
         Seconds of an examination of all rows.
+    violation : float
+        Largest violation that the fit has seen at this point.
     """
     rng, support = np.random.default_rng(0), shards.news.point.ids
     others = shards.rows - len(support)
@@ -251,12 +275,23 @@ def estimate_gap(
     # the k-th row that is no support vector has as many of them below it as satisfy s - index <= k
     idle = place + np.searchsorted(support - np.arange(len(support)), place, side="right")
     used = rng.choice(support, min(rows, len(support)), replace=False)
-    strata = [(len(support), used), (others, idle)]
-    terms = []
-    for size, ids in strata:
-        answers = shards.each(sampled_terms, np.sort(ids), bias)[0] if len(ids) else [np.empty(0)]
-        terms.append((size, np.concatenate(answers)))
-    return estimate(terms, dual, pass_seconds)
+    strata = [
+        _stratum(shards, size, np.sort(ids), bias, violation)
+        for size, ids in ((len(support), used), (others, idle))
+    ]
+    if not np.isfinite(dual):
+        linear, _ = shards.totals(shards.news.point)
+        dual = linear - 0.5 * estimate_norm(shards, rows, rng)
+    return estimate(strata, dual, pass_seconds)
+
+
+def _stratum(shards: ShardSet, size: int, ids: Ints, bias: Floats, violation: float) -> Stratum:
+    """Return a stratum of so many rows, of which some are drawn."""
+    if len(ids) == 0:
+        return Stratum(size, np.empty(0))
+    answers, _ = shards.each(sampled_terms, ids, bias)
+    terms = np.concatenate([terms for terms, _ in answers])
+    return Stratum(size, terms, violation * sum(width for _, width in answers) / len(ids))
 
 
 def adopt(shards: ShardSet) -> float:

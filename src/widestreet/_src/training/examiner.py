@@ -205,7 +205,9 @@ def sampled_gap(
         return None
     try:
         publish(shards, solution.point)
-        return estimate_gap(shards, solution.bias, solution.dual_objective, rows, pass_seconds)
+        violation = solution.trace[-1].violation if solution.trace else 0.0
+        dual = solution.dual_objective
+        return estimate_gap(shards, solution.bias, dual, rows, pass_seconds, violation)
     except (OutOfBudget, KeyboardInterrupt):
         return None
 

@@ -53,7 +53,8 @@ from widestreet._src.training.pair_forecast import PairForecast
 from widestreet._src.training.pair_problems import PairProblems
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings, threads_for
-from widestreet._src.training.solver import Solver, in_memory, is_small, solve_small
+from widestreet._src.training.small_problems import is_small, solve_small
+from widestreet._src.training.solver import Solver, in_memory
 
 _COST_PER_THREAD = 1e8  # multiply-adds (an upper bound) that justify one more thread
 _MOST_FIRST_ROWS = 1024  # former support vectors of a class with which a pair starts

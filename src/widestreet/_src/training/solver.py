@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable as Function
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -18,7 +17,6 @@ from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.engines.selection.contract import Strategy
 from widestreet._src.engines.selection.interior import Interior
 from widestreet._src.engines.solution import Observer, Solution
-from widestreet._src.engines.working_set import small
 from widestreet._src.engines.working_set.engine import WorkingSetEngine
 from widestreet._src.engines.working_set.state import Check, Inputs
 from widestreet._src.kernels.gram import Gram
@@ -32,6 +30,7 @@ from widestreet._src.shards.runner import LocalRunner, Runner
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
+from widestreet._src.training import sampled_start
 from widestreet._src.training.examiner import Examiner
 from widestreet._src.training.low_rank import LowRank
 from widestreet._src.training.memory import least_memory, working_set_capacity
@@ -39,6 +38,7 @@ from widestreet._src.training.monomial_rows import monomial_rows
 from widestreet._src.training.outcome import Trained, after, continued, stopped_by, untouched
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings, threads_for
+from widestreet._src.training.small_problems import is_small, solve_small
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +96,13 @@ class Solver:
 
     def by_rounds(self, problem: Problem, observe: Observer) -> Solution:
         """Solve a problem by the rounds of its strategy."""
+        if isinstance(self.settings.strategy, Auto) and sampled_start.is_useful(
+            problem, self.budget
+        ):
+            try:
+                problem = self._from_sample(problem)
+            except (OutOfBudget, KeyboardInterrupt) as stop:
+                return untouched(problem, stopped_by(stop))
         settings, dual, columns = self.settings, problem.dual, self.gram.left.shape[1]
         engines = Engines(
             shards=self.shards(),
@@ -119,6 +126,19 @@ class Solver:
             ),
         )
         return settings.strategy.solve(engines)
+
+    def _from_sample(self, problem: Problem) -> Problem:
+        """Return a problem with a starting point from a sample of its rows, if that helps."""
+        automatic = isinstance(self.settings.strategy, Auto)
+        if not automatic or not sampled_start.is_useful(problem, self.budget):
+            return problem
+
+        def solve(sample: Sample, goal: Goal) -> Solution:
+            return solve_sample(sample, replace(self.settings, goal=goal), self.threads)
+
+        return sampled_start.sampled_start(
+            self.gram, problem, solve, self.budget, self.rng(), self.shards().poll
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,46 +335,6 @@ def solve_sample(sample: Sample, settings: Settings, threads: int) -> Solution:
 def in_memory(gram: Gram, dual: Dual, budget: Budget, threads: int) -> Function[[], ShardSet]:
     """Return a function that makes the rows of a dual one shard, at its first call."""
     return cache(lambda: ShardSet.of(gram, dual, poll=Poll(budget.look_at_clock), threads=threads))
-
-
-def is_small(gram: Gram, dual: Dual, settings: Settings) -> bool:
-    """Return whether one call of the core can solve a problem; it supports no diagonal term."""
-    if dual.diagonal is not None:
-        return False
-    capacity = working_set_capacity(settings.max_memory, dual, gram.left.shape[1])
-    return small.suits(gram, dual.rows, settings.strategy, capacity)
-
-
-def solve_small(
-    grams: Sequence[Gram],
-    problems: Sequence[Problem],
-    settings: Settings,
-    budget: Budget,
-    threads: int,
-    numbers: Sequence[int] = (0,),
-) -> list[Solution]:
-    """Solve small problems in one call of the core; `Solver.finish` completes the solutions.
-
-    Parameters
-    ----------
-    grams : sequence of Gram
-    problems : sequence of Problem
-    settings : Settings
-    budget : Budget
-    threads : int
-    numbers : sequence of int
-        Numbers of the problems in their records.
-    """
-    budget.look_at_clock()
-    return small.solve(
-        grams,
-        [problem.dual for problem in problems],
-        [problem.start for problem in problems],
-        goal=settings.goal,
-        budget=budget,
-        threads=threads,
-        numbers=numbers,
-    )
 
 
 def train(

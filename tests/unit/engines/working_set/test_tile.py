@@ -85,7 +85,7 @@ def test_arrays_grow_no_further_than_the_capacity():
 
 
 def test_a_large_tile_is_copied_once_for_every_doubling(monkeypatch):
-    monkeypatch.setattr(tile, "_MANY_ROWS", 16)
+    monkeypatch.setattr(tile, "_ROOMS", (16,))
     bench = Bench("c_svc", 200, 0, capacity=200)
     lengths = []
     for row in range(200):

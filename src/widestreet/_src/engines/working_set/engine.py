@@ -30,7 +30,7 @@ from widestreet._src.engines.solution import Solution, TraceRecord
 from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.state import Check, Inputs, State
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
-from widestreet._src.shards.examination import adopt
+from widestreet._src.shards.examination import adopt, estimate_norm
 from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.news import Released
 from widestreet._src.shards.survey import Survey, SurveyOrder
@@ -41,6 +41,7 @@ log = logging.getLogger("widestreet")
 _LENGTH_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _ROUNDING_OF_GAIN = 1e-10  # of the objective and the terms of a gain: a smaller loss is rounding
 _RANDOM_FIRST_ROWS = 256  # drawn in addition to the first rows of the inputs
+_ROWS_OF_FIRST_NORM = 4096  # support vectors from which c'Kc of the starting point is estimated
 _WORTH_GOING_ON = 0.1  # of `max_time`: with more left after an examination, rounds continue
 _FAILED_LOOKS = 3  # exact examinations without progress before the engine gives up
 
@@ -148,13 +149,12 @@ class WorkingSetEngine:
         state.violation = FirstRows(shards).first_violation()
         point = FirstRows(shards).feasible_point() if inputs.start is None else inputs.start
         if len(point):
-            bias = state.expansion.bias
-            state.point = point
-            state.expansion = state.expansion.published(point.ids, point.coef, bias, np.inf)
+            state.point, zero = point, state.expansion
+            state.expansion = zero.published(point.ids, point.coef, zero.bias, np.inf)
             state.linear, state.norm = shards.totals(point)[0], np.inf  # until it is known
             self._tell()
-            expansion = state.expansion
-            state.norm = float(expansion.coef @ shards.scores(expansion.ids))
+            self._keep_time()
+            state.norm = estimate_norm(shards, _ROWS_OF_FIRST_NORM, inputs.rng)
         state.survey = Survey.first(self._first_rows())
 
     def _tell(self) -> None:

@@ -21,8 +21,8 @@ from widestreet._src.shards.shard import Candidates
 # Pair steps times rows of a block in one native call: some tenths of a second.
 _CALL_WORK = 4e8
 _ROUND_TO = 16  # arrays grow by multiples of this
-_AHEAD = 1.25  # length of arrays that grow, relative to the length needed
-_FAR_AHEAD, _MANY_ROWS = 2.0, 10_240  # the same for more rows, whose tile is dear to copy
+_ROOMS = (2048, 8192)  # lengths of arrays, as far as rows may enter
+_AHEAD = 2.0  # length of longer arrays that grow, relative to the length needed
 _APART = 16  # values between two rows of a tile, so that a column uses more than one cache set
 _NO_LIMIT = 1 << 62  # bytes
 _COPY_BYTES = 1 << 26  # of a tile, copied at a time when it grows
@@ -126,8 +126,8 @@ class WorkingSet:
         """
         if room <= len(self.ids):
             return
-        ahead = _FAR_AHEAD if room > _MANY_ROWS else _AHEAD
-        length = max(room, min(self.capacity, int(ahead * room)))
+        ahead = min((r for r in _ROOMS if r >= room), default=int(_AHEAD * room))
+        length = max(room, min(self.capacity, ahead))
         length = -(-length // _ROUND_TO) * _ROUND_TO
         names = ("ids", "entered", "score", "target", "lower", "upper", "beta", "group")
         for name in names:
