@@ -82,6 +82,7 @@ def solve_next(
     tol: float,
     before: ChainPoint | None,
     poll: Poll,
+    most_steps: int | None = None,
 ) -> ChainPoint:
     """Solve a problem from the solution of the one before.
 
@@ -97,15 +98,19 @@ def solve_next(
     before : ChainPoint or None
         Solution of a problem of the same shape; None for a cold start.
     poll : Poll
+    most_steps : int, optional
+        Pair steps after which the point is returned as it is.
     """
     beta, score = _start(tile, dual, scale, before)
     work, rows = whole_set(tile, dual, beta, score, poll), dual.rows
+    most = _MOST_STEPS * rows if most_steps is None else most_steps
     violation, steps, direct, since = np.inf, 0, int(_DIRECT * rows), 0
-    while violation > tol and steps < _MOST_STEPS * rows:
+    while violation > tol and steps < most:
         poll.look()
         order = taking_part(work, tol) if rows > _LEAST_ORDER else 0
-        allowed = _steps_before_leap(order) - since
-        violation, taken = work.solve(tol, max(1, allowed), max(1, int(_BLOCK * rows)), direct)
+        allowed = max(1, _steps_before_leap(order) - since)
+        block = max(1, int(_BLOCK * rows))
+        violation, taken = work.solve(tol, min(allowed, most - steps), block, direct)
         steps, since, direct = steps + taken, since + taken, 0
         if taken == 0:
             break
