@@ -28,6 +28,7 @@ from widestreet._src.problems.dual import Dual
 
 _BLOCK = 0.74  # of the rows: larger blocks of pair steps would not be copied into the cache
 _DIRECT = 0.5  # pair steps per row before the first block
+_MANY = 0.4  # of the rows: if fewer take part, a block of them is copied at once
 _MOST_STEPS = 400  # pair steps per row after which another engine continues
 _STEP_COST = 35.0  # of a pair step per row of its block, in flops of a factorisation
 _FACTOR = 2.0  # pair steps may cost so many times a proximal Newton step before one is taken
@@ -84,7 +85,7 @@ def solve_next(
     poll: Poll,
     most_steps: int | None = None,
 ) -> ChainPoint:
-    """Solve a problem from the solution of the one before.
+    """Solve a problem from the solution of another one.
 
     Parameters
     ----------
@@ -104,10 +105,13 @@ def solve_next(
     beta, score = _start(tile, dual, scale, before)
     work, rows = whole_set(tile, dual, beta, score, poll), dual.rows
     most = _MOST_STEPS * rows if most_steps is None else most_steps
-    violation, steps, direct, since = np.inf, 0, int(_DIRECT * rows), 0
+    violation, steps, since = np.inf, 0, 0
+    order = taking_part(work, tol) if rows > _LEAST_ORDER else rows
+    direct = int(_DIRECT * rows) if order > _MANY * rows else 0
     while violation > tol and steps < most:
         poll.look()
-        order = taking_part(work, tol) if rows > _LEAST_ORDER else 0
+        if steps and rows > _LEAST_ORDER:
+            order = taking_part(work, tol)
         allowed = max(1, _steps_before_leap(order) - since)
         block = max(1, int(_BLOCK * rows))
         violation, taken = work.solve(tol, min(allowed, most - steps), block, direct)
