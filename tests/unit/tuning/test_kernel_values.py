@@ -10,12 +10,13 @@ from reference import kernels
 from support.machines import GAMMA, data
 from support.settings import settings
 from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.interior import cost
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.kernels import RBF
+from widestreet._src.kernels.kernels import RBF, Linear
 from widestreet._src.problems.formulations import CSVC, EpsilonSVR
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
-from widestreet._src.tuning import chain
+from widestreet._src.tuning import chain, kernel_values
 from widestreet._src.tuning.kernel_values import Step, StoredValues, StreamedValues
 
 FORMULATIONS = {"svc": CSVC(C=10.0), "svr": EpsilonSVR(C=10.0)}
@@ -63,6 +64,28 @@ def test_problems_that_need_many_pair_steps_are_continued_by_rounds(problem, mon
     found = stored.solve(step, None)
     assert found.norm == pytest.approx(expected.norm, rel=TOL.strategies_rel)
     np.testing.assert_allclose(found.score, K @ found.beta.sum(axis=0), atol=TOL.decision)
+
+
+def test_few_pair_steps_precede_the_engines_if_the_rank_is_low(monkeypatch):
+    X, y = data("svc")
+    X = X * np.logspace(0, 4, X.shape[1])  # without scaling pair steps converge slowly
+    streamed = StreamedValues(Gram(Linear(), as_rows(X, centred=True)), Budget(), 1)
+    K = kernels.matrix("linear", X - X.mean(axis=0))
+    formulation = CSVC(C=10.0)
+    dual = formulation.dual(y.astype(np.float64), formulation.box(np.ones(len(y))))
+    taken = []
+
+    def counted(*arguments):
+        taken.append(chain.solve_next(*arguments))
+        return taken[-1]
+
+    monkeypatch.setattr(kernel_values, "solve_next", counted)
+    step = Step(dual, 10.0, settings(goal=Goal(TOL.violation)))
+    found = StoredValues(K, streamed).solve(step, None)
+    assert taken[0].steps <= cost.pair_steps(cost.patience(Linear(), *X.shape), len(X))
+    assert found.violation <= TOL.violation
+    expected = streamed.solve(step, None)
+    assert found.norm == pytest.approx(expected.norm, rel=TOL.strategies_rel)
 
 
 def test_scores_and_parts(problem, rng):

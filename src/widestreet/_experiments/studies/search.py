@@ -13,6 +13,7 @@ from sklearn.datasets import load_digits
 import widestreet as ws
 from widestreet._experiments.harness.clock import seconds
 from widestreet._experiments.harness.tables import digits, markdown
+from widestreet._experiments.studies.equal_searches import equal
 from widestreet.datasets import checkerboard, ringnorm
 from widestreet.model_selection import GridSearchCV
 
@@ -86,4 +87,4 @@ def limited(threads: int) -> str:
     return markdown(["gamma", "seconds without a limit", "with a limit"], lines)
 
 
-PARTS: dict[str, Callable[[int], str]] = {"shared": shared, "limited": limited}
+PARTS: dict[str, Callable[[int], str]] = {"equal": equal, "shared": shared, "limited": limited}

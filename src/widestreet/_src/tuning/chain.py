@@ -28,6 +28,7 @@ from widestreet._src.problems.dual import Dual
 
 _BLOCK = 0.74  # of the rows: larger blocks of pair steps would not be copied into the cache
 _DIRECT = 0.5  # pair steps per row before the first block
+_MANY = 0.4  # of the rows: if fewer take part, a block of them is copied at once
 _MOST_STEPS = 400  # pair steps per row after which another engine continues
 _STEP_COST = 35.0  # of a pair step per row of its block, in flops of a factorisation
 _FACTOR = 2.0  # pair steps may cost so many times a proximal Newton step before one is taken
@@ -82,8 +83,9 @@ def solve_next(
     tol: float,
     before: ChainPoint | None,
     poll: Poll,
+    most_steps: int | None = None,
 ) -> ChainPoint:
-    """Solve a problem from the solution of the one before.
+    """Solve a problem from the solution of another one.
 
     Parameters
     ----------
@@ -97,15 +99,22 @@ def solve_next(
     before : ChainPoint or None
         Solution of a problem of the same shape; None for a cold start.
     poll : Poll
+    most_steps : int, optional
+        Pair steps after which the point is returned as it is.
     """
     beta, score = _start(tile, dual, scale, before)
     work, rows = whole_set(tile, dual, beta, score, poll), dual.rows
-    violation, steps, direct, since = np.inf, 0, int(_DIRECT * rows), 0
-    while violation > tol and steps < _MOST_STEPS * rows:
+    most = _MOST_STEPS * rows if most_steps is None else most_steps
+    violation, steps, since = np.inf, 0, 0
+    order = taking_part(work, tol) if rows > _LEAST_ORDER else rows
+    direct = int(_DIRECT * rows) if order > _MANY * rows else 0
+    while violation > tol and steps < most:
         poll.look()
-        order = taking_part(work, tol) if rows > _LEAST_ORDER else 0
-        allowed = _steps_before_leap(order) - since
-        violation, taken = work.solve(tol, max(1, allowed), max(1, int(_BLOCK * rows)), direct)
+        if steps and rows > _LEAST_ORDER:
+            order = taking_part(work, tol)
+        allowed = max(1, _steps_before_leap(order) - since)
+        block = max(1, int(_BLOCK * rows))
+        violation, taken = work.solve(tol, min(allowed, most - steps), block, direct)
         steps, since, direct = steps + taken, since + taken, 0
         if taken == 0:
             break

@@ -14,6 +14,8 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.interior import cost
+from widestreet._src.engines.interior.factor import rank_bound
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
@@ -154,9 +156,23 @@ class StoredValues:
     def _poll(self) -> Poll:
         return Poll(self.streamed.budget.look_at_clock)
 
+    @cached_property
+    def _most_steps(self) -> int | None:
+        """Limit on pair steps if the rank of the matrix is known to be low.
+
+        It is the limit of a fit, before the interior-point engine takes over.
+        """
+        gram, rows = self.streamed.gram, len(self.matrix)
+        kernel, columns = gram.kernel, gram.left.shape[1]
+        operations = cost.patience(kernel, rows, columns)
+        if operations is None or rank_bound(kernel, rows, columns) == rows:
+            return None
+        return cost.pair_steps(operations, rows)
+
     def solve(self, step: Step, before: ChainPoint | None) -> ChainPoint:
-        """Solve a problem by pair steps; one that takes too many is continued by rounds."""
-        point = solve_next(self.matrix, step.dual, step.scale, step.tol, before, self._poll)
+        """Solve a problem by pair steps; one that takes too many is continued by the engines."""
+        most = self._most_steps
+        point = solve_next(self.matrix, step.dual, step.scale, step.tol, before, self._poll, most)
         if point.violation <= step.tol:
             return point
         more = self.streamed.solve(step, point)

@@ -2,8 +2,9 @@
 
 Tasks with the same kernel share its kernel matrix, if that fits into memory. Within a fold and a
 pair of classes they are solved one after the other, by ascending C, each from the solution of the
-one before. Without a matrix, a fold starts from the solution of the fold before. The scores of
-held-out rows are one product of the kernel values with the coefficients of all these candidates.
+one before. The first problem of a fold starts from that of another fold. The scores of held-out
+rows come with the solution, or are one product of the kernel values with the coefficients of all
+these candidates.
 """
 
 from __future__ import annotations
@@ -40,6 +41,14 @@ class _Chain:
     pair: tuple[int, int]
     fold: Fold
     tasks: list[int]
+
+    @property
+    def head(self) -> _Chain:
+        """The first task alone."""
+        return replace(self, tasks=self.tasks[:1])
+
+
+_Link = tuple[KernelValues, list[_Chain], _Found]  # chains to solve, and solutions known before
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +142,30 @@ class Search:
     def _solve_kernels(self, batch: list[tuple[KernelValues, list[int]]]) -> None:
         """Solve the tasks of some kernels and report them."""
         stored = isinstance(batch[0][0], StoredValues)
-        links = [
-            (values, chains)
+        runner = LocalRunner(self.settings.threads if stored else 1)
+
+        def solve(link: _Link) -> _Found:
+            return self._solve(*link)
+
+        whole = [
+            (values, chains, _Found())
             for values, members in batch
-            for chains in self._work(members, apart=stored)
+            for chains in self._chains(members)
         ]
-        runner = LocalRunner(min(self.settings.threads if stored else 1, len(links)))
         found: _Found = {}
-        for part in runner.map(lambda link: self._solve(*link), links, self._stop):
+        links: list[_Link] = []
+        if stored and len(whole) == len(batch):  # of one pair each: folds at the same time
+            heads: list[_Link] = [
+                (values, [chains[0].head], _Found()) for values, chains, _ in whole
+            ]
+            for part, (values, chains, _) in zip(
+                runner.map(solve, heads, self._stop), whole, strict=True
+            ):
+                links += [(values, [chain], part) for chain in chains]
+                found |= part
+        else:
+            links = whole
+        for part in runner.map(solve, links, self._stop):
             found |= part
         for values, members in batch:
             by_fold: dict[int, list[int]] = defaultdict(list)
@@ -148,13 +173,10 @@ class Search:
                 if all((k, pair) in found for pair in self.tasks[k].pairs):
                     by_fold[id(self.tasks[k].fold)].append(k)
             for done in by_fold.values():
-                self._report(values, done, [self._outcome(k, found) for k in done])
+                self._report(values, done, found)
 
-    def _work(self, members: list[int], *, apart: bool) -> list[list[_Chain]]:
-        """Return lists of chains, of one pair of classes each.
-
-        The chains of a single pair are `apart`, to be solved at the same time, or in one list.
-        """
+    def _chains(self, members: list[int]) -> list[list[_Chain]]:
+        """Return the chains of all folds, for each pair of classes."""
         order = sorted(members, key=lambda k: _order(self.tasks[k]))
         chains: dict[tuple[int, int], dict[int, _Chain]] = defaultdict(dict)
         for k in order:
@@ -162,29 +184,32 @@ class Search:
             for pair in task.pairs:
                 here = chains[pair].setdefault(id(task.fold), _Chain(pair, task.fold, []))
                 here.tasks.append(k)
-        if len(chains) > 1 or not apart:
-            return [list(folds.values()) for folds in chains.values()]
-        return [[chain] for folds in chains.values() for chain in folds.values()]
+        return [list(folds.values()) for folds in chains.values()]
 
     def _stop(self) -> None:
         self.budget.stopped = True
 
-    def _solve(self, values: KernelValues, chains: list[_Chain]) -> _Found:
-        """Solve chains of one pair of classes, as far as time allows."""
+    def _solve(self, values: KernelValues, chains: list[_Chain], known: _Found) -> _Found:
+        """Solve chains of one pair of classes, as far as time allows.
+
+        The first problem of a chain starts from that of the chain before, or from a known one.
+        """
         found: _Found = {}
         pair = chains[0].pair
         members = self._members(pair)
         try:
             self.budget.look_at_clock()
             part = values.part(members)
-            first: ChainPoint | None = None  # of the fold before
+            first = next((point for point, _ in known.values()), None)
             for chain in chains:
-                before = None if isinstance(part, StoredValues) else first
+                before = first
                 for k in chain.tasks:
+                    if (k, pair) in known:
+                        continue
                     begun = time.perf_counter()
                     before = part.solve(self._step(self.tasks[k], pair, members), before)
                     found[k, pair] = before, time.perf_counter() - begun
-                first = found[chain.tasks[0], pair][0]
+                first = found.get((chain.tasks[0], pair), (first, 0.0))[0]
         except (OutOfBudget, KeyboardInterrupt) as stop:
             self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
         return found
@@ -232,18 +257,28 @@ class Search:
             sum(found[k, pair][1] for pair in task.pairs),
         )
 
-    def _report(self, values: KernelValues, done: list[int], outcomes: list[Outcome]) -> None:
+    def _report(self, values: KernelValues, done: list[int], found: _Found) -> None:
         """Report tasks of one fold with the scores of its rows."""
+        outcomes = [self._outcome(k, found) for k in done]
         fold = outcomes[0].task.fold
         rows = np.unique(np.concatenate([fold.train, fold.test]) if self.every_row else fold.test)
         ids, place = np.unique(self.data.member[rows], return_inverse=True)
-        lines = np.array([coef for outcome in outcomes for coef in outcome.coefs])
-        scores = values.scores(ids, lines)[:, place]
+        known = [score for k in done if (score := self._known_score(k, found)) is not None]
+        if len(known) == len(done):
+            scores = np.array([score[ids[place]] for score in known])
+        else:
+            lines = np.array([coef for outcome in outcomes for coef in outcome.coefs])
+            scores = values.scores(ids, lines)[:, place]
         begin = 0
         for k, outcome in zip(done, outcomes, strict=True):
             end = begin + len(outcome.coefs)
             self.report(k, outcome, rows, scores[begin:end])
             begin = end
+
+    def _known_score(self, k: int, found: _Found) -> Floats | None:
+        """Return the scores of all distinct rows, if the solution of a task has them."""
+        [pair, *more] = self.tasks[k].pairs
+        return None if more or self._members(pair) is not None else found[k, pair][0].score
 
 
 def _by_gamma(group: tuple[tuple[Kernel, bool], list[int]]) -> float:
