@@ -123,9 +123,9 @@ def number_of_folds(
 
 def _described(machine: Any) -> str:
     """Return the parameters of an SVM that decide whether there is a homotopy."""
-    shown = {name: getattr(machine, name) for name in ("kernel", "coef0", "loss")
+    given = {name: getattr(machine, name) for name in ("kernel", "coef0", "loss")
              if hasattr(machine, name)}  # fmt: skip
-    return ", ".join(f"{name}={value!r}" for name, value in shown.items())
+    return ", ".join(f"{name}={value!r}" for name, value in given.items())
 
 
 def folds_of(splitter: Any, X: Any, y: Any) -> Folds:
@@ -134,7 +134,9 @@ def folds_of(splitter: Any, X: Any, y: Any) -> Folds:
     folds = [(_row_numbers(train, n), _row_numbers(test, n))
              for train, test in check_cv(splitter).split(X, y)]  # fmt: skip
     if not folds:
-        raise ValueError(f"cv={splitter!r} has no folds: pass pairs (train, test) of row numbers")
+        raise ValueError(
+            f"cv={checks.shown(splitter)} has no folds: pass pairs (train, test) of row numbers"
+        )
     for k, (train, test) in enumerate(folds):
         both = np.intersect1d(train, test)
         if len(both):

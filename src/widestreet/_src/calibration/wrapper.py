@@ -66,7 +66,7 @@ class SVMWrapper(BaseEstimator):
                 name = type(self).__name__
                 hint = f"; put the transformers before it: make_pipeline(..., {name}(...))"
             raise TypeError(
-                f"estimator must be {names} of widestreet, got {self.estimator!r}{hint}"
+                f"estimator must be {names} of widestreet, got {checks.shown(self.estimator)}{hint}"
             )
         return clone(self.estimator)
 

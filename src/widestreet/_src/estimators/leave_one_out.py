@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from widestreet._src.arrays import Floats
+from widestreet._src.checks import shown
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
@@ -76,7 +77,7 @@ def online_twin(estimator: Any) -> Any:
     if kind not in _ONLINE:
         names = ", ".join(known.__name__ for known in _ONLINE)
         raise TypeError(
-            f"estimator must be one of {names} or an online estimator, got {estimator!r}"
+            f"estimator must be one of {names} or an online estimator, got {shown(estimator)}"
         )
     if getattr(estimator._formulation(), "loss", "linear") != "linear":
         raise ValueError(

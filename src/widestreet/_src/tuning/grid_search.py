@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import sklearn.model_selection
 from sklearn import get_config
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
@@ -24,9 +25,10 @@ from widestreet._src.threads import resolve_threads
 from widestreet._src.tuning.plan import CannotShare, Machine, Plan, Split
 from widestreet._src.tuning.shared_fit import Results, SharedFit
 
+REFIT_SHARE = 0.25  # of max_time, kept for the fit of the best candidate on all rows
 _RESULTS = (
-    "cv_results_", "best_index_", "best_score_", "best_params_", "refit_time_", "n_splits_",
-    "multimetric_", "scorer_",
+    "cv_results_", "best_index_", "best_score_", "best_params_", "n_splits_", "multimetric_",
+    "scorer_",
 )  # fmt: skip
 
 
@@ -64,18 +66,21 @@ class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
     return_train_score : bool, default=False
         As in scikit-learn.
     max_time : float, default=None
-        Seconds after which the search ends; the refit is not limited. Candidates are evaluated in
-        four parts, each in all folds before the next. Those that are not complete have the score
-        nan, and the best of the others is refitted. TimeoutError is raised if there is none. A
-        search with a limit shares less work, and takes longer if the limit is not reached.
+        Seconds for the search and the refit. The search ends after three quarters of them, or
+        after all if there is no refit, whose SVM has the rest as its `max_time`. Candidates are
+        evaluated in four parts, each in all folds before the next. Those that are not complete
+        have the score nan, and the best of the others is refitted. TimeoutError is raised if there
+        is none. A search with a limit shares less work, and takes longer if the limit is not
+        reached.
     max_memory : int, float or str, default=None
         Memory limit of the search, in bytes or as text such as "2GB"; None is that of the
         estimator.
     progress : bool, default=False
         Whether a progress bar is shown.
     on_interrupt : {"raise", "keep"}, default="raise"
-        Action after Ctrl-C during the search: "raise" raises KeyboardInterrupt, "keep" does not.
-        The best candidate so far is refitted in both cases.
+        Action after Ctrl-C: "raise" raises KeyboardInterrupt without a refit. "keep" refits the
+        best candidate so far; during the refit it keeps the best model so far. The results of the
+        search, such as `cv_results_` and `best_params_`, are kept in both cases.
 
     Attributes
     ----------
@@ -88,7 +93,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
     shared_ : bool
         Whether candidates and folds shared work.
     stopped_ : {"max_time", "interrupt"} or None
-        Why the search ended before all candidates were evaluated, if it did.
+        Why the search ended before all candidates were evaluated and the best one was refitted, if
+        it did. After "interrupt" with on_interrupt="raise" there is no `best_estimator_`.
 
     Examples
     --------
@@ -162,9 +168,10 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             parse_memory(self.max_memory)
         checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
         self._validate_params()
-        self.stopped_: str | None = None
+        whole = Budget(self.max_time)
         cv = list(self.cv) if isinstance(self.cv, Iterator) else self.cv
         stop: BaseException | None = None
+        reason = ""
         try:
             with progress_bar("grid search", shown=self.progress) as tell:
                 plan = self._plan(X, y, cv, params)
@@ -173,19 +180,21 @@ multimetric_, classes_, n_features_in_, feature_names_in_
                     plan.run()
                 except (OutOfBudget, KeyboardInterrupt) as why:
                     stop = why
-        except (CannotShare, TypeError, ValueError) as reason:
+        except (CannotShare, TypeError, ValueError) as why:
+            reason = str(why)
+        if reason:  # outside of the handler: errors of scikit-learn are not caused by the reason
             return self._fit_unshared(X, y, cv, params, reason)
-        self.shared_ = True
         self._adopt(plan, stop, params)
-        if isinstance(stop, KeyboardInterrupt) and self.on_interrupt == "raise":
-            raise stop
+        interrupted = isinstance(stop, KeyboardInterrupt)
+        if interrupted and self.on_interrupt == "raise":
+            raise KeyboardInterrupt
+        if self.refit:
+            self._refit(plan, params, whole.part().max_time)
         return self
 
-    def _fit_unshared(
-        self, X: Any, y: Any, cv: Any, params: dict[str, Any], reason: Exception
-    ) -> Self:
+    def _fit_unshared(self, X: Any, y: Any, cv: Any, params: dict[str, Any], reason: str) -> Self:
         """Run scikit-learn's own search, which raises its own errors. Sets: what it sets."""
-        self.shared_ = False
+        self.shared_, self.stopped_ = False, None
         unused = {
             "max_time": self.max_time is not None,
             "max_memory": self.max_memory is not None,
@@ -221,6 +230,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             raise CannotShare("parameters of the fit are routed by scikit-learn")
         X, y, weight = indexable(X, y, weight)
         candidates = list(ParameterGrid(self.param_grid))
+        for one in {frozenset(one): one for one in candidates}.values():
+            clone(self.estimator).set_params(**clone(one, safe=False))  # refuses unknown names
         for one in candidates:
             machine.of_transformers(one)
         settings = machine.estimator._settings()
@@ -236,9 +247,15 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             candidates=candidates,
             splits=self._splits(X, y, cv, params.get("groups")),
             every_row=self.return_train_score,
-            budget=Budget(self.max_time),
+            budget=Budget(self._time_of_search()),
             settings=settings,
         )
+
+    def _time_of_search(self) -> float | None:
+        """Return the limit on the time of the search, without the refit."""
+        if self.max_time is None or not self.refit:
+            return self.max_time
+        return (1.0 - REFIT_SHARE) * self.max_time
 
     def _splits(self, X: Any, y: Any, cv: Any, groups: Any) -> list[Split]:
         """Return the folds; raise CannotShare if training sets do not tell them apart."""
@@ -253,11 +270,11 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         return [(a.astype(np.int64), b.astype(np.int64)) for a, b in splits]
 
     def _adopt(self, plan: Plan, stop: BaseException | None, params: dict[str, Any]) -> None:
-        """Compute scores and ranks by scikit-learn's search, and refit. Sets: fitted attributes."""
-        done = sum(plan.complete)
+        """Compute scores and ranks by scikit-learn's search. Sets: the results of the search."""
+        done, ctrl_c = sum(plan.complete), isinstance(stop, KeyboardInterrupt)
         if done == 0 and stop is not None:
-            if isinstance(stop, KeyboardInterrupt):
-                raise stop
+            if ctrl_c:
+                raise KeyboardInterrupt
             raise TimeoutError(f"max_time={self.max_time} was too short for a single candidate")
         figures = {
             "mean_fit_time": plan.seconds.mean(axis=1),
@@ -282,19 +299,16 @@ multimetric_, classes_, n_features_in_, feature_names_in_
                 warnings.simplefilter("ignore", FitFailedWarning)
                 warnings.filterwarnings("ignore", "One or more of the (test|train) scores")
             inner.fit(numbers, plan.y, **{k: v for k, v in params.items() if k != "groups"})
-        for name in _RESULTS:
-            if hasattr(inner, name):
-                setattr(self, name, getattr(inner, name))
+        found = {name: getattr(inner, name) for name in _RESULTS if hasattr(inner, name)}
         if self.scoring is None:
-            self.scorer_ = check_scoring(self.estimator)
-        self.cv_results_ |= figures
-        if self.refit:
-            self.best_estimator_ = inner.best_estimator_.model
-            if hasattr(self.best_estimator_, "feature_names_in_"):
-                self.feature_names_in_ = self.best_estimator_.feature_names_in_
+            found["scorer_"] = check_scoring(self.estimator)
+        found["cv_results_"] |= figures
+        found["shared_"] = True
+        found["stopped_"] = None if stop is None else "interrupt" if ctrl_c else "max_time"
+        gone = (*_RESULTS, "best_estimator_", "refit_time_", "feature_names_in_")  # of another fit
+        kept = {name: value for name, value in vars(self).items() if name not in gone}
+        self.__dict__ = kept | found
         if stop is not None:
-            ctrl_c = isinstance(stop, KeyboardInterrupt)
-            self.stopped_ = "interrupt" if ctrl_c else "max_time"
             why = "Ctrl-C" if ctrl_c else f"max_time={self.max_time}"
             warnings.warn(
                 f"{why} ended the search after {done} of {len(plan.candidates)} candidates; the "
@@ -302,6 +316,34 @@ multimetric_, classes_, n_features_in_, feature_names_in_
                 UserWarning,
                 stacklevel=level_of_caller(),
             )
+
+    def _refit(self, plan: Plan, params: dict[str, Any], seconds: float | None) -> None:
+        """Fit the best candidate on all rows. Sets: best_estimator_, refit_time_.
+
+        During this fit the SVM has the rest of the time as its limit. `on_interrupt="keep"` holds
+        for it, too.
+        """
+        begun, prefix = time.perf_counter(), plan.machine.prefix
+        model = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+        limits = {f"{prefix}max_time": seconds}
+        if self.on_interrupt == "keep":
+            limits[f"{prefix}on_interrupt"] = "keep"
+        given = {name: model.get_params()[name] for name in limits}
+        model.set_params(**limits)
+        options = {name: value for name, value in params.items() if name != "groups"}
+        try:
+            model.fit(plan.X, *(() if plan.y is None else (plan.y,)), **options)
+        except KeyboardInterrupt:
+            self.stopped_ = "interrupt"
+            raise
+        self.best_estimator_ = model.set_params(**given)
+        self.refit_time_ = time.perf_counter() - begun
+        if hasattr(model, "feature_names_in_"):
+            self.feature_names_in_ = model.feature_names_in_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        refitted = not self.refit or "best_estimator_" in vars(self)
+        return refitted and "cv_results_" in vars(self)
 
 
 def _is_known(scoring: Any) -> bool:

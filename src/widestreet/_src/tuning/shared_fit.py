@@ -2,7 +2,8 @@
 
 scikit-learn's `GridSearchCV` computes scores, ranks and `cv_results_`. Instead of rows it is given
 their numbers, and instead of the estimator a `SharedFit`: its fit looks up the model of the next
-candidate in the fold, which predicts from stored scores. The refit is a fit of the estimator.
+candidate in the fold, which predicts from stored scores. Its refit does nothing: the search fits
+the estimator after scikit-learn has chosen the best candidate.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from widestreet._src.arrays import Ints
 from widestreet._src.tuning.plan import Plan
@@ -29,7 +29,7 @@ class Results:
     estimator : object
         Estimator of the search.
     numbers : ndarray
-        Row numbers of all rows: the refit passes this object itself.
+        Row numbers of all rows: the refit passes this object itself, and needs no model.
     """
 
     def __init__(self, plan: Plan, estimator: Any, numbers: Ints) -> None:
@@ -52,12 +52,6 @@ class Results:
             raise found
         return found
 
-    def refit(self, parameters: dict[str, Any], y: Any, options: dict[str, Any]) -> Any:
-        """Return the estimator, fitted on all rows."""
-        estimator = clone(self.estimator).set_params(**parameters)
-        given = () if y is None else (y,)
-        return estimator.fit(self.plan.X, *given, **options)
-
 
 class SharedFit:
     """Estimator whose fits look up models.
@@ -69,7 +63,6 @@ class SharedFit:
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        self.parameters: dict[str, Any] = {}
         self.model: Any = None
 
     def __sklearn_clone__(self) -> SharedFit:
@@ -86,14 +79,11 @@ class SharedFit:
         return getattr(self.results.estimator if self.model is None else self.model, name)
 
     def set_params(self, **parameters: Any) -> SharedFit:
-        """Set the parameters of a candidate."""
-        self.parameters |= parameters
+        """Do nothing: candidates are asked for in their order."""
         return self
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> SharedFit:
-        """Look up the model of the next candidate, or fit the estimator on all rows."""
-        if X is self.results.numbers:
-            self.model = self.results.refit(self.parameters, y, options)
-        else:
+        """Look up the model of the next candidate in a fold."""
+        if X is not self.results.numbers:
             self.model = self.results.next_model(np.asarray(X))
         return self
