@@ -88,3 +88,27 @@ def test_given_values_stay_as_they_are():
     assert {point[0] for point in ranges.fine((16.0, 0.4), ("C", "gamma"))} == {16.0}
     assert ranges.values[0] == (1.0, 16.0)
     assert ranges.on_edge((16.0, 0.4)) == ["C"]
+
+
+def test_gammas_of_few_rows_do_not_depend_on_their_order():
+    X, _ = data("svc", 40)
+    one = coarse_gammas(X, np.random.default_rng(1))
+    other = coarse_gammas(X[::-1], np.random.default_rng(2))
+    np.testing.assert_allclose(one, other, rtol=TOL.twin)
+
+
+def test_gammas_of_the_laplacian_kernel_lie_around_the_inverse_distances(rng):
+    X, _ = data("svc")
+    for rows in (X, sparse.csr_matrix(X)):
+        gammas = np.array(coarse_gammas(rows, rng, absolute=True))
+        distance = np.abs(X[:, None] - X).sum(axis=2)
+        inverse = 1.0 / distance[distance > 0]
+        assert gammas.min() < np.quantile(inverse, 0.1)
+        assert gammas.max() > np.quantile(inverse, 0.9)
+
+
+def test_limits_of_C_are_in_units_of_the_target():
+    for unit in (1e-6, 1.0, 1e6):
+        ranges = Ranges(("C", "gamma"), [(unit, 2.0**15 * unit / 8.0), (0.1,)], unit=unit)
+        assert ranges.beyond((2.0**15 * unit / 8.0, 0.1)) == []
+        assert len(ranges.beyond((unit, 0.1))) == 1

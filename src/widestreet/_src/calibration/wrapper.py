@@ -16,7 +16,7 @@ from widestreet._src.calibration.removals import require_cv
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.model import KernelModel
+from widestreet._src.estimators.contained import svm_of
 from widestreet._src.estimators.plain_state import attributes_of, state_of
 from widestreet._src.estimators.saving import save
 from widestreet._src.files.table import StoredRows
@@ -27,10 +27,11 @@ _MACHINE_SHARE = 0.5  # of max_time, for the fit of the SVM; the rest is for the
 class SVMWrapper(BaseEstimator):
     """Base class of estimators that fit an SVM and add what models without some rows say.
 
-    Subclasses set `_machines`, the classes that `estimator` may have; None means the first.
+    Subclasses set `_machines`, the classes that `estimator` may have; None means the first. One
+    that chooses its parameters is fitted first, and the other models have its choice.
     """
 
-    _machines: ClassVar[tuple[type[KernelModel], ...]]
+    _machines: ClassVar[tuple[type[Any], ...]]
 
     estimator: Any
     cv: Any
@@ -65,6 +66,8 @@ class SVMWrapper(BaseEstimator):
             if hasattr(self.estimator, "steps"):
                 name = type(self).__name__
                 hint = f"; put the transformers before it: make_pipeline(..., {name}(...))"
+            elif type(self.estimator).__name__ in [kind.__name__ for kind in self._machines]:
+                hint = f"; pass widestreet.{type(self.estimator).__name__} with these parameters"
             raise TypeError(
                 f"estimator must be {names} of widestreet, got {checks.shown(self.estimator)}{hint}"
             )
@@ -78,6 +81,7 @@ class SVMWrapper(BaseEstimator):
         Returns
         -------
         machine : estimator
+            One of `_machines`, whose SVM `svm_of` returns.
         X : ndarray or CSR
             Validated rows.
         weight : ndarray
@@ -100,7 +104,7 @@ class SVMWrapper(BaseEstimator):
         machine.fit(X, y, sample_weight=sample_weight)
         if limit is not None:
             machine.set_params(max_time=limit)
-        rows = machine._query(X)
+        rows = svm_of(machine)._query(X)
         return machine, rows, validation.check_weight(sample_weight, rows.shape[0]), budget
 
     def _adopt(self, machine: Any, fitted: dict[str, Any]) -> Self:
@@ -138,7 +142,7 @@ class SVMWrapper(BaseEstimator):
     def _check_state(cls, fitted: Mapping[str, Any]) -> None:
         """Raise ValueError if fitted attributes from a file are not those of such an estimator."""
         machine = fitted["estimator_"]
-        if type(machine) not in cls._machines or "support_" not in vars(machine):
+        if type(machine) not in cls._machines or "support_" not in vars(svm_of(machine)):
             raise ValueError("an estimator_ that is no fitted SVM")
         if fitted["n_features_in_"] != machine.n_features_in_:
             raise ValueError("n_features_in_ that is not that of estimator_")

@@ -111,6 +111,9 @@ multimetric_, classes_, n_features_in_, feature_names_in_
 
     cv: Any
 
+    shared_: bool
+    stopped_: str | None
+
     def __init__(
         self,
         estimator: Any,
@@ -262,6 +265,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         cv = check_cv(cv, y, classifier=is_classifier(self.estimator))
         splits = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(X, y, groups)]
         n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if not splits:
+            raise CannotShare("cv has no folds")
         for part in (part for split in splits for part in split):
             if part.dtype.kind not in "iu" or len(part) == 0 or part.min() < 0 or part.max() >= n:
                 raise CannotShare("cv gives other values than row numbers")
@@ -275,7 +280,9 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         if done == 0 and stop is not None:
             if ctrl_c:
                 raise KeyboardInterrupt
-            raise TimeoutError(f"max_time={self.max_time} was too short for a single candidate")
+            raise TimeoutError(
+                f"max_time={self.max_time:g} was too short for a single candidate: raise max_time"
+            )
         figures = {
             "mean_fit_time": plan.seconds.mean(axis=1),
             "std_fit_time": plan.seconds.std(axis=1),
@@ -309,7 +316,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         kept = {name: value for name, value in vars(self).items() if name not in gone}
         self.__dict__ = kept | found
         if stop is not None:
-            why = "Ctrl-C" if ctrl_c else f"max_time={self.max_time}"
+            why = "Ctrl-C" if ctrl_c else f"max_time={self.max_time:g}"
             warnings.warn(
                 f"{why} ended the search after {done} of {len(plan.candidates)} candidates; the "
                 "others have the score nan",
@@ -325,7 +332,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         """
         begun, prefix = time.perf_counter(), plan.machine.prefix
         model = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
-        limits = {f"{prefix}max_time": seconds}
+        limits: dict[str, Any] = {f"{prefix}max_time": seconds}
         if self.on_interrupt == "keep":
             limits[f"{prefix}on_interrupt"] = "keep"
         given = {name: model.get_params()[name] for name in limits}

@@ -176,6 +176,8 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
             cv = list(cv)
         splitter = check_cv(cv, data.y, classifier=is_classifier(self))
         found = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(data.X, data.y, groups)]
+        if not found:
+            raise ValueError("cv has no folds: pass pairs (train, test) of row numbers")
         for k, (train, test) in enumerate(found):
             if not there[test].any():
                 raise ValueError(f"cv: the test set of fold {k} has no row of positive weight")

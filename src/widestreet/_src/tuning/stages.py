@@ -74,8 +74,8 @@ class Stages:
         new = [point for point in points if point not in known]
         if not new:
             return
-        left = task.budget.remaining()
-        if left == 0:
+        left = task.budget.part().max_time  # not zero
+        if left is not None and self.points and task.budget.remaining() == 0:
             self.stopped = "max_time"
             return
         search = GridSearchCV(

@@ -132,7 +132,9 @@ class SVCCV(ClassifierMixin, SelfTuned):  # type: ignore[misc]
         self.device = device
 
     def _estimator(self) -> OptimalFit:
-        return super()._estimator().set_params(class_weight=self.class_weight)
+        found = super()._estimator()
+        found.set_params(class_weight=self.class_weight)
+        return found
 
     def _ranges(self, data: SearchData, rng: np.random.Generator) -> Ranges:
         return kernel_ranges(self, data, rng)
