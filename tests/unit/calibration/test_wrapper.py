@@ -250,3 +250,9 @@ def test_parameters_that_were_chosen_are_those_of_the_other_models():
 def test_the_name_of_our_class_is_in_the_message_about_another():
     with pytest.raises(TypeError, match=r"pass widestreet\.SVC with these parameters"):
         ws.CalibratedSVC(sklearn.svm.SVC()).fit(*rows("svc"))
+
+
+def test_a_verbose_svm_shows_the_progress_of_the_other_models(kind, model, capsys):
+    X, y = rows(kind)
+    model.set_params(estimator__verbose=1).fit(X, y)
+    assert "models without some rows" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.calibration.coupling import coupled
 from widestreet._src.calibration.held_out import HeldOut, held_out_decisions
 from widestreet._src.calibration.maps import MAPS, Isotonic, Map, Sigmoid, Temperature, class_scores
-from widestreet._src.calibration.wrapper import SVMWrapper, out_of_time
+from widestreet._src.calibration.wrapper import SVMWrapper, held_out_bar, out_of_time
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.estimators.contained import svm_of
 from widestreet._src.estimators.nu_svc import NuSVC
@@ -123,7 +123,8 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
         present = np.where(weight > 0, np.asarray(y).ravel(), machine.classes_[0])
         code = np.searchsorted(machine.classes_, present)
         try:
-            found = held_out_decisions(machine, X, code, weight, self.cv, budget)
+            with held_out_bar(machine) as tell:
+                found = held_out_decisions(machine, X, code, weight, self.cv, budget, tell)
         except OutOfBudget as stop:
             raise out_of_time(outer.max_time, stop) from None
         layout = PairLayout(len(machine.classes_))

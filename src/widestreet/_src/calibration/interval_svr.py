@@ -28,7 +28,7 @@ from widestreet._src.calibration.held_out_models import (
     without_folds,
 )
 from widestreet._src.calibration.removals import Folds, folds_of, is_number, number_of_folds
-from widestreet._src.calibration.wrapper import SVMWrapper, out_of_time
+from widestreet._src.calibration.wrapper import SVMWrapper, held_out_bar, out_of_time
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.estimators import columns
 from widestreet._src.estimators.contained import svm_of
@@ -136,10 +136,11 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
         self._rank(len(rows.y))
         folds = self._drawn_folds(rows) if given is None else rows.within(given)
         try:
-            if folds is None:
-                models = without_each(rows, budget)
-            else:
-                models = without_folds(rows, folds, budget)
+            with held_out_bar(machine) as tell:
+                if folds is None:
+                    models = without_each(rows, budget, tell)
+                else:
+                    models = without_folds(rows, folds, budget, tell)
         except OutOfBudget as stop:
             raise out_of_time(outer.max_time, stop) from None
         return self._adopt(

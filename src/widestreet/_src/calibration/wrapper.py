@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from widestreet._src.estimators.contained import svm_of
 from widestreet._src.estimators.plain_state import attributes_of, state_of
 from widestreet._src.estimators.saving import save
 from widestreet._src.files.table import StoredRows
+from widestreet._src.reporting.bar import progress_bar
 
 _MACHINE_SHARE = 0.5  # of max_time, for the fit of the SVM; the rest is for the held-out models
 
@@ -149,6 +151,11 @@ class SVMWrapper(BaseEstimator):
         names = fitted.get("feature_names_in_")
         if names is not None and np.shape(names) != (machine.n_features_in_,):
             raise ValueError("names of other columns")
+
+
+def held_out_bar(machine: Any) -> AbstractContextManager[Callable[[float], None]]:
+    """Return the progress bar of the models without some rows, if the SVM is verbose."""
+    return progress_bar("models without some rows", shown=bool(machine.verbose))
 
 
 def out_of_time(max_time: float | None, stop: OutOfBudget) -> TimeoutError:

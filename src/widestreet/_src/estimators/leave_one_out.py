@@ -7,6 +7,7 @@ from typing import Any
 
 from widestreet._src.arrays import Floats
 from widestreet._src.checks import shown
+from widestreet._src.engines.budget import Budget
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
@@ -105,9 +106,15 @@ def frozen(model: KernelModel) -> dict[str, Any]:
     return found
 
 
-def frozen_twin(model: KernelModel) -> Any:
-    """Return an online estimator with the `frozen` parameters of a fitted model."""
-    return online_twin(model).set_params(**frozen(model))
+def frozen_twin(model: KernelModel, budget: Budget) -> Any:
+    """Return an online estimator with the `frozen` parameters of a fitted model.
+
+    Its fit raises OutOfBudget when the budget is used up before the batch engine has found the
+    optimum.
+    """
+    twin = online_twin(model).set_params(**frozen(model))
+    twin._budget = budget
+    return twin
 
 
 def regressors_without(
