@@ -6,13 +6,13 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import sklearn.model_selection
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import indexable
@@ -23,7 +23,8 @@ from widestreet._src.reporting.bar import progress_bar
 from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.threads import resolve_threads
 from widestreet._src.tuning.plan import CannotShare, Machine, Plan, Split
-from widestreet._src.tuning.shared_fit import Results, SharedFit
+from widestreet._src.tuning.rounds import Rounds
+from widestreet._src.tuning.shared_fit import fold_scores, is_known, scored
 
 REFIT_SHARE = 0.25  # of max_time, kept for the fit of the best candidate on all rows
 _RESULTS = (
@@ -39,8 +40,8 @@ class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
     :class:`sklearn.model_selection.GridSearchCV`. Work is shared if the estimator is `SVC`,
     `NuSVC`, `SVR`, `NuSVR` or `OneClassSVM`, or a pipeline with one of them as its last step.
     Otherwise, and for parameters or scorers that cannot be shared, scikit-learn's own search is
-    used, and a warning names each of `max_time`, `max_memory`, `progress` and `on_interrupt` that
-    is set and has no effect.
+    used, and a warning names each of the parameters from `max_time` on that is set and has no
+    effect.
 
     Grid points are solved to `tol` by the check of the engine. The refit has a certificate.
 
@@ -81,12 +82,22 @@ class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
         Action after Ctrl-C: "raise" raises KeyboardInterrupt without a refit. "keep" refits the
         best candidate so far; during the refit it keeps the best model so far. The results of the
         search, such as `cv_results_` and `best_params_`, are kept in both cases.
+    racing : bool, default=False
+        If True, candidates whose scores in the first three folds, and again in further ones, are
+        worse than those of the best candidate by a t-test are not evaluated in the other folds.
+    halving : int, default=None
+        Factor q, for example 3: candidates are first compared on a few rows, the best 1/q of them
+        on q times as many, and so on; those that are left on all rows. Weights are multiplied, so
+        that C means the same on few rows. None evaluates all candidates on all rows.
 
     Attributes
     ----------
     cv_results_ : dict
         Those of scikit-learn, and "mean_kkt_violation", the violation at which the candidates were
         solved. Fit times are those of the solution of the problem, without work that is shared.
+        With `racing` or `halving` also "dropped", whether a candidate was dropped, "n_rows" and
+        "n_folds", on how many rows and in how many folds it was evaluated last, and "last_score",
+        its mean score there. The other scores of dropped candidates are nan.
     best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, \
 multimetric_, classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -131,6 +142,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         max_memory: int | float | str | None = None,
         progress: bool = False,
         on_interrupt: str = "raise",
+        racing: bool = False,
+        halving: int | None = None,
     ) -> None:
         super().__init__(
             estimator,
@@ -148,6 +161,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         self.max_memory = max_memory
         self.progress = progress
         self.on_interrupt = on_interrupt
+        self.racing = racing
+        self.halving = halving
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Evaluate all candidates in all folds, then fit the best one on all rows.
@@ -170,6 +185,11 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         if self.max_memory is not None:
             parse_memory(self.max_memory)
         checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        checks.require_flag("racing", self.racing)
+        if self.halving is not None:
+            checks.require_integer("halving", self.halving, least=2, none="None")
+        if self.racing or self.halving is not None:
+            self._metric()
         self._validate_params()
         whole = Budget(self.max_time)
         cv = list(self.cv) if isinstance(self.cv, Iterator) else self.cv
@@ -179,15 +199,16 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             with progress_bar("grid search", shown=self.progress) as tell:
                 plan = self._plan(X, y, cv, params)
                 plan.tell = tell
+                rounds = self._rounds(plan, params)
                 try:
-                    plan.run()
+                    (rounds or plan).run()
                 except (OutOfBudget, KeyboardInterrupt) as why:
                     stop = why
         except (CannotShare, TypeError, ValueError) as why:
             reason = str(why)
         if reason:  # outside of the handler: errors of scikit-learn are not caused by the reason
             return self._fit_unshared(X, y, cv, params, reason)
-        self._adopt(plan, stop, params)
+        self._adopt(plan, rounds, stop, params)
         interrupted = isinstance(stop, KeyboardInterrupt)
         if interrupted and self.on_interrupt == "raise":
             raise KeyboardInterrupt
@@ -203,6 +224,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             "max_memory": self.max_memory is not None,
             "progress": self.progress,
             "on_interrupt": self.on_interrupt == "keep",
+            "racing": self.racing,
+            "halving": self.halving is not None,
         }
         for name in (name for name, given in unused.items() if given):
             warnings.warn(
@@ -221,7 +244,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         """Return the plan of the search; raise CannotShare if work cannot be shared."""
         if getattr(self, "_skl_callbacks", None):
             raise CannotShare("the search has callbacks")
-        if not _is_known(self.scoring):
+        if not is_known(self.scoring):
             raise CannotShare("scoring is a plain function")
         machine = Machine.of(self.estimator)
         if self.return_train_score and machine.transformers is not None:
@@ -274,7 +297,30 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             raise CannotShare("two folds have the same training rows")
         return [(a.astype(np.int64), b.astype(np.int64)) for a, b in splits]
 
-    def _adopt(self, plan: Plan, stop: BaseException | None, params: dict[str, Any]) -> None:
+    def _metric(self) -> str:
+        """Return the name of the score by which candidates are compared in rounds."""
+        one = self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)
+        if not one and not isinstance(self.refit, str):
+            raise ValueError(
+                "racing and halving compare candidates by one score: pass one scorer, or the name "
+                "of a metric as refit"
+            )
+        return "score" if one else str(self.refit)
+
+    def _rounds(self, plan: Plan, params: dict[str, Any]) -> Rounds | None:
+        """Return the rounds in which candidates are dropped; None if there are none."""
+        if not self.racing and self.halving is None:
+            return None
+        scores = partial(fold_scores, self.estimator, self.scoring, self._metric(), params)
+        return Rounds(plan, scores, self.racing, self.halving)
+
+    def _adopt(
+        self,
+        plan: Plan,
+        rounds: Rounds | None,
+        stop: BaseException | None,
+        params: dict[str, Any],
+    ) -> None:
         """Compute scores and ranks by scikit-learn's search. Sets: the results of the search."""
         done, ctrl_c = sum(plan.complete), isinstance(stop, KeyboardInterrupt)
         if done == 0 and stop is not None:
@@ -283,29 +329,24 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             raise TimeoutError(
                 f"max_time={self.max_time:g} was too short for a single candidate: raise max_time"
             )
+        missing = done < len(plan.candidates)
+        failures = [found for found in plan.found.values() if isinstance(found, Exception)]
+        if missing and failures and self.error_score == "raise":
+            raise failures[0]
         figures = {
             "mean_fit_time": plan.seconds.mean(axis=1),
             "std_fit_time": plan.seconds.std(axis=1),
             "mean_kkt_violation": plan.violation.mean(axis=1),
-        }
+        } | ({} if rounds is None else rounds.figures)
         choose = (lambda results: self.refit(results | figures)) if callable(self.refit) else None
-        numbers = np.arange(plan.X.shape[0] if hasattr(plan.X, "shape") else len(plan.X))
-        inner = sklearn.model_selection.GridSearchCV(
-            SharedFit(Results(plan, self.estimator, numbers)),
-            self.param_grid,
-            scoring=self.scoring,
-            n_jobs=1,
-            refit=choose or self.refit,
-            cv=plan.splits,
-            verbose=self.verbose,
-            error_score=self.error_score if stop is None else np.nan,
-            return_train_score=self.return_train_score,
-        )
-        with warnings.catch_warnings():
-            if stop is not None:
-                warnings.simplefilter("ignore", FitFailedWarning)
-                warnings.filterwarnings("ignore", "One or more of the (test|train) scores")
-            inner.fit(numbers, plan.y, **{k: v for k, v in params.items() if k != "groups"})
+        options = {
+            "scoring": self.scoring,
+            "refit": choose or self.refit,
+            "verbose": self.verbose,
+            "error_score": np.nan if missing else self.error_score,
+            "return_train_score": self.return_train_score,
+        }
+        inner = scored(plan, self.estimator, options, params, missing=missing)
         found = {name: getattr(inner, name) for name in _RESULTS if hasattr(inner, name)}
         if self.scoring is None:
             found["scorer_"] = check_scoring(self.estimator)
@@ -351,12 +392,3 @@ multimetric_, classes_, n_features_in_, feature_names_in_
     def __sklearn_is_fitted__(self) -> bool:
         refitted = not self.refit or "best_estimator_" in vars(self)
         return refitted and "cv_results_" in vars(self)
-
-
-def _is_known(scoring: Any) -> bool:
-    """Return whether scorers call nothing but the methods of an estimator."""
-    if isinstance(scoring, dict):
-        return all(_is_known(one) for one in scoring.values())
-    if isinstance(scoring, list | tuple | set):
-        return all(isinstance(one, str) for one in scoring)
-    return scoring is None or isinstance(scoring, str) or hasattr(scoring, "_score_func")
