@@ -240,7 +240,7 @@ def test_threads_do_not_change_the_model(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_rows_without_rank_are_told_of_it(kind, monkeypatch):
-    monkeypatch.setattr("widestreet._src.estimators.ensemble._SLOW_ROWS", 50)
+    monkeypatch.setattr("widestreet._src.estimators.ensemble_width._SLOW_ROWS", 50)
     X, y = data(kind)
     with pytest.warns(UserWarning, match=r"rows takes more than half of max_mem.*rank=") as caught:
         ensemble(**STREAMED).fit(X, y)

@@ -10,54 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
-import numpy as np
-from scipy import sparse
-
-from widestreet._src.arrays import Floats
+from widestreet._src.estimators.widths import STEP
 
 COARSE_C = tuple(2.0**k for k in range(-5, 12, 4))
 LIMITS = {"C": (2.0**-9, 2.0**15), "gamma": (1e-12, 1e12), "epsilon": (1e-12, 1e12)}
 _IN_UNITS = ("C", "epsilon")  # their limits are in units of the target
 COARSE_EPSILON = (0.03, 0.3)  # of the standard deviation of y
-_STEP = {"C": 16.0, "gamma": 4.0, "epsilon": 10.0}  # ratio of neighbours in the coarse grid
+_STEP = {"C": 16.0, "gamma": STEP, "epsilon": 10.0}  # ratio of neighbours in the coarse grid
 _FINE = (-0.5, -0.25, 0.25, 0.5)  # steps from the best value
-_QUANTILES = (0.1, 0.9)
-_PAIRS = 2000  # of rows whose distances are computed; of few rows all pairs
 
 Point = tuple[float, ...]
-
-
-def coarse_gammas(X: Any, rng: np.random.Generator, *, absolute: bool = False) -> tuple[float, ...]:
-    """Return widths from a quarter of 1 / the large distances to four times 1 / the small ones.
-
-    Parameters
-    ----------
-    X : ndarray or CSR
-        Distinct rows.
-    rng : numpy.random.Generator
-        It draws the pairs of rows, if there are many.
-    absolute : bool
-        Whether the distance is the sum of the absolute differences instead of their squares.
-    """
-    n = X.shape[0]
-    if n * (n - 1) // 2 <= _PAIRS:
-        first, second = np.triu_indices(n, 1)
-    else:
-        first, second = rng.integers(n, size=(2, _PAIRS))
-    difference = abs(X[first] - X[second])
-    if not absolute:
-        square = difference.multiply if sparse.issparse(difference) else difference.__mul__
-        difference = square(difference)
-    distance: Floats = np.asarray(difference.sum(axis=1, dtype=np.float64)).ravel()
-    distance = distance[distance > 0]
-    if len(distance) == 0:
-        return (1.0,)
-    small, large = np.quantile(distance, _QUANTILES)
-    step = _STEP["gamma"]
-    count = round(np.log(large / small) / np.log(step)) + 3
-    return tuple((step ** np.arange(count) / (step * large)).tolist())
 
 
 @dataclass(eq=False)

@@ -20,11 +20,12 @@ from widestreet._src.estimators import validation
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.plain_state import attributes_of, state_of
 from widestreet._src.estimators.saving import save
+from widestreet._src.estimators.widths import coarse_gammas
 from widestreet._src.files.table import StoredRows
 from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.tuning.grid_search import REFIT_SHARE
 from widestreet._src.tuning.plan import Split
-from widestreet._src.tuning.ranges import COARSE_C, Ranges, coarse_gammas
+from widestreet._src.tuning.ranges import COARSE_C, Ranges
 from widestreet._src.tuning.stages import SearchTask, Stages, plain_results, results_from
 from widestreet._src.tuning.tasks import SearchData
 
