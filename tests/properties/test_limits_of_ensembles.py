@@ -75,7 +75,7 @@ def test_a_bad_parameter_is_named(name, capfd):
 @pytest.mark.parametrize(
     ("options", "cure"),
     [
-        ({"gamma": "papr"}, "'paper', 'scale', 'auto' or a number, got 'papr'"),
+        ({"gamma": "papr"}, "'paper', 'cv', 'scale', 'auto' or a number, got 'papr'"),
         ({"epsilon": 0.5}, "epsilon_start=0.1 must not be less than epsilon=0.5"),
         ({"rank": 100.0}, "None, an integer or a fraction of the trace between 0 and 1, got 100.0"),
         ({"rank": "auto"}, "None, an integer or a fraction of the trace between 0 and 1, got 'a"),
