@@ -75,7 +75,7 @@ def test_a_bad_parameter_is_named(name, capfd):
 @pytest.mark.parametrize(
     ("options", "cure"),
     [
-        ({"gamma": "papr"}, "'paper', 'scale', 'auto' or a number, got 'papr'"),
+        ({"gamma": "papr"}, "'paper', 'cv', 'scale', 'auto' or a number, got 'papr'"),
         ({"epsilon": 0.5}, "epsilon_start=0.1 must not be less than epsilon=0.5"),
         ({"rank": 100.0}, "None, an integer or a fraction of the trace between 0 and 1, got 100.0"),
         ({"rank": "auto"}, "None, an integer or a fraction of the trace between 0 and 1, got 'a"),
@@ -240,7 +240,7 @@ def test_threads_do_not_change_the_model(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_many_rows_without_rank_are_told_of_it(kind, monkeypatch):
-    monkeypatch.setattr("widestreet._src.estimators.ensemble._SLOW_ROWS", 50)
+    monkeypatch.setattr("widestreet._src.estimators.ensemble_width._SLOW_ROWS", 50)
     X, y = data(kind)
     with pytest.warns(UserWarning, match=r"rows takes more than half of max_mem.*rank=") as caught:
         ensemble(**STREAMED).fit(X, y)

@@ -50,6 +50,8 @@ CHECKED += [
     ws.EnsembleSVC(epsilon=0.05, folds=2, n_jobs=1),  # in few steps
     ws.CalibratedSVC(ws.SVC(n_jobs=1, tol=1e-9)),  # folds are solved to it
     ws.IntervalSVR(ws.NuSVR(n_jobs=1)),
+    ws.SVCCV(gammas=[0.1], cv=2, n_jobs=1),  # a line of values of C, in a short time
+    ws.SVRCV(gammas=[0.1], epsilons=[0.1], cv=2, n_jobs=1),
 ]
 # Other kernels and methods change the numbers, not what parameters, labels or shapes may be.
 NUMBERS = (
@@ -70,6 +72,8 @@ def name_of(check) -> str:
 
 
 @any_street
+@pytest.mark.filterwarnings("ignore:the best value of C is at the end")
+@pytest.mark.filterwarnings("ignore:The least populated class")
 @parametrize_with_checks(CHECKED)
 def test_scikit_learn_checks(estimator, check):
     run(estimator, check)

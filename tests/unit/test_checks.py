@@ -47,3 +47,10 @@ def test_a_bad_parameter_is_named(name):
     for value in bad:
         with pytest.raises(ValueError, match=r"^k must be .*, got "):
             check(value)
+
+
+def test_long_values_are_shortened_in_messages():
+    for value in (list(range(10**5)), np.arange(10.0**5), "x" * 10**5, 10**4000):
+        with pytest.raises(ValueError, match="got") as error:
+            checks.require_choice("name", value, ("a", "b"))
+        assert len(str(error.value)) < 300

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import reprlib
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+
+_SHOWN = reprlib.Repr()
+_SHOWN.maxstring = _SHOWN.maxlong = 80  # characters
+_SHOWN.maxother = 200
+
+
+def shown(value: Any) -> str:
+    """Return the representation of a value for a message, shortened."""
+    return _SHOWN.repr(value)
 
 
 def require_real(
@@ -33,7 +43,7 @@ def require_real(
         bound += f" of at least {least:g}" if least is not None else ""
         bound += f" and at most {most:g}" if most is not None else ""
         bound += f" and less than {below:g}" if below is not None else ""
-        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
+        raise ValueError(f"{name} must be a finite number{bound}, got {shown(value)}")
     return float(value)
 
 
@@ -53,7 +63,9 @@ def require_integer(
     if not whole or value < least or (most is not None and value > most):
         bound = f" and at most {most}" if most is not None else ""
         bound += f", or {none}" if none else ""
-        raise ValueError(f"{name} must be an integer of at least {least}{bound}, got {value!r}")
+        raise ValueError(
+            f"{name} must be an integer of at least {least}{bound}, got {shown(value)}"
+        )
     return int(value)
 
 
@@ -67,7 +79,7 @@ def require_limit(name: str, value: Any) -> int:
 def require_flag(name: str, value: Any) -> bool:
     """Return a boolean, or raise ValueError."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
@@ -81,5 +93,7 @@ def require_level(name: str, value: Any) -> int:
 def require_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return one of the given strings, or raise ValueError."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise ValueError(
+            f"{name} must be one of {', '.join(map(repr, choices))}, got {shown(value)}"
+        )
     return str(value)

@@ -136,3 +136,16 @@ def test_a_fold_that_its_time_ends_is_not_used(kind, monkeypatch):
     monkeypatch.setattr(Budget, "part", lambda *given, **options: Budget(1e-9))
     with pytest.raises(OutOfBudget):
         held_out(model, X, y, cv=3)
+
+
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_the_finished_part_of_the_work_is_told(cv, monkeypatch):
+    X, y = data("svc", 40)
+    monkeypatch.setattr(module, "MOST_ROWS", 10)  # folds share no work
+    parts: list[float] = []
+    model = machine("svc").fit(X, y)
+    code = np.searchsorted(model.classes_, y)
+    held_out_decisions(model, X, code, np.ones(len(y)), cv, Budget(), parts.append)
+    assert len(parts) > 1
+    assert parts == sorted(parts)
+    assert 0.0 <= parts[0] < parts[-1] <= 1.0

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import widestreet as ws
+from conftest import TOL
 from support.machines import data
 from widestreet._src.calibration import held_out
 from widestreet._src.calibration.wrapper import SVMWrapper
@@ -26,11 +27,13 @@ WRAPPED = {
     "svc of three": ws.CalibratedSVC(ws.SVC(gamma=0.5, n_jobs=1), method="temperature"),
     "svr": ws.IntervalSVR(ws.SVR(gamma=0.5, n_jobs=1)),
     "nu_svr": ws.IntervalSVR(ws.NuSVR(gamma=0.5, n_jobs=1), cv=3),
+    "tuned svc": ws.CalibratedSVC(ws.SVCCV(Cs=[1.0], gammas=[0.5], n_jobs=1), cv=3),
+    "tuned svr": ws.IntervalSVR(ws.SVRCV(Cs=[1.0], gammas=[0.5], epsilons=[0.1], n_jobs=1)),
 }
 
 
 def rows(kind):
-    return data({"isotonic": "nu_svc"}.get(kind, kind), 60)
+    return data({"isotonic": "nu_svc"}.get(kind, kind.removeprefix("tuned ")), 60)
 
 
 @pytest.fixture(params=WRAPPED)
@@ -165,7 +168,7 @@ def test_too_little_time_is_named_and_changes_nothing(kind, model):
     model.fit(X, y)
     before = answers(model, X)
     model.set_params(estimator__max_time=1e-9)
-    with pytest.raises(TimeoutError, match=r"max_time=1e-09.*raise max_time"):
+    with pytest.raises(TimeoutError, match=r"max_time=.*e-.*raise max_time"):
         model.fit(X, y)
     np.testing.assert_array_equal(answers(model, X), before)
     model.set_params(estimator__max_time=1e4).fit(X, y)
@@ -231,3 +234,25 @@ def test_ctrl_c_during_held_out_models_changes_nothing(kind, model, cv, most, pa
                 one.fit(X, y)
     np.testing.assert_array_equal(answers(model, X), before)
     assert not hasattr(fresh, "estimator_")
+
+
+def test_parameters_that_were_chosen_are_those_of_the_other_models():
+    X, y = rows("svc")
+    inner = ws.SVCCV(Cs=[1.0], cv=3, random_state=0, n_jobs=1, tol=TOL.twins)
+    tuned = ws.CalibratedSVC(inner, cv=3).fit(X, y)
+    chosen = tuned.estimator_.best_estimator_
+    fixed = ws.CalibratedSVC(clone(chosen), cv=3).fit(X, y)
+    assert tuned.estimator_.gamma_ == chosen.gamma
+    difference = tuned.predict_proba(X) - fixed.predict_proba(X)
+    np.testing.assert_allclose(difference, 0.0, atol=TOL.decision)
+
+
+def test_the_name_of_our_class_is_in_the_message_about_another():
+    with pytest.raises(TypeError, match=r"pass widestreet\.SVC with these parameters"):
+        ws.CalibratedSVC(sklearn.svm.SVC()).fit(*rows("svc"))
+
+
+def test_a_verbose_svm_shows_the_progress_of_the_other_models(kind, model, capsys):
+    X, y = rows(kind)
+    model.set_params(estimator__verbose=1).fit(X, y)
+    assert "models without some rows" in capsys.readouterr().err

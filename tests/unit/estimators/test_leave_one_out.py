@@ -18,6 +18,8 @@ from support.fitting import decision
 from support.machines import CONVEX, data
 from support.machines import machine as batch
 from support.online_machines import add, begun, fit, machine, mixed
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.estimators.leave_one_out import frozen_twin
 
 
 @pytest.fixture
@@ -180,3 +182,13 @@ def test_squared_losses_are_refused(estimator):
     X = np.arange(8.0)[:, None]
     with pytest.raises(ValueError, match=r"does not support loss='squared_.*cross_val_predict"):
         ws.leave_one_out(estimator, X, np.arange(8) % 2)
+
+
+@pytest.mark.parametrize("kind", ["svc", "nu_svc", "svr", "nu_svr"])
+def test_the_fit_of_a_twin_ends_with_its_budget(kind):
+    X, y = data(kind, 60)
+    model = batch(kind).fit(X, y)
+    with pytest.raises(OutOfBudget):
+        frozen_twin(model, Budget(1e-9)).fit(X, y)
+    twin = frozen_twin(model, Budget(1e4)).fit(X, y)
+    np.testing.assert_allclose(decision(twin, X), decision(model, X), atol=TOL.decision * 10)

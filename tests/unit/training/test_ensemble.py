@@ -88,7 +88,7 @@ def test_the_number_of_members_is_that_of_a_cross_validation(folds, more):
     every = fitted(X, y, folds=None, keep_stages=True, **more)
     steps = every.n_iter_[0]
     sizes = [s for s in (1, 2, 3, 4, 6, 8, 12, 16, 23, 32, 46, 64) if s < steps] + [steps]
-    assert model.n_members_.tolist() == [best_size(sizes, errors)]
+    assert model.n_members_.tolist() == [best_size(sizes, errors)[0]]
     stage = list(every.staged_decision_function(X))[model.n_members_[0] - 1]
     np.testing.assert_allclose(model.decision_function(X), stage, rtol=0, atol=TOL.twin)
     assert model.n_iter_[0] == steps

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
@@ -248,11 +249,19 @@ def test_candidates_that_fail():
 
 def test_errors_are_those_of_scikit_learn():
     X, y = data("svc")
-    for params, given in (({"D": [1]}, y), ({"C": [1]}, y[:-1]), ({"C": []}, y)):
+    svm, pipeline = ws.SVC(), make_pipeline(StandardScaler(), ws.SVC())
+    for model, params, given in (
+        (svm, {"D": [1]}, y),
+        (svm, {"C": [1]}, y[:-1]),
+        (svm, {"C": []}, y),
+        (pipeline, {"svc__D": [1]}, y),
+        (pipeline, {"standardscaler__with_men": [True]}, y),
+    ):
         with pytest.raises(ValueError, match=r"\w") as theirs:
-            sklearn.model_selection.GridSearchCV(ws.SVC(), params).fit(X, given)
-        with pytest.raises(ValueError, match=re.escape(str(theirs.value))):
-            GridSearchCV(ws.SVC(), params).fit(X, given)
+            sklearn.model_selection.GridSearchCV(model, params).fit(X, given)
+        with pytest.raises(ValueError, match=re.escape(str(theirs.value))) as ours:
+            GridSearchCV(model, params).fit(X, given)
+        assert ours.value.__context__ is None  # that work cannot be shared did not cause it
 
 
 def stopped_after(monkeypatch: pytest.MonkeyPatch, candidates: int, stop: BaseException) -> None:
@@ -281,7 +290,62 @@ def test_ctrl_c_keeps_the_best_so_far(action, monkeypatch):
     scores = search.cv_results_["mean_test_score"]
     assert np.isnan(scores).sum() == 1
     assert search.best_score_ == np.nanmax(scores)
-    assert search.best_estimator_.certificate_.status == "optimal"
+    assert search.stopped_ == "interrupt"
+    if action == "keep":
+        assert search.best_estimator_.certificate_.status == "optimal"
+    else:
+        with pytest.raises(NotFittedError):
+            search.predict(X)
+
+
+@pytest.mark.parametrize("action", ["keep", "raise"])
+def test_ctrl_c_during_the_refit_keeps_the_results(action, monkeypatch):
+    X, y = data("svc")
+    fit, seen = ws.SVC.fit, []
+
+    def interrupted(self, *given, **options):
+        seen.append(self.on_interrupt)
+        if self.on_interrupt == "raise":
+            raise KeyboardInterrupt
+        return fit(self, *given, **options)
+
+    monkeypatch.setattr(ws.SVC, "fit", interrupted)
+    search = GridSearchCV(machine("svc"), GRIDS["svc"], on_interrupt=action)
+    with pytest.raises(KeyboardInterrupt) if action == "raise" else nullcontext():
+        search.fit(X, y)
+    assert seen == [action]
+    assert search.best_params_ == search.cv_results_["params"][search.best_index_]
+    assert hasattr(search, "best_estimator_") == (action == "keep")
+    if action == "keep":
+        assert search.best_estimator_.on_interrupt == "raise"
+    else:
+        assert search.stopped_ == "interrupt"
+
+
+def test_an_interrupted_search_has_no_model_of_the_fit_before(monkeypatch):
+    X, y = data("svc")
+    search = GridSearchCV(machine("svc"), GRIDS["svc"]).fit(X, y)
+    stopped_after(monkeypatch, 3, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match="after 3"):
+        search.fit(X, y)
+    assert not hasattr(search, "best_estimator_")
+
+
+def test_the_refit_has_the_rest_of_the_time(monkeypatch):
+    X, y = data("svc")
+    fit, seen = ws.SVC.fit, []
+
+    def noting(self, *given, **options):
+        seen.append(self.max_time)
+        return fit(self, *given, **options)
+
+    monkeypatch.setattr(ws.SVC, "fit", noting)
+    pipeline = make_pipeline(StandardScaler(), machine("svc"))
+    for model, name in ((machine("svc"), "C"), (pipeline, "svc__C")):
+        search = GridSearchCV(model, {name: [1.0, 2.0]}, max_time=1000.0).fit(X, y)
+        assert 250.0 <= seen[-1] < 1000.0
+        assert search.best_estimator_.get_params()[name.replace("C", "max_time")] is None
+        assert search.refit_time_ > 0
 
 
 def test_no_time():

@@ -13,7 +13,9 @@ import widestreet as ws
 from support.cross_validation import folds_of
 from support.machines import data
 from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.tuning import plan as module
 from widestreet._src.tuning.plan import CannotShare, Machine, Plan
+from widestreet._src.tuning.search import Search
 
 
 class Counted:
@@ -124,3 +126,29 @@ def test_threads_of_pipelines_share_nothing_but_results():
     found.run()
     assert found.complete == [True, True]
     assert np.isfinite(found.violation).all()
+
+
+def test_transformed_rows_count_in_the_memory(monkeypatch):
+    seen, run = [], Search.run
+
+    def noting(self):
+        seen.append(self.settings.max_memory)
+        run(self)
+
+    monkeypatch.setattr(Search, "run", noting)
+    model = make_pipeline(StandardScaler(), ws.SVC(n_jobs=1, max_memory=10**6))
+    plan(model, [{"svc__C": 1.0}]).run()
+    X, _ = data("svc")
+    assert seen == [10**6 - X.nbytes] * 3
+
+
+@pytest.mark.parametrize(("kept", "fits"), [(3, 3), (1, 1 + 4 * 2)])
+def test_transformed_rows_are_kept_for_other_batches_as_far_as_memory_allows(
+    kept, fits, monkeypatch
+):
+    counted, (X, _), memory = Counted(), data("svc"), 10**8
+    monkeypatch.setattr(module, "_KEPT_SHARE", kept * X.nbytes / memory)
+    model = make_pipeline(FunctionTransformer(counted), ws.SVC(n_jobs=1, max_memory=memory))
+    candidates = [{"svc__C": 1.0, "svc__gamma": gamma} for gamma in (0.1, 0.2, 0.3, 0.4)]
+    plan(model, candidates, Budget(1000.0)).run()
+    assert counted.number == 2 * fits  # training and test rows

@@ -2,39 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from scipy import sparse
-
-from conftest import TOL
-from support.machines import data
-from widestreet._src.tuning.ranges import COARSE_C, LIMITS, Ranges, coarse_gammas
-
-
-def test_gammas_lie_around_the_inverse_squared_distances(rng):
-    X, _ = data("svc")
-    gammas = np.array(coarse_gammas(X, rng))
-    square = np.square(X[:, None] - X).sum(axis=2)
-    inverse = 1.0 / square[square > 0]
-    assert gammas.min() < np.quantile(inverse, 0.1)
-    assert gammas.max() > np.quantile(inverse, 0.9)
-    np.testing.assert_allclose(gammas[1:] / gammas[:-1], 4.0, atol=TOL.twin)
-
-
-@pytest.mark.parametrize("factor", [1e-3, 1e3])
-def test_gammas_follow_the_scale_of_the_rows(factor):
-    X, _ = data("svc")
-    one, other = (coarse_gammas(scale * X, np.random.default_rng(1)) for scale in (1.0, factor))
-    np.testing.assert_allclose(np.array(one) / factor**2, other, rtol=TOL.twin)
-
-
-def test_gammas_of_sparse_and_of_equal_rows():
-    X, _ = data("svc")
-    dense = coarse_gammas(X, np.random.default_rng(1))
-    np.testing.assert_allclose(
-        coarse_gammas(sparse.csr_matrix(X), np.random.default_rng(1)), dense, rtol=TOL.twin
-    )
-    assert coarse_gammas(np.ones((5, 2)), np.random.default_rng(1)) == (1.0,)
+from widestreet._src.tuning.ranges import COARSE_C, LIMITS, Ranges
 
 
 def made() -> Ranges:
@@ -88,3 +56,10 @@ def test_given_values_stay_as_they_are():
     assert {point[0] for point in ranges.fine((16.0, 0.4), ("C", "gamma"))} == {16.0}
     assert ranges.values[0] == (1.0, 16.0)
     assert ranges.on_edge((16.0, 0.4)) == ["C"]
+
+
+def test_limits_of_C_are_in_units_of_the_target():
+    for unit in (1e-6, 1.0, 1e6):
+        ranges = Ranges(("C", "gamma"), [(unit, 2.0**15 * unit / 8.0), (0.1,)], unit=unit)
+        assert ranges.beyond((2.0**15 * unit / 8.0, 0.1)) == []
+        assert len(ranges.beyond((unit, 0.1))) == 1

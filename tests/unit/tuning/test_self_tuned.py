@@ -6,17 +6,22 @@ import pickle
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GroupKFold, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.fixes import parse_version
 
 import widestreet as ws
-from conftest import OF_THREE
+from conftest import OF_THREE, TOL
 from support.machines import data
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.tuning.plan import Plan
 from widestreet.datasets import checkerboard
+from widestreet.io import ArchiveError
 
 SEARCHES = {
     "svc": ws.SVCCV(cv=3, random_state=0),
@@ -49,9 +54,22 @@ def test_the_model_is_that_of_the_best_parameters(fitted):
 def test_fitted_estimators_can_be_pickled_and_saved(fitted, tmp_path):
     X, _, model = fitted
     expected = model.predict(X)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), expected)
     model.save(tmp_path / "model.street")
-    np.testing.assert_allclose(ws.load(tmp_path / "model.street").predict(X), expected)
+    skops = pytest.importorskip("skops.io")
+    for other in (
+        pickle.loads(pickle.dumps(model)),
+        ws.load(tmp_path / "model.street"),
+        skops.loads(skops.dumps(model), trusted=ws.trusted_types()),
+    ):
+        assert type(other) is type(model)
+        assert vars(other).keys() == vars(model).keys()
+        assert other.get_params() == model.get_params()
+        np.testing.assert_array_equal(other.predict(X), expected)
+        assert other.certificate_ == model.certificate_
+        assert other.cv_results_.keys() == model.cv_results_.keys()
+        assert other.cv_results_["params"] == model.cv_results_["params"]
+        for name, values in model.cv_results_.items():
+            np.testing.assert_array_equal(other.cv_results_[name], values)
 
 
 def test_a_grid_that_is_too_small_is_extended(monkeypatch):
@@ -112,11 +130,10 @@ def test_a_second_fit_leaves_nothing_of_the_first():
     assert not hasattr(model, "feature_names_in_")
 
 
-def test_no_time(monkeypatch):
+def test_no_time():
     X, y = data("svc")
-    monkeypatch.setattr("widestreet._src.tuning.self_tuned.Budget.remaining", lambda self: 1e-9)
     with pytest.raises(TimeoutError, match="max_time"):
-        ws.SVCCV(max_time=5.0).fit(X, y)
+        ws.SVCCV(max_time=1e-9).fit(X, y)
 
 
 @pytest.mark.parametrize("stop", [OutOfBudget("max_time"), KeyboardInterrupt()])
@@ -151,3 +168,129 @@ def test_parameters_are_checked():
             ws.SVCCV(**wrong).fit(X, y)
     with pytest.raises(NotFittedError):
         ws.SVCCV().predict(X)
+
+
+def test_damaged_files_are_refused(tmp_path):
+    X, y = data("svc")
+    model = ws.SVCCV(Cs=[1.0], gammas=[0.5], cv=3).fit(X, y)
+    model.scores_ = model.scores_[:0]
+    model.save(tmp_path / "wrong.street")
+    with pytest.raises(ArchiveError, match="is damaged"):
+        ws.load(tmp_path / "wrong.street")
+
+
+def test_what_takes_an_svm_takes_a_self_tuned_one(tmp_path):
+    onnx = pytest.importorskip("onnx.reference")
+    for kind, make in (("svc", ws.SVCCV), ("svr", ws.SVRCV)):
+        X, y = data(kind)
+        options = {} if kind == "svc" else {"epsilons": [0.1]}
+        model = make(Cs=[1.0], gammas=[0.5], cv=3, **options).fit(X, y)
+        svm = model.best_estimator_
+        explained, expected = (ws.explain(one, X[:3], X[:9]).values for one in (model, svm))
+        np.testing.assert_array_equal(explained, expected)
+        assert ws.certify(model, X, y) == ws.certify(svm, X, y)
+        theirs = ws.io.to_sklearn(model)
+        np.testing.assert_allclose(theirs.predict(X), model.predict(X), atol=TOL.decision)
+        ws.io.to_libsvm(model, tmp_path / "model.txt")
+        again = ws.io.from_libsvm(tmp_path / "model.txt")
+        np.testing.assert_allclose(again.predict(X), model.predict(X), atol=TOL.decision)
+        found = onnx.ReferenceEvaluator(ws.io.to_onnx(model)).run(None, {"X": X})
+        np.testing.assert_allclose(found[0], model.predict(X), atol=TOL.decision)
+        small = model.compact(0.5)
+        assert len(small.support_) <= len(model.support_)
+        assert small.cv_results_["params"] == model.cv_results_["params"]
+        assert small.compaction_.bound <= 0.5
+        np.testing.assert_array_equal(model.dual_coef_, svm.dual_coef_)
+        with pytest.raises(NotFittedError, match="call fit first"):
+            ws.explain(clone(model), X, X)
+
+
+def test_a_pipeline_with_a_self_tuned_svm_is_exported():
+    pytest.importorskip("skl2onnx")
+    onnx = pytest.importorskip("onnx.reference")
+    X, y = data("svc")
+    model = make_pipeline(StandardScaler(), ws.SVCCV(Cs=[1.0], gammas=[0.5], cv=3)).fit(X, y)
+    found = onnx.ReferenceEvaluator(ws.io.to_onnx(model)).run(None, {"X": X})
+    np.testing.assert_array_equal(found[0], model.predict(X))
+    assert ws.certify(model, X, y).status == "optimal"
+
+
+def test_groups_reach_the_splitter():
+    X, y = data("svc")
+    groups = np.arange(len(y)) % 4
+    model = ws.SVCCV(Cs=[1.0], gammas=[0.5], cv=GroupKFold(4)).fit(X, y, groups=groups)
+    again = ws.SVCCV(Cs=[1.0], gammas=[0.5], cv=list(GroupKFold(4).split(X, y, groups)))
+    np.testing.assert_array_equal(model.scores_, again.fit(X, y).scores_)
+
+
+def test_rows_that_cannot_be_searched():
+    X, y = data("svc")
+    grid = {"Cs": [1.0], "gammas": [0.5]}
+    order = np.argsort(y, kind="stable")
+    few = np.concatenate([order[:3], order[-3:]])
+    for options, rows, labels, message in (
+        ({"cv": 1}, X, y, "cv must be an integer of at least 2"),
+        ({"cv": "loo"}, X, y, "cv must be"),
+        ({"cv": 5}, X[few], y[few], r"cv=5.*got 3 \(n_samples = 6\).*or cv=3 or less"),
+        ({"cv": 5}, X, np.ones(len(y)), "1 class"),
+        ({"cv": KFold(2)}, X[order], y[order], "training set of fold 0 .* one class only"),
+        ({"cv": []}, X, y, "cv"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ws.SVCCV(**grid, **options).fit(rows, labels)
+    with pytest.raises(ValueError, match="cv=5"):
+        ws.SVRCV(**grid).fit(X[:3], y[:3])
+    weight = np.where(np.arange(len(y)) < 40, 0.0, 1.0)
+    with pytest.raises(ValueError, match="test set of fold 0 has no row of positive weight"):
+        ws.SVRCV(**grid, cv=KFold(3)).fit(X, y, sample_weight=weight)
+
+
+def test_the_training_on_all_rows_has_the_rest_of_the_time(monkeypatch):
+    X, y = data("svc")
+    fit, seen = ws.SVC.fit, []
+
+    def noting(self, *given, **options):
+        seen.append(self.max_time)
+        return fit(self, *given, **options)
+
+    monkeypatch.setattr(ws.SVC, "fit", noting)
+    model = ws.SVCCV(Cs=[1.0], gammas=[0.5], max_time=1000.0).fit(X, y)
+    assert 250.0 <= seen[-1] < 1000.0
+    assert model.best_estimator_.max_time is None
+
+
+def test_ctrl_c_during_the_training_on_all_rows_keeps_the_results(monkeypatch):
+    X, y = data("svc")
+    model = ws.SVCCV(Cs=[1.0], gammas=[0.5], cv=3).fit(X, y)
+
+    def interrupted(*given, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ws.SVC, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(Cs=[2.0]).fit(X, y)
+    assert (model.C_, model.stopped_, model.scores_.shape) == (2.0, "interrupt", (1, 3))
+    with pytest.raises(NotFittedError, match="Ctrl-C"):
+        model.predict(X)
+
+
+def test_a_fit_that_fails_leaves_the_model():
+    X, y = data("svc")
+    model = ws.SVCCV(Cs=[1.0], gammas=[0.5], cv=3).fit(X, y)
+    expected = model.decision_function(X)
+    with pytest.raises(ValueError, match="verbose"):
+        model.set_params(verbose=-1).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), expected)
+
+
+def test_weights_count_in_the_scores():
+    if parse_version(sklearn.__version__) < parse_version("1.9"):
+        pytest.skip("scikit-learn does not weigh scores before 1.9")
+    X, y = data("svc")
+    weight = np.where(np.arange(len(y)) % 2 == 0, 2.0, 1.0)
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    model = ws.SVCCV(Cs=[1.0], gammas=[0.5], cv=folds).fit(X, y, sample_weight=weight)
+    for (train, test), score in zip(folds, model.scores_[0], strict=True):
+        one = ws.SVC(gamma=0.5).fit(X[train], y[train], sample_weight=weight[train])
+        expected = one.score(X[test], y[test], sample_weight=weight[test])
+        assert score == pytest.approx(expected, abs=2.0 / weight[test].sum())  # one row at most

@@ -11,7 +11,13 @@ from support.cross_validation import folds_of
 from support.machines import data
 from widestreet._src.engines.budget import Budget
 from widestreet._src.tuning.plan import Machine, Plan
-from widestreet._src.tuning.shared_fit import NotEvaluatedError, Results, SharedFit
+from widestreet._src.tuning.shared_fit import (
+    NotEvaluatedError,
+    Results,
+    SharedFit,
+    fold_scores,
+    scored,
+)
 
 
 @pytest.fixture
@@ -34,11 +40,22 @@ def test_fits_are_those_of_the_candidates_in_order(results):
             assert (found.predict(test) == expected.predict(results.plan.X[test])).mean() > 0.95
 
 
-def test_a_fit_on_all_rows_is_a_fit(results):
+def test_a_fit_on_all_rows_is_left_to_the_search(results):
     found = SharedFit(results).set_params(C=3.0).fit(results.numbers, results.plan.y)
-    assert type(found.model) is ws.SVC
-    assert found.model.C == 3.0
-    assert found.certificate_.status == "optimal"
+    assert found.model is None
+
+
+def test_the_scores_are_those_of_scikit_learns_search(results):
+    plan = results.plan
+    options = {"scoring": "accuracy", "refit": True}
+    found = scored(plan, ws.SVC(), options, {}, missing=False)
+    scores = fold_scores(ws.SVC(), "accuracy", "score", {}, plan)
+    assert scores.shape == (2, 3)
+    np.testing.assert_array_equal(scores.mean(axis=1), found.cv_results_["mean_test_score"])
+    assert found.best_index_ == np.argmax(scores.mean(axis=1))
+    del plan.found[1, 0]
+    scores = fold_scores(ws.SVC(), "accuracy", "score", {}, plan)
+    assert np.isnan(scores).sum() == 1
 
 
 def test_candidates_without_result(results):

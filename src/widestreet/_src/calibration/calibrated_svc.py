@@ -16,14 +16,16 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.calibration.coupling import coupled
 from widestreet._src.calibration.held_out import HeldOut, held_out_decisions
 from widestreet._src.calibration.maps import MAPS, Isotonic, Map, Sigmoid, Temperature, class_scores
-from widestreet._src.calibration.wrapper import SVMWrapper, out_of_time
+from widestreet._src.calibration.wrapper import SVMWrapper, held_out_bar, out_of_time
 from widestreet._src.engines.budget import OutOfBudget
+from widestreet._src.estimators.contained import svm_of
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.registry import register
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.threads import limited_blas
+from widestreet._src.tuning.svc_cv import SVCCV
 
 
 class CalibratedSVC(ClassifierMixin, SVMWrapper):
@@ -35,9 +37,9 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
 
     Parameters
     ----------
-    estimator : SVC or NuSVC, default=None
+    estimator : SVC, NuSVC or SVCCV, default=None
         The SVM; None means `SVC()`. Its `max_time`, `n_jobs`, `max_memory` and `verbose` hold for
-        the whole fit.
+        the whole fit. `SVCCV` chooses its parameters once, from all rows.
     method : {"sigmoid", "isotonic", "temperature"}, default="sigmoid"
         "sigmoid" is Platt scaling. "isotonic" fits any nondecreasing function, which needs about a
         thousand rows or more. "temperature" divides the scores of all classes by one number. For
@@ -54,7 +56,7 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
     ----------
     classes_ : ndarray
         Labels of the classes.
-    estimator_ : SVC or NuSVC
+    estimator_ : SVC, NuSVC or SVCCV
         The SVM, fitted to all rows.
     certificate_ : Certificate
         Certificate of `estimator_`.
@@ -86,7 +88,7 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
     0.02
     """
 
-    _machines: ClassVar[tuple[type[Any], ...]] = (SVC, NuSVC)
+    _machines: ClassVar[tuple[type[Any], ...]] = (SVC, NuSVC, SVCCV)
 
     classes_: Any
     calibrators_: list[Map]
@@ -116,19 +118,21 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
             The fitted estimator itself.
         """
         checks.require_choice("method", self.method, tuple(MAPS))
-        machine, X, weight, budget = self._fitted_machine(X, y, sample_weight)
+        outer, X, weight, budget = self._fitted_machine(X, y, sample_weight)
+        machine = svm_of(outer)
         present = np.where(weight > 0, np.asarray(y).ravel(), machine.classes_[0])
         code = np.searchsorted(machine.classes_, present)
         try:
-            found = held_out_decisions(machine, X, code, weight, self.cv, budget)
+            with held_out_bar(machine) as tell:
+                found = held_out_decisions(machine, X, code, weight, self.cv, budget, tell)
         except OutOfBudget as stop:
-            raise out_of_time(machine.max_time, stop) from None
+            raise out_of_time(outer.max_time, stop) from None
         layout = PairLayout(len(machine.classes_))
         _check_tested(self.method, machine.classes_, code[found.rows])
         with limited_blas(1):
             calibrators = _fitted_maps(self.method, layout, found, code[found.rows])
         fitted = {"classes_": machine.classes_, "calibrators_": calibrators, "cv_": found.cv}
-        return self._adopt(machine, fitted)
+        return self._adopt(outer, fitted)
 
     # -- prediction --------------------------------------------------------------------------------
 
@@ -145,10 +149,11 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
             In the order of `classes_`.
         """
         check_is_fitted(self, "estimator_")
-        rows = self.estimator_._query(X)
+        machine = svm_of(self.estimator_)
+        rows = machine._query(X)
         layout = PairLayout(len(self.classes_))
         found = np.empty((rows.shape[0], layout.classes))
-        for block, decision in self.estimator_._decisions(rows):
+        for block, decision in machine._decisions(rows):
             found[block] = _probabilities(self.calibrators_, layout, decision)
         return found
 

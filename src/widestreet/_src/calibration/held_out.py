@@ -16,10 +16,13 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.calibration.near_rows import MOST_ROWS, scores_by_near_rows
 from widestreet._src.calibration.removals import (
     Folds,
+    Tell,
+    counting,
     folds_of,
     is_number,
     linear_loss,
     number_of_folds,
+    removals_of,
 )
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.estimators.leave_one_out import frozen, frozen_twin
@@ -51,7 +54,13 @@ class HeldOut:
 
 
 def held_out_decisions(
-    machine: Any, X: Any, code: Ints, weight: Floats, cv: Any, budget: Budget
+    machine: Any,
+    X: Any,
+    code: Ints,
+    weight: Floats,
+    cv: Any,
+    budget: Budget,
+    tell: Tell = lambda part: None,
 ) -> HeldOut:
     """Return decision values of models without the row, for each row of positive weight.
 
@@ -67,6 +76,8 @@ def held_out_decisions(
         Unless folds are given, equal rows of one class are one row.
     budget : Budget
         OutOfBudget is raised when it is used up.
+    tell : callable
+        Called with the finished part of the removals, or of folds that share no work.
     """
     if is_number(cv):
         merged = _distinct(machine, X, code, weight)
@@ -80,8 +91,10 @@ def held_out_decisions(
         X = X[np.ix_(rows, rows)] if machine.kernel == "precomputed" else X[rows]
     if splits is None:
         budget.look_at_end()
-        twin = frozen_twin(machine).set_params(decision_function_shape="ovo")
-        values = twin.fit(X, labels, sample_weight=weight)._leave_one_out(budget.look_at_end)
+        twin = frozen_twin(machine, budget).set_params(decision_function_shape="ovo")
+        total = int(removals_of(machine, weight).sum())
+        look = counting(budget.look_at_end, tell, total)
+        values = twin.fit(X, labels, sample_weight=weight)._leave_one_out(look)
     else:
         start = start_of_folds(machine, whole=whole).set_params(decision_function_shape="ovo")
         values = None
@@ -89,7 +102,7 @@ def held_out_decisions(
             with _explained():
                 values = scores_by_near_rows(machine, start, X, code[rows], weight, splits, budget)
         if values is None:
-            values = _scores_of_folds(start, X, labels, weight, splits, budget)
+            values = _scores_of_folds(start, X, labels, weight, splits, budget, tell)
     values = values.reshape(len(rows), -1)
     known = np.isfinite(values).all(axis=1) & (weight > 0)
     number = "loo" if splits is None else len(splits)
@@ -112,7 +125,13 @@ def are_shared(estimator: Any, X: Any) -> bool:
 
 
 def models_of_folds(
-    estimator: Any, X: Any, y: Any, weight: Floats, folds: Folds, budget: Budget
+    estimator: Any,
+    X: Any,
+    y: Any,
+    weight: Floats,
+    folds: Folds,
+    budget: Budget,
+    tell: Tell = lambda part: None,
 ) -> list[Any]:
     """Return an estimator without each fold, whose `support_` are indices of all rows.
 
@@ -123,8 +142,9 @@ def models_of_folds(
         if are_shared(estimator, X):
             return fold_models(estimator, X, y, folds, sample_weight=weight, budget=budget)
         models = []
+        look = counting(budget.look_at_end, tell, len(folds))
         for train, _ in folds:
-            budget.look_at_end()
+            look()
             own = np.zeros(len(weight))
             own[train] = weight[train]
             one = clone(estimator).set_params(max_time=budget.part().max_time, on_interrupt="raise")
@@ -146,7 +166,7 @@ def _check_classes(machine: Any, code: Ints, weight: Floats, folds: Folds) -> No
 
 
 def _scores_of_folds(
-    estimator: Any, X: Any, y: Any, weight: Floats, folds: Folds, budget: Budget
+    estimator: Any, X: Any, y: Any, weight: Floats, folds: Folds, budget: Budget, tell: Tell
 ) -> Floats:
     """Return decision values of classifiers without the fold of the row; nan if it is in none."""
     if are_shared(estimator, X):
@@ -154,7 +174,7 @@ def _scores_of_folds(
             return held_out_scores(estimator, X, y, folds, sample_weight=weight, budget=budget)
     pairs = len(PairLayout(len(np.unique(y))).pairs)
     values = np.full((len(y), pairs), np.nan)
-    models = models_of_folds(estimator, X, y, weight, folds, budget)
+    models = models_of_folds(estimator, X, y, weight, folds, budget, tell)
     for model, (_, test) in zip(models, folds, strict=True):
         values[test] = model.decision_function(X[test]).reshape(len(test), -1)
     return values

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.calibration.held_out import models_of_folds, start_of_folds
-from widestreet._src.calibration.removals import Folds
+from widestreet._src.calibration.removals import Folds, Tell, counting, removals_of
 from widestreet._src.engines.budget import Budget, parse_memory
 from widestreet._src.estimators.leave_one_out import frozen_twin, regressors_without
 from widestreet._src.estimators.scoring import dense_coef
@@ -203,14 +203,17 @@ class TrainingRows:
         return found
 
 
-def without_each(rows: TrainingRows, budget: Budget) -> HeldOutModels:
+def without_each(
+    rows: TrainingRows, budget: Budget, tell: Tell = lambda part: None
+) -> HeldOutModels:
     """Return the exact regressor without each row; OutOfBudget is raised if time is over."""
     budget.look_at_end()
-    twin = frozen_twin(rows.machine).fit(rows.X, rows.y, sample_weight=rows.weight)
+    twin = frozen_twin(rows.machine, budget).fit(rows.X, rows.y, sample_weight=rows.weight)
+    look = counting(budget.look_at_end, tell, int(removals_of(rows.machine, rows.weight).sum()))
     prediction = rows.predictions
     model_of, changes, left = np.zeros(len(rows.y), dtype=np.int64), [], []
     with limited_blas(1):
-        for row, value, change in regressors_without(twin, budget.look_at_end):
+        for row, value, change in regressors_without(twin, look):
             prediction[row] = value
             left.append(row)
             model_of[row] = len(left)
@@ -218,12 +221,14 @@ def without_each(rows: TrainingRows, budget: Budget) -> HeldOutModels:
     return rows.assembled(changes, model_of, prediction, np.array(left, dtype=np.int64))
 
 
-def without_folds(rows: TrainingRows, folds: Folds, budget: Budget) -> HeldOutModels:
+def without_folds(
+    rows: TrainingRows, folds: Folds, budget: Budget, tell: Tell = lambda part: None
+) -> HeldOutModels:
     """Return the regressor without each fold; OutOfBudget is raised if time is over."""
     machine, n, every = rows.machine, len(rows.y), rows.coef
     start = start_of_folds(machine, whole=n == machine.shape_fit_[0])
     prediction, model_of, changes, left = np.empty(n), np.zeros(n, dtype=np.int64), [], []
-    models = models_of_folds(start, rows.X, rows.y, rows.weight, folds, budget)
+    models = models_of_folds(start, rows.X, rows.y, rows.weight, folds, budget, tell)
     for k, (model, (_, test)) in enumerate(zip(models, folds, strict=True)):
         prediction[test], model_of[test] = model.predict(rows.X[test]), k + 1
         coef = -every

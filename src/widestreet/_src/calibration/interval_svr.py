@@ -28,12 +28,14 @@ from widestreet._src.calibration.held_out_models import (
     without_folds,
 )
 from widestreet._src.calibration.removals import Folds, folds_of, is_number, number_of_folds
-from widestreet._src.calibration.wrapper import SVMWrapper, out_of_time
+from widestreet._src.calibration.wrapper import SVMWrapper, held_out_bar, out_of_time
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.estimators import columns
+from widestreet._src.estimators.contained import svm_of
 from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.registry import register
 from widestreet._src.estimators.svr import SVR
+from widestreet._src.tuning.svr_cv import SVRCV
 
 _RANK_ROUNDING = 1e-9  # of confidence_level (n + 1): the product of two decimal numbers
 
@@ -47,9 +49,10 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
 
     Parameters
     ----------
-    estimator : SVR or NuSVR, default=None
+    estimator : SVR, NuSVR or SVRCV, default=None
         The SVM; None means `SVR()`. Its `max_time`, `n_jobs`, `max_memory` and `verbose` hold for
-        the whole fit.
+        the whole fit. `SVRCV` chooses its parameters once, from all rows, which the proof of the
+        coverage does not include.
     confidence_level : float, default=0.9
         Wanted probability that a new target lies in its interval. It can be changed after the fit.
     cv : {"auto", "loo"}, int, splitter or iterable of (train, test), default="auto"
@@ -60,7 +63,7 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
 
     Attributes
     ----------
-    estimator_ : SVR or NuSVR
+    estimator_ : SVR, NuSVR or SVRCV
         The SVM, fitted to all rows.
     certificate_ : Certificate
         Certificate of `estimator_`.
@@ -97,7 +100,7 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
     loo 0.9
     """
 
-    _machines: ClassVar[tuple[type[Any], ...]] = (SVR, NuSVR)
+    _machines: ClassVar[tuple[type[Any], ...]] = (SVR, NuSVR, SVRCV)
 
     models_: HeldOutModels
 
@@ -125,21 +128,23 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
             The fitted estimator itself.
         """
         self._level()
-        machine, X, weight, budget = self._fitted_machine(X, y, sample_weight)
+        outer, X, weight, budget = self._fitted_machine(X, y, sample_weight)
+        machine = svm_of(outer)
         target = np.asarray(columns.numbers("y", np.asarray(y).ravel()), dtype=np.float64)
         given = None if is_number(self.cv) else folds_of(self.cv, X, target)
         rows = TrainingRows.of(machine._without_names(None), X, target, weight)
         self._rank(len(rows.y))
         folds = self._drawn_folds(rows) if given is None else rows.within(given)
         try:
-            if folds is None:
-                models = without_each(rows, budget)
-            else:
-                models = without_folds(rows, folds, budget)
+            with held_out_bar(machine) as tell:
+                if folds is None:
+                    models = without_each(rows, budget, tell)
+                else:
+                    models = without_folds(rows, folds, budget, tell)
         except OutOfBudget as stop:
-            raise out_of_time(machine.max_time, stop) from None
+            raise out_of_time(outer.max_time, stop) from None
         return self._adopt(
-            machine, {"models_": models, "cv_": "loo" if folds is None else len(folds)}
+            outer, {"models_": models, "cv_": "loo" if folds is None else len(folds)}
         )
 
     def _drawn_folds(self, rows: TrainingRows) -> Folds | None:
@@ -196,7 +201,7 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
             Lower and upper end.
         """
         check_is_fitted(self, "estimator_")
-        machine, models = self.estimator_, self.models_
+        machine, models = svm_of(self.estimator_), self.models_
         rows, n = machine._query(X), len(self.models_.residual)
         rank = self._rank(n)
         found = np.empty((rows.shape[0], 2))
@@ -222,7 +227,7 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
     @classmethod
     def _check_state(cls, fitted: Mapping[str, Any]) -> None:
         super()._check_state(fitted)
-        HeldOutModels(**fitted["models_"]).check(fitted["estimator_"])
+        HeldOutModels(**fitted["models_"]).check(svm_of(fitted["estimator_"]))
 
 
 register(IntervalSVR)

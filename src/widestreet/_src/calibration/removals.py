@@ -14,6 +14,8 @@ larger than that for probabilities: there, models of fewer rows make results wor
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import count
 from numbers import Integral
 from typing import Any
 
@@ -31,6 +33,7 @@ AFFORDABLE = {"probabilities": 5e7, "intervals": 2e9}  # multiply-adds
 FOLDS = 5  # where leave-one-out is not affordable
 
 Folds = list[tuple[Ints, Ints]]
+Tell = Callable[[float], None]  # it is called with the finished part of the work
 
 
 def require_cv(cv: Any) -> Any:
@@ -42,6 +45,17 @@ def require_cv(cv: Any) -> Any:
     return checks.require_integer(
         "cv", cv, least=2, none="'auto', 'loo', a splitter or a list of pairs (train, test)"
     )
+
+
+def counting(look: Callable[[], None], tell: Tell, total: int) -> Callable[[], None]:
+    """Return a function that is called before each of `total` pieces of work, to look and tell."""
+    done = count()
+
+    def call() -> None:
+        look()
+        tell(min(1.0, next(done) / max(1, total)))
+
+    return call
 
 
 def is_number(cv: Any) -> bool:
@@ -60,6 +74,15 @@ def removable(model: Any) -> bool:
     return linear_loss(model) and isinstance(kernel, NativeKernel) and bool(kernel.positive)
 
 
+def removals_of(model: Any, weights: Floats) -> Ints:
+    """Return the number of rows that leave-one-out removes from each pair of classes."""
+    expansion = expansion_of(model)
+    lines = expansion.layout.coefficients(expansion.coef, expansion.n_support)
+    if model._formulation().groups > 1:
+        return np.full(len(lines), np.count_nonzero(weights))
+    return np.asarray(np.count_nonzero(lines, axis=1))
+
+
 def cost_of_removals(model: Any, weights: Floats) -> float:
     """Return the multiply-adds of leave-one-out of a fitted model.
 
@@ -69,14 +92,11 @@ def cost_of_removals(model: Any, weights: Floats) -> float:
     weights : ndarray
         Weight of each row, class weights not included.
     """
-    rows, formulation = int(np.count_nonzero(weights)), model._formulation()
-    expansion = expansion_of(model)
+    rows, expansion = int(np.count_nonzero(weights)), expansion_of(model)
     lines = np.abs(expansion.layout.coefficients(expansion.coef, expansion.n_support))
-    used = np.count_nonzero(lines, axis=1)
     # a variable at its bound has the largest coefficient, if all weights are equal
     free = [np.count_nonzero((line > 0) & (line < line.max(initial=0.0))) for line in lines]
-    removed = np.full(len(used), rows) if formulation.groups > 1 else used
-    cost = removed * (COST_OF_REMOVAL + STEPS * rows * (np.array(free) + 1.0))
+    cost = removals_of(model, weights) * (COST_OF_REMOVAL + STEPS * rows * (np.array(free) + 1.0))
     return float(cost.sum())
 
 
@@ -123,9 +143,9 @@ def number_of_folds(
 
 def _described(machine: Any) -> str:
     """Return the parameters of an SVM that decide whether there is a homotopy."""
-    shown = {name: getattr(machine, name) for name in ("kernel", "coef0", "loss")
+    given = {name: getattr(machine, name) for name in ("kernel", "coef0", "loss")
              if hasattr(machine, name)}  # fmt: skip
-    return ", ".join(f"{name}={value!r}" for name, value in shown.items())
+    return ", ".join(f"{name}={value!r}" for name, value in given.items())
 
 
 def folds_of(splitter: Any, X: Any, y: Any) -> Folds:
@@ -134,7 +154,9 @@ def folds_of(splitter: Any, X: Any, y: Any) -> Folds:
     folds = [(_row_numbers(train, n), _row_numbers(test, n))
              for train, test in check_cv(splitter).split(X, y)]  # fmt: skip
     if not folds:
-        raise ValueError(f"cv={splitter!r} has no folds: pass pairs (train, test) of row numbers")
+        raise ValueError(
+            f"cv={checks.shown(splitter)} has no folds: pass pairs (train, test) of row numbers"
+        )
     for k, (train, test) in enumerate(folds):
         both = np.intersect1d(train, test)
         if len(both):

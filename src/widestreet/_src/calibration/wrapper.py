@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,10 +17,11 @@ from widestreet._src.calibration.removals import require_cv
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.estimators import validation
-from widestreet._src.estimators.model import KernelModel
+from widestreet._src.estimators.contained import svm_of
 from widestreet._src.estimators.plain_state import attributes_of, state_of
 from widestreet._src.estimators.saving import save
 from widestreet._src.files.table import StoredRows
+from widestreet._src.reporting.bar import progress_bar
 
 _MACHINE_SHARE = 0.5  # of max_time, for the fit of the SVM; the rest is for the held-out models
 
@@ -27,10 +29,11 @@ _MACHINE_SHARE = 0.5  # of max_time, for the fit of the SVM; the rest is for the
 class SVMWrapper(BaseEstimator):
     """Base class of estimators that fit an SVM and add what models without some rows say.
 
-    Subclasses set `_machines`, the classes that `estimator` may have; None means the first.
+    Subclasses set `_machines`, the classes that `estimator` may have; None means the first. One
+    that chooses its parameters is fitted first, and the other models have its choice.
     """
 
-    _machines: ClassVar[tuple[type[KernelModel], ...]]
+    _machines: ClassVar[tuple[type[Any], ...]]
 
     estimator: Any
     cv: Any
@@ -65,8 +68,10 @@ class SVMWrapper(BaseEstimator):
             if hasattr(self.estimator, "steps"):
                 name = type(self).__name__
                 hint = f"; put the transformers before it: make_pipeline(..., {name}(...))"
+            elif type(self.estimator).__name__ in [kind.__name__ for kind in self._machines]:
+                hint = f"; pass widestreet.{type(self.estimator).__name__} with these parameters"
             raise TypeError(
-                f"estimator must be {names} of widestreet, got {self.estimator!r}{hint}"
+                f"estimator must be {names} of widestreet, got {checks.shown(self.estimator)}{hint}"
             )
         return clone(self.estimator)
 
@@ -78,6 +83,7 @@ class SVMWrapper(BaseEstimator):
         Returns
         -------
         machine : estimator
+            One of `_machines`, whose SVM `svm_of` returns.
         X : ndarray or CSR
             Validated rows.
         weight : ndarray
@@ -100,7 +106,7 @@ class SVMWrapper(BaseEstimator):
         machine.fit(X, y, sample_weight=sample_weight)
         if limit is not None:
             machine.set_params(max_time=limit)
-        rows = machine._query(X)
+        rows = svm_of(machine)._query(X)
         return machine, rows, validation.check_weight(sample_weight, rows.shape[0]), budget
 
     def _adopt(self, machine: Any, fitted: dict[str, Any]) -> Self:
@@ -138,13 +144,18 @@ class SVMWrapper(BaseEstimator):
     def _check_state(cls, fitted: Mapping[str, Any]) -> None:
         """Raise ValueError if fitted attributes from a file are not those of such an estimator."""
         machine = fitted["estimator_"]
-        if type(machine) not in cls._machines or "support_" not in vars(machine):
+        if type(machine) not in cls._machines or "support_" not in vars(svm_of(machine)):
             raise ValueError("an estimator_ that is no fitted SVM")
         if fitted["n_features_in_"] != machine.n_features_in_:
             raise ValueError("n_features_in_ that is not that of estimator_")
         names = fitted.get("feature_names_in_")
         if names is not None and np.shape(names) != (machine.n_features_in_,):
             raise ValueError("names of other columns")
+
+
+def held_out_bar(machine: Any) -> AbstractContextManager[Callable[[float], None]]:
+    """Return the progress bar of the models without some rows, if the SVM is verbose."""
+    return progress_bar("models without some rows", shown=bool(machine.verbose))
 
 
 def out_of_time(max_time: float | None, stop: OutOfBudget) -> TimeoutError:

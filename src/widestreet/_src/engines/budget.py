@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 
+from widestreet._src.checks import shown
 from widestreet._src.status import Status
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
@@ -174,6 +175,6 @@ def parse_memory(value: int | float | str | None) -> int:
     if not 0 < number < float("inf"):
         raise ValueError(
             "max_memory must be a positive number of bytes or a string such as '2GB', "
-            f"got {value!r}"
+            f"got {shown(value)}"
         )
     return int(number)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
@@ -12,25 +12,24 @@ import numpy as np
 
 from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.budget import parse_memory
+from widestreet._src.engines.budget import Budget, parse_memory
 from widestreet._src.engines.multiplicative.engine import FixedRate, Projection
 from widestreet._src.estimators import figures, validation
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTraining
 from widestreet._src.estimators.callbacks import with_callbacks
+from widestreet._src.estimators.ensemble_width import best_kernel, warn_of_slow_steps
 from widestreet._src.estimators.stages import Stages
 from widestreet._src.kernels.kernels import Callable, Precomputed
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import HardMargin
 from widestreet._src.reporting.observers import Observers
-from widestreet._src.stacklevel import level_of_caller
-from widestreet._src.training.ensemble import streams, train_ensembles
+from widestreet._src.training.ensemble import train_ensembles
 from widestreet._src.training.ensemble_plan import Plan
 from widestreet._src.training.outcome import Trained
 from widestreet._src.training.settings import Resources
 
 _EPSILON_GROWTH = 1.1  # factor of epsilon after a successful step; larger ones waste more steps
-_SLOW_ROWS = 10_000  # rows from which on steps without a stored kernel matrix are slow
 _BLOCK_VALUES = 1 << 24  # decision values of stages computed at a time
 _AGGREGATES = ("ensemble", "last", "parzen")
 
@@ -50,9 +49,11 @@ class EnsembleSVC(BatchClassifier):
         Kernel function, which must be positive semidefinite.
     degree : int, default=3
         Degree of the polynomial kernel.
-    gamma : {"paper", "scale", "auto"} or float, default="paper"
+    gamma : {"paper", "scale", "auto", "cv"} or float, default="paper"
         "paper" is 1 / (mean squared distance of the rows to their mean); "scale" and "auto" are
-        those of `SVC`.
+        those of `SVC`. "cv" chooses the width with the smallest error on held-out rows, by the
+        `folds` that also determine the number of members, for kernel="rbf" or "laplacian"; this
+        takes about ten times as long.
     coef0 : float, default=0.0
         Constant in the polynomial kernel; not negative.
     aggregate : {"ensemble", "last", "parzen"}, default="ensemble"
@@ -137,6 +138,11 @@ class EnsembleSVC(BatchClassifier):
         Number of steps for each pair of classes, at least one.
     n_members_ : ndarray of shape (n_pairs,)
         Number of members of the ensemble of each pair of classes.
+    gamma_ : float
+        Width of the kernel; 0 if it has none.
+    gammas_, gamma_errors_ : ndarray of shape (n_widths,)
+        Widths that gamma="cv" compared, ascending, and for each the weight of the held-out rows
+        that were misclassified, over all pairs of classes, in units of all weights of the pairs.
     n_kernel_values_ : int
         Number of kernel values computed, including those of the certificate.
     fit_status_, shape_fit_
@@ -164,6 +170,9 @@ class EnsembleSVC(BatchClassifier):
     intercept: bool
 
     n_members_: Ints
+    gamma_: float
+    gammas_: Floats
+    gamma_errors_: Floats
     pruning_bound_: Floats
     trace_left_: Floats
     _stages: Stages | None
@@ -263,6 +272,14 @@ class EnsembleSVC(BatchClassifier):
         folds = 0
         if self.folds is not None:
             folds = checks.require_integer("folds", self.folds, least=2, none="None")
+        if self._chooses_width():
+            by_folds = folds and self.aggregate == "ensemble"
+            if not by_folds or self.kernel not in ("rbf", "laplacian"):
+                raise ValueError(
+                    "gamma='cv' needs kernel='rbf' or 'laplacian', folds and aggregate='ensemble', "
+                    f"got kernel={self.kernel!r}, folds={self.folds!r} and "
+                    f"aggregate={self.aggregate!r}"
+                )
         rank = self.rank
         if isinstance(rank, Integral):
             rank = checks.require_integer("rank", rank, least=1, none="a fraction of the trace")
@@ -286,11 +303,14 @@ class EnsembleSVC(BatchClassifier):
         )
 
     def _resolved_gamma(self, X: Any, weight: Floats) -> float:
-        if isinstance(self.gamma, str) and self.gamma == "paper":
+        if isinstance(self.gamma, str) and self.gamma in ("paper", "cv"):  # "cv" chooses later
             square = figures.mean_square_distance(X, weight)
             return 1.0 / square if square > 0 else 1.0
         variance = partial(figures.weighted_variance, X, weight)
-        return validation.resolve_gamma(self.gamma, X.shape[1], variance, more=("paper",))
+        return validation.resolve_gamma(self.gamma, X.shape[1], variance, more=("paper", "cv"))
+
+    def _chooses_width(self) -> bool:
+        return isinstance(self.gamma, str) and self.gamma == "cv"
 
     def _train(
         self,
@@ -310,13 +330,23 @@ class EnsembleSVC(BatchClassifier):
         own = code[merged.kept]
         layout = PairLayout(int(np.max(code)) + 1)
         members = [np.flatnonzero(own == c) for c in range(layout.classes)]
-        _warn_of_slow_steps(sum(sorted(len(rows) for rows in members)[-2:]), plan)
+        warn_of_slow_steps(sum(sorted(len(rows) for rows in members)[-2:]), plan)
+        errors: dict[float, float] = {}
+        if self._chooses_width():
+            begun = Budget(resources.max_time)
+            kernel, errors = best_kernel(prepared, own, plan, resources)
+            resources = replace(resources, max_time=begun.part().max_time)
         found = train_ensembles(kernel, prepared.rows, merged, own, plan, resources, observers)
         more: dict[str, Any] = {
             "n_iter_": np.array([max(1, one.steps) for one in found]),
             "n_members_": np.array([one.size for one in found]),
             "pruning_bound_": np.array([one.missing for one in found]),
             "trace_left_": np.array([one.left for one in found]),
+            "gamma_": float(getattr(kernel, "gamma", 0.0)),
+            "gammas_": np.array(list(errors)),
+            "gamma_errors_": np.array(list(errors.values())),
+            "_kernel": kernel,
+            "_gamma": getattr(kernel, "gamma", 0.0),
             "_stages": None,
         }
         if plan.keep:
@@ -368,15 +398,3 @@ class EnsembleSVC(BatchClassifier):
                     yield values[:, 0]
                 else:
                     yield layout.one_vs_rest(values) if by_class else values
-
-
-def _warn_of_slow_steps(rows: int, plan: Plan) -> None:
-    """Warn if every step computes a large kernel matrix again."""
-    if rows >= _SLOW_ROWS and streams(rows, plan) and plan.aggregate != "parzen":
-        warnings.warn(
-            f"the kernel matrix of {rows:,} rows takes more than half of max_memory="
-            f"{plan.memory:,}, so every step computes it again; set rank (for example "
-            "rank=500) to approximate it once, which is far faster, or raise max_memory",
-            UserWarning,
-            stacklevel=level_of_caller(),
-        )

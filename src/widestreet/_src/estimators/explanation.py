@@ -12,6 +12,7 @@ from scipy import sparse
 
 from widestreet._src import checks
 from widestreet._src.arrays import Floats
+from widestreet._src.estimators.contained import FOREIGN, svm_of
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.scoring import Expansion, dense_coef, expansion_of
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear
@@ -120,6 +121,7 @@ def explain(
     >>> bool(abs(total - model.decision_function(X[:5])).max() < 1e-10)
     True
     """
+    model = svm_of(model)
     _require_model(model)
     limit = checks.require_real("max_time", max_time, above=0.0)
     rows, others = _dense(model._query(X)), _dense(_background(model, background))
@@ -150,7 +152,8 @@ def _require_model(model: Any) -> None:
             "model[:-1].transform(background)"
         )
     if not isinstance(model, KernelModel):
-        raise TypeError(f"model must be a fitted estimator of widestreet, got {model!r}")
+        given = checks.shown(model)
+        raise TypeError(f"model must be a fitted estimator of widestreet, got {given}{FOREIGN}")
     model._check_fitted()
     if not isinstance(model._kernel, RBF | Laplacian | Linear):
         raise ValueError(

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from widestreet._src.arrays import Floats
+from widestreet._src.checks import shown
+from widestreet._src.engines.budget import Budget
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
@@ -76,7 +78,7 @@ def online_twin(estimator: Any) -> Any:
     if kind not in _ONLINE:
         names = ", ".join(known.__name__ for known in _ONLINE)
         raise TypeError(
-            f"estimator must be one of {names} or an online estimator, got {estimator!r}"
+            f"estimator must be one of {names} or an online estimator, got {shown(estimator)}"
         )
     if getattr(estimator._formulation(), "loss", "linear") != "linear":
         raise ValueError(
@@ -104,9 +106,15 @@ def frozen(model: KernelModel) -> dict[str, Any]:
     return found
 
 
-def frozen_twin(model: KernelModel) -> Any:
-    """Return an online estimator with the `frozen` parameters of a fitted model."""
-    return online_twin(model).set_params(**frozen(model))
+def frozen_twin(model: KernelModel, budget: Budget) -> Any:
+    """Return an online estimator with the `frozen` parameters of a fitted model.
+
+    Its fit raises OutOfBudget when the budget is used up before the batch engine has found the
+    optimum.
+    """
+    twin = online_twin(model).set_params(**frozen(model))
+    twin._budget = budget
+    return twin
 
 
 def regressors_without(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from widestreet._src.checks import shown
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.plain_state import is_fitted
 from widestreet._src.estimators.scoring import check_shapes, dense_coef
@@ -18,7 +19,7 @@ from widestreet._src.persistence.tree import split
 
 _HOMES = ("widestreet", "widestreet.online")
 _STRATEGY, _PAIRS, _RANDOM = "$strategy", "$pairs", "$random_state"
-_ESTIMATOR = "$estimator"
+_ESTIMATOR, _LIST = "$estimator", "$list"
 
 
 def save(model: Any, path: Any, more: Mapping[str, Any], *, trace: bool) -> None:
@@ -105,6 +106,10 @@ def _json(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):  # class weights
         pairs = [[_json(name, key), _json(name, weight)] for key, weight in value.items()]
         return {_PAIRS: sorted(pairs, key=lambda pair: str(pair[0]))}
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "fiu":
+        value = value.tolist()
+    if isinstance(value, list | tuple) and all(isinstance(one, int | float) for one in value):
+        return {_LIST: list(value)}  # values of a parameter to search
     if isinstance(value, np.random.RandomState):
         kind, keys, *rest = value.get_state()
         return {_RANDOM: [str(kind), [int(key) for key in keys], *rest]}
@@ -116,7 +121,7 @@ def _json(name: str, value: Any) -> Any:
     reason = "only text and numbers can"
     if callable(value):
         reason = "files hold no code: use pickle, or a kernel with a name"
-    raise TypeError(f"{name}={value!r} cannot be written to a file: {reason}")
+    raise TypeError(f"{name}={shown(value)} cannot be written to a file: {reason}")
 
 
 def _value(plain: Any, kinds: Mapping[str, type]) -> Any:
@@ -124,6 +129,8 @@ def _value(plain: Any, kinds: Mapping[str, type]) -> Any:
     match plain:
         case {"$pairs": list(pairs)}:
             return {key: _value(weight, kinds) for key, weight in pairs}
+        case {"$list": list(values)} if all(isinstance(one, int | float) for one in values):
+            return values
         case {"$random_state": [str(kind), list(keys), *rest]}:
             state = np.random.RandomState()
             state.set_state((kind, np.array(keys, dtype=np.uint32), *rest))

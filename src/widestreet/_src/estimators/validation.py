@@ -55,7 +55,7 @@ def resolve_rng(random_state: Any) -> np.random.Generator:
     except (TypeError, ValueError):
         raise ValueError(
             "random_state must be None, an integer from 0 to 2^32 - 1 or a "
-            f"numpy.random.RandomState, got {random_state!r}"
+            f"numpy.random.RandomState, got {checks.shown(random_state)}"
         ) from None
     return np.random.default_rng(state.randint(np.iinfo(np.int32).max))
 
@@ -65,12 +65,15 @@ def resolve_strategy(strategy: Any) -> Strategy:
     if isinstance(strategy, str):
         if strategy not in STRATEGIES:
             names = ", ".join(map(repr, STRATEGIES))
-            raise ValueError(f"strategy must be one of {names} or a Strategy, got {strategy!r}")
+            raise ValueError(
+                f"strategy must be one of {names} or a Strategy, got {checks.shown(strategy)}"
+            )
         chosen: Strategy = STRATEGIES[strategy]()
         return chosen
     if not isinstance(strategy, Strategy):
         raise TypeError(
-            f"strategy must be a name or an object such as ISVM(), not a class, got {strategy!r}"
+            "strategy must be a name or an object such as ISVM(), not a class, got "
+            f"{checks.shown(strategy)}"
         )
     return strategy
 
@@ -79,7 +82,8 @@ def require_kernel(kernel: Any) -> None:
     """Raise ValueError if a kernel is neither a string nor a callable."""
     if not (isinstance(kernel, str) or callable(kernel)):
         raise ValueError(
-            f"kernel must be one of {', '.join(map(repr, KERNELS))} or a callable, got {kernel!r}"
+            f"kernel must be one of {', '.join(map(repr, KERNELS))} or a callable, got "
+            f"{checks.shown(kernel)}"
         )
 
 
@@ -124,7 +128,7 @@ def resolve_gamma(
     if isinstance(gamma, str):
         if gamma not in ("scale", "auto"):
             names = ", ".join(map(repr, (*more, "scale", "auto")))
-            raise ValueError(f"gamma must be one of {names} or a number, got {gamma!r}")
+            raise ValueError(f"gamma must be one of {names} or a number, got {checks.shown(gamma)}")
         if gamma == "auto":
             return 1.0 / columns
         size = variance()
@@ -240,7 +244,7 @@ def check_class_weight(class_weight: Any) -> None:
     if not (class_weight is None or balanced or isinstance(class_weight, Mapping)):
         raise ValueError(
             "class_weight must be None, 'balanced' or a dict of class weights, got "
-            f"{class_weight!r}"
+            f"{checks.shown(class_weight)}"
         )
     if isinstance(class_weight, Mapping):
         for label, weight in class_weight.items():

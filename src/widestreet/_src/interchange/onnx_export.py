@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from widestreet._src import checks
+from widestreet._src.estimators.contained import svm_of
 from widestreet._src.interchange.onnx_graph import add_model, check_exportable
 from widestreet._src.interchange.onnx_pipelines import pipeline_to_onnx
 
@@ -69,6 +70,7 @@ def to_onnx(model: Any, *, precision: str = "float64") -> Any:
     dtype = _PRECISIONS[checks.require_choice("precision", precision, tuple(_PRECISIONS))]
     if isinstance(model, Pipeline):
         return pipeline_to_onnx(model, dtype, OPSET)
+    model = svm_of(model)
     check_exportable(model)
     g = Graph(onnx, dtype)
     outputs = add_model(g, "X", model)

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats
 from widestreet._src.estimators.classifier import Classifier
+from widestreet._src.estimators.contained import FOREIGN
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.outlier_detector import BOUNDARY_ROUNDING, OutlierDetector
 from widestreet._src.estimators.scoring import dense_coef
@@ -45,7 +46,8 @@ class Nodes(Protocol):
 def check_exportable(model: Any) -> None:
     """Raise TypeError if a model cannot be written as ONNX."""
     if not isinstance(model, KernelModel):
-        raise TypeError(f"model must be an estimator of widestreet, got {type(model).__name__}")
+        name = type(model).__name__
+        raise TypeError(f"model must be an estimator of widestreet, got {name}{FOREIGN}")
     model._check_fitted()
     known = (Linear, RBF, Poly, Sigmoid, Laplacian, Precomputed)
     if not isinstance(model._kernel, known):

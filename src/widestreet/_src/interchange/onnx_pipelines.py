@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 
 from widestreet._src.estimators.classifier import Classifier
+from widestreet._src.estimators.contained import svm_of
 from widestreet._src.estimators.outlier_detector import OutlierDetector
 from widestreet._src.estimators.registry import ESTIMATORS
 from widestreet._src.interchange.onnx_graph import add_model, check_exportable
@@ -42,7 +44,7 @@ def register_skl2onnx() -> None:
     skl2onnx = _imported()
     options = {"zipmap": [False], "raw_scores": [True]}
     for name, kind in ESTIMATORS.items():
-        own = options if issubclass(kind, Classifier) else None
+        own = options if issubclass(kind, ClassifierMixin) else None
         skl2onnx.update_registered_converter(
             kind, f"Widestreet{name}", _set_types, _convert, parser=_declare, options=own
         )
@@ -51,7 +53,7 @@ def register_skl2onnx() -> None:
 def pipeline_to_onnx(model: Any, dtype: Any, opset: int) -> Any:
     """Return a fitted pipeline as an ONNX model with the input "X" of a given type."""
     skl2onnx = _imported()
-    check_exportable(model[-1])
+    check_exportable(svm_of(model[-1]))
     register_skl2onnx()
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
@@ -76,7 +78,7 @@ def _declare(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) ->
     kinds = [kind.__name__ for kind in type(model).__mro__ if kind.__name__ in ESTIMATORS]
     operator = scope.declare_local_operator(f"Widestreet{kinds[0]}", model)
     operator.inputs = inputs
-    if isinstance(model, Classifier | OutlierDetector):
+    if isinstance(svm_of(model), Classifier | OutlierDetector):
         operator.outputs.append(scope.declare_local_variable("label", Int64TensorType()))
         operator.outputs.append(scope.declare_local_variable("scores", DoubleTensorType()))
     else:
@@ -88,7 +90,7 @@ def _set_types(operator: Any) -> None:
     """State the types of the outputs of an operator. Sets: operator."""
     from skl2onnx.common import data_types as types
 
-    model, rows = operator.raw_operator, operator.inputs[0].get_first_dimension()
+    model, rows = svm_of(operator.raw_operator), operator.inputs[0].get_first_dimension()
     columns = len(getattr(model, "intercept_", ()))
     if isinstance(model, Classifier):
         kinds = {"f": types.DoubleTensorType, "b": types.BooleanTensorType}
@@ -107,11 +109,12 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the nodes of a model to the graph of skl2onnx. Sets: container."""
     from skl2onnx.common.utils import check_input_and_output_numbers
 
-    check_exportable(operator.raw_operator)
+    model = svm_of(operator.raw_operator)
+    check_exportable(model)
     check_input_and_output_numbers(operator, input_count_range=1)
     g = _Nodes(scope, container)
     X = g.node("Cast", operator.inputs[0].full_name, to=np.float64)
-    for output, found in zip(operator.outputs, add_model(g, X, operator.raw_operator), strict=True):
+    for output, found in zip(operator.outputs, add_model(g, X, model), strict=True):
         container.add_node("Identity", [found], [output.full_name])
 
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.classifier import Classifier
+from widestreet._src.estimators.contained import svm_of
 from widestreet._src.estimators.locating import classes_of
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.nu_svc import NuSVC
@@ -123,6 +124,7 @@ def _converted(model: Any) -> Any:
 
 def as_own(model: Any) -> Any:
     """Return a model of this package as it is, and one of another library converted."""
+    model = svm_of(model)
     return model if isinstance(model, KernelModel) else _converted(model)
 
 
@@ -153,6 +155,7 @@ def to_sklearn(model: Any) -> Any:
     >>> to_sklearn(ws.SVC(C=3.0).fit(X, y))
     SVC(C=3.0)
     """
+    model = svm_of(model)
     if not isinstance(model, OptimalFit):
         raise TypeError(f"model must be a {', '.join(_OWN)}, got {type(model).__name__}")
     model._check_fitted()

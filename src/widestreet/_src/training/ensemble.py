@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable as Function
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, sqrt
 
 import numpy as np
@@ -68,28 +69,21 @@ def train_ensembles(
     resources : Resources
     observers : Observers
     """
-    layout = PairLayout(int(np.max(code)) + 1)
-    members = [np.flatnonzero(code == c) for c in range(layout.classes)]
+    pairs = _pairs_of(kernel, rows, merged, code, resources)
     every, found, spent = Budget(resources.max_time), list[Result](), list[float]()
-    largest = sum(sorted(len(part) for part in members)[-2:])
-    gram = Gram(kernel, rows, threads=threads_for(largest, resources))
 
     def trained(p: int, share: float, observe: Observer) -> Result:
-        i, j = layout.pairs[p]
-        both = np.concatenate([members[i], members[j]])
-        sign = np.where(code[both] == i, layout.sign_of_first, -layout.sign_of_first)
         budget = every.part(share, max_steps=resources.max_steps)
-        rows, pair = gram.select(merged.kept[both]), Pair(sign, merged.box[both])
-        one = train_pair(rows, pair, plan, budget, observe, resources.rng, every.look_at_end)
+        one = train_pair(*pairs[p], plan, budget, observe, resources.rng, every.look_at_end)
         every.stopped |= one.trained.solution.status == Status.INTERRUPTED
         solution = labelled(one.trained.solution, p)
         return replace(one, trained=replace(one.trained, solution=solution))
 
     with limited_blas(1):
-        for p in range(len(layout.pairs)):
+        for p in range(len(pairs)):
             begun = every.elapsed
             with observers.problem(p) as observe:
-                found.append(trained(p, 1 / (len(layout.pairs) - p), observe))
+                found.append(trained(p, 1 / (len(pairs) - p), observe))
             spent.append(every.elapsed - begun)
         late = [p for p, one in enumerate(found) if _ended_by_time(one) and not every.stopped]
         for k, p in enumerate(late):
@@ -98,6 +92,54 @@ def train_ensembles(
                 again = trained(p, share, observers.again(p))
                 if again.replaces(found[p]):
                     found[p] = again
+    return found
+
+
+def held_out_error(
+    kernel: Kernel,
+    rows: Rows,
+    merged: Merged,
+    code: Ints,
+    plan: Plan,
+    resources: Resources,
+    budget: Budget,
+) -> float:
+    """Return the weight of the held-out rows that the ensembles of all pairs misclassify.
+
+    The parameters are those of `train_ensembles`. The result is infinite if a class has too few
+    rows for folds. OutOfBudget is raised if the time is over.
+    """
+    total = 0.0
+    with limited_blas(1):
+        for gram, pair in _pairs_of(kernel, rows, merged, code, resources):
+            poll = Poll(budget.look_at_clock)
+            product = _product(gram, pair, plan, resources.rng, poll)
+            part = budget.part(max_steps=resources.max_steps)
+            counted = partial(getattr, poll, "kernel_values")
+            training = Training(pair, plan, product, _length(gram, plan), part, counted)
+            path = training.engine(lambda record: None).solve()
+            _, error, status = training.best_size(path)
+            if status == Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            if status == Status.TIME_LIMIT:
+                raise OutOfBudget(status)
+            total += error
+    return total
+
+
+def _pairs_of(
+    kernel: Kernel, rows: Rows, merged: Merged, code: Ints, resources: Resources
+) -> list[tuple[Gram, Pair]]:
+    """Return the rows, the signs and the prior weights of each pair of classes."""
+    layout = PairLayout(int(np.max(code)) + 1)
+    members = [np.flatnonzero(code == c) for c in range(layout.classes)]
+    largest = sum(sorted(len(part) for part in members)[-2:])
+    gram = Gram(kernel, rows, threads=threads_for(largest, resources))
+    found = []
+    for i, j in layout.pairs:
+        both = np.concatenate([members[i], members[j]])
+        sign = np.where(code[both] == i, layout.sign_of_first, -layout.sign_of_first)
+        found.append((gram.select(merged.kept[both]), Pair(sign, merged.box[both])))
     return found
 
 
@@ -134,7 +176,7 @@ def train_pair(
         path = training.engine(observe).solve()
         size = max(path.means)
         if plan.aggregate == "ensemble" and path.status == Status.APPROXIMATE:
-            size, status = training.best_size(path)
+            size, _, status = training.best_size(path)
             path = replace(path, status=status)
         weight, square = _chosen(path, plan, size)
         part = square - float(product.rest @ weight**2) if isinstance(product, LowRank) else square
@@ -210,17 +252,18 @@ class Training:
         """Return the budget of a fold: the remaining time, and all steps."""
         return self.budget.part(reserve=self.budget.reserve, max_steps=self.budget.max_steps)
 
-    def best_size(self, path: Trajectory) -> tuple[int, Status]:
-        """Return the size with the smallest cross-validation error, and the status.
+    def best_size(self, path: Trajectory) -> tuple[int, float, Status]:
+        """Return the size with the smallest cross-validation error, this error, and the status.
 
-        The size is that of all members if there are too few rows, or too little time, for folds.
+        The size is that of all members, and the error infinite, if there are too few rows, or too
+        little time, for folds.
         """
         folds = [self.engine(lambda record: None, out) for out in self._folds(path.margin)]
         found = solve_together(folds)
         stopped = {one.status for one in found} & {Status.TIME_LIMIT, Status.INTERRUPTED}
         if stopped or not found:
-            return max(path.means), min(stopped, default=path.status)
-        return best_size(sorted(path.means), [one.errors for one in found]), path.status
+            return max(path.means), inf, min(stopped, default=path.status)
+        return *best_size(sorted(path.means), [one.errors for one in found]), path.status
 
     def _folds(self, margin: Floats) -> Iterator[Bools]:
         """Yield masks of folds, stratified by class and by the margin of the Parzen window.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import sklearn.model_selection
 from sklearn import get_config
-from sklearn.base import is_classifier
-from sklearn.exceptions import FitFailedWarning
+from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import indexable
@@ -22,11 +23,13 @@ from widestreet._src.reporting.bar import progress_bar
 from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.threads import resolve_threads
 from widestreet._src.tuning.plan import CannotShare, Machine, Plan, Split
-from widestreet._src.tuning.shared_fit import Results, SharedFit
+from widestreet._src.tuning.rounds import Rounds
+from widestreet._src.tuning.shared_fit import fold_scores, is_known, scored
 
+REFIT_SHARE = 0.25  # of max_time, kept for the fit of the best candidate on all rows
 _RESULTS = (
-    "cv_results_", "best_index_", "best_score_", "best_params_", "refit_time_", "n_splits_",
-    "multimetric_", "scorer_",
+    "cv_results_", "best_index_", "best_score_", "best_params_", "n_splits_", "multimetric_",
+    "scorer_",
 )  # fmt: skip
 
 
@@ -37,8 +40,8 @@ class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
     :class:`sklearn.model_selection.GridSearchCV`. Work is shared if the estimator is `SVC`,
     `NuSVC`, `SVR`, `NuSVR` or `OneClassSVM`, or a pipeline with one of them as its last step.
     Otherwise, and for parameters or scorers that cannot be shared, scikit-learn's own search is
-    used, and a warning names each of `max_time`, `max_memory`, `progress` and `on_interrupt` that
-    is set and has no effect.
+    used, and a warning names each of the parameters from `max_time` on that is set and has no
+    effect.
 
     Grid points are solved to `tol` by the check of the engine. The refit has a certificate.
 
@@ -64,31 +67,45 @@ class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
     return_train_score : bool, default=False
         As in scikit-learn.
     max_time : float, default=None
-        Seconds after which the search ends; the refit is not limited. Candidates are evaluated in
-        four parts, each in all folds before the next. Those that are not complete have the score
-        nan, and the best of the others is refitted. TimeoutError is raised if there is none. A
-        search with a limit shares less work, and takes longer if the limit is not reached.
+        Seconds for the search and the refit. The search ends after three quarters of them, or
+        after all if there is no refit, whose SVM has the rest as its `max_time`. Candidates are
+        evaluated in four parts, each in all folds before the next. Those that are not complete
+        have the score nan, and the best of the others is refitted. TimeoutError is raised if there
+        is none. A search with a limit shares less work, and takes longer if the limit is not
+        reached.
     max_memory : int, float or str, default=None
         Memory limit of the search, in bytes or as text such as "2GB"; None is that of the
         estimator.
     progress : bool, default=False
         Whether a progress bar is shown.
     on_interrupt : {"raise", "keep"}, default="raise"
-        Action after Ctrl-C during the search: "raise" raises KeyboardInterrupt, "keep" does not.
-        The best candidate so far is refitted in both cases.
+        Action after Ctrl-C: "raise" raises KeyboardInterrupt without a refit. "keep" refits the
+        best candidate so far; during the refit it keeps the best model so far. The results of the
+        search, such as `cv_results_` and `best_params_`, are kept in both cases.
+    racing : bool, default=False
+        If True, candidates whose scores in the first three folds, and again in further ones, are
+        worse than those of the best candidate by a t-test are not evaluated in the other folds.
+    halving : int, default=None
+        Factor q, for example 3: candidates are first compared on a few rows, the best 1/q of them
+        on q times as many, and so on; those that are left on all rows. Weights are multiplied, so
+        that C means the same on few rows. None evaluates all candidates on all rows.
 
     Attributes
     ----------
     cv_results_ : dict
         Those of scikit-learn, and "mean_kkt_violation", the violation at which the candidates were
         solved. Fit times are those of the solution of the problem, without work that is shared.
+        With `racing` or `halving` also "dropped", whether a candidate was dropped, "n_rows" and
+        "n_folds", on how many rows and in how many folds it was evaluated last, and "last_score",
+        its mean score there. The other scores of dropped candidates are nan.
     best_estimator_, best_score_, best_params_, best_index_, scorer_, n_splits_, refit_time_, \
 multimetric_, classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
     shared_ : bool
         Whether candidates and folds shared work.
     stopped_ : {"max_time", "interrupt"} or None
-        Why the search ended before all candidates were evaluated, if it did.
+        Why the search ended before all candidates were evaluated and the best one was refitted, if
+        it did. After "interrupt" with on_interrupt="raise" there is no `best_estimator_`.
 
     Examples
     --------
@@ -104,6 +121,9 @@ multimetric_, classes_, n_features_in_, feature_names_in_
     """
 
     cv: Any
+
+    shared_: bool
+    stopped_: str | None
 
     def __init__(
         self,
@@ -122,6 +142,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         max_memory: int | float | str | None = None,
         progress: bool = False,
         on_interrupt: str = "raise",
+        racing: bool = False,
+        halving: int | None = None,
     ) -> None:
         super().__init__(
             estimator,
@@ -139,6 +161,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         self.max_memory = max_memory
         self.progress = progress
         self.on_interrupt = on_interrupt
+        self.racing = racing
+        self.halving = halving
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Evaluate all candidates in all folds, then fit the best one on all rows.
@@ -161,36 +185,47 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         if self.max_memory is not None:
             parse_memory(self.max_memory)
         checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        checks.require_flag("racing", self.racing)
+        if self.halving is not None:
+            checks.require_integer("halving", self.halving, least=2, none="None")
+        if self.racing or self.halving is not None:
+            self._metric()
         self._validate_params()
-        self.stopped_: str | None = None
+        whole = Budget(self.max_time)
         cv = list(self.cv) if isinstance(self.cv, Iterator) else self.cv
         stop: BaseException | None = None
+        reason = ""
         try:
             with progress_bar("grid search", shown=self.progress) as tell:
                 plan = self._plan(X, y, cv, params)
                 plan.tell = tell
+                rounds = self._rounds(plan, params)
                 try:
-                    plan.run()
+                    (rounds or plan).run()
                 except (OutOfBudget, KeyboardInterrupt) as why:
                     stop = why
-        except (CannotShare, TypeError, ValueError) as reason:
+        except (CannotShare, TypeError, ValueError) as why:
+            reason = str(why)
+        if reason:  # outside of the handler: errors of scikit-learn are not caused by the reason
             return self._fit_unshared(X, y, cv, params, reason)
-        self.shared_ = True
-        self._adopt(plan, stop, params)
-        if isinstance(stop, KeyboardInterrupt) and self.on_interrupt == "raise":
-            raise stop
+        self._adopt(plan, rounds, stop, params)
+        interrupted = isinstance(stop, KeyboardInterrupt)
+        if interrupted and self.on_interrupt == "raise":
+            raise KeyboardInterrupt
+        if self.refit:
+            self._refit(plan, params, whole.part().max_time)
         return self
 
-    def _fit_unshared(
-        self, X: Any, y: Any, cv: Any, params: dict[str, Any], reason: Exception
-    ) -> Self:
+    def _fit_unshared(self, X: Any, y: Any, cv: Any, params: dict[str, Any], reason: str) -> Self:
         """Run scikit-learn's own search, which raises its own errors. Sets: what it sets."""
-        self.shared_ = False
+        self.shared_, self.stopped_ = False, None
         unused = {
             "max_time": self.max_time is not None,
             "max_memory": self.max_memory is not None,
             "progress": self.progress,
             "on_interrupt": self.on_interrupt == "keep",
+            "racing": self.racing,
+            "halving": self.halving is not None,
         }
         for name in (name for name, given in unused.items() if given):
             warnings.warn(
@@ -209,7 +244,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         """Return the plan of the search; raise CannotShare if work cannot be shared."""
         if getattr(self, "_skl_callbacks", None):
             raise CannotShare("the search has callbacks")
-        if not _is_known(self.scoring):
+        if not is_known(self.scoring):
             raise CannotShare("scoring is a plain function")
         machine = Machine.of(self.estimator)
         if self.return_train_score and machine.transformers is not None:
@@ -221,6 +256,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             raise CannotShare("parameters of the fit are routed by scikit-learn")
         X, y, weight = indexable(X, y, weight)
         candidates = list(ParameterGrid(self.param_grid))
+        for one in {frozenset(one): one for one in candidates}.values():
+            clone(self.estimator).set_params(**clone(one, safe=False))  # refuses unknown names
         for one in candidates:
             machine.of_transformers(one)
         settings = machine.estimator._settings()
@@ -236,15 +273,23 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             candidates=candidates,
             splits=self._splits(X, y, cv, params.get("groups")),
             every_row=self.return_train_score,
-            budget=Budget(self.max_time),
+            budget=Budget(self._time_of_search()),
             settings=settings,
         )
+
+    def _time_of_search(self) -> float | None:
+        """Return the limit on the time of the search, without the refit."""
+        if self.max_time is None or not self.refit:
+            return self.max_time
+        return (1.0 - REFIT_SHARE) * self.max_time
 
     def _splits(self, X: Any, y: Any, cv: Any, groups: Any) -> list[Split]:
         """Return the folds; raise CannotShare if training sets do not tell them apart."""
         cv = check_cv(cv, y, classifier=is_classifier(self.estimator))
         splits = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(X, y, groups)]
         n = X.shape[0] if hasattr(X, "shape") else len(X)
+        if not splits:
+            raise CannotShare("cv has no folds")
         for part in (part for split in splits for part in split):
             if part.dtype.kind not in "iu" or len(part) == 0 or part.min() < 0 or part.max() >= n:
                 raise CannotShare("cv gives other values than row numbers")
@@ -252,50 +297,67 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             raise CannotShare("two folds have the same training rows")
         return [(a.astype(np.int64), b.astype(np.int64)) for a, b in splits]
 
-    def _adopt(self, plan: Plan, stop: BaseException | None, params: dict[str, Any]) -> None:
-        """Compute scores and ranks by scikit-learn's search, and refit. Sets: fitted attributes."""
-        done = sum(plan.complete)
+    def _metric(self) -> str:
+        """Return the name of the score by which candidates are compared in rounds."""
+        one = self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)
+        if not one and not isinstance(self.refit, str):
+            raise ValueError(
+                "racing and halving compare candidates by one score: pass one scorer, or the name "
+                "of a metric as refit"
+            )
+        return "score" if one else str(self.refit)
+
+    def _rounds(self, plan: Plan, params: dict[str, Any]) -> Rounds | None:
+        """Return the rounds in which candidates are dropped; None if there are none."""
+        if not self.racing and self.halving is None:
+            return None
+        scores = partial(fold_scores, self.estimator, self.scoring, self._metric(), params)
+        return Rounds(plan, scores, self.racing, self.halving)
+
+    def _adopt(
+        self,
+        plan: Plan,
+        rounds: Rounds | None,
+        stop: BaseException | None,
+        params: dict[str, Any],
+    ) -> None:
+        """Compute scores and ranks by scikit-learn's search. Sets: the results of the search."""
+        done, ctrl_c = sum(plan.complete), isinstance(stop, KeyboardInterrupt)
         if done == 0 and stop is not None:
-            if isinstance(stop, KeyboardInterrupt):
-                raise stop
-            raise TimeoutError(f"max_time={self.max_time} was too short for a single candidate")
+            if ctrl_c:
+                raise KeyboardInterrupt
+            raise TimeoutError(
+                f"max_time={self.max_time:g} was too short for a single candidate: raise max_time"
+            )
+        missing = done < len(plan.candidates)
+        failures = [found for found in plan.found.values() if isinstance(found, Exception)]
+        if missing and failures and self.error_score == "raise":
+            raise failures[0]
         figures = {
             "mean_fit_time": plan.seconds.mean(axis=1),
             "std_fit_time": plan.seconds.std(axis=1),
             "mean_kkt_violation": plan.violation.mean(axis=1),
-        }
+        } | ({} if rounds is None else rounds.figures)
         choose = (lambda results: self.refit(results | figures)) if callable(self.refit) else None
-        numbers = np.arange(plan.X.shape[0] if hasattr(plan.X, "shape") else len(plan.X))
-        inner = sklearn.model_selection.GridSearchCV(
-            SharedFit(Results(plan, self.estimator, numbers)),
-            self.param_grid,
-            scoring=self.scoring,
-            n_jobs=1,
-            refit=choose or self.refit,
-            cv=plan.splits,
-            verbose=self.verbose,
-            error_score=self.error_score if stop is None else np.nan,
-            return_train_score=self.return_train_score,
-        )
-        with warnings.catch_warnings():
-            if stop is not None:
-                warnings.simplefilter("ignore", FitFailedWarning)
-                warnings.filterwarnings("ignore", "One or more of the (test|train) scores")
-            inner.fit(numbers, plan.y, **{k: v for k, v in params.items() if k != "groups"})
-        for name in _RESULTS:
-            if hasattr(inner, name):
-                setattr(self, name, getattr(inner, name))
+        options = {
+            "scoring": self.scoring,
+            "refit": choose or self.refit,
+            "verbose": self.verbose,
+            "error_score": np.nan if missing else self.error_score,
+            "return_train_score": self.return_train_score,
+        }
+        inner = scored(plan, self.estimator, options, params, missing=missing)
+        found = {name: getattr(inner, name) for name in _RESULTS if hasattr(inner, name)}
         if self.scoring is None:
-            self.scorer_ = check_scoring(self.estimator)
-        self.cv_results_ |= figures
-        if self.refit:
-            self.best_estimator_ = inner.best_estimator_.model
-            if hasattr(self.best_estimator_, "feature_names_in_"):
-                self.feature_names_in_ = self.best_estimator_.feature_names_in_
+            found["scorer_"] = check_scoring(self.estimator)
+        found["cv_results_"] |= figures
+        found["shared_"] = True
+        found["stopped_"] = None if stop is None else "interrupt" if ctrl_c else "max_time"
+        gone = (*_RESULTS, "best_estimator_", "refit_time_", "feature_names_in_")  # of another fit
+        kept = {name: value for name, value in vars(self).items() if name not in gone}
+        self.__dict__ = kept | found
         if stop is not None:
-            ctrl_c = isinstance(stop, KeyboardInterrupt)
-            self.stopped_ = "interrupt" if ctrl_c else "max_time"
-            why = "Ctrl-C" if ctrl_c else f"max_time={self.max_time}"
+            why = "Ctrl-C" if ctrl_c else f"max_time={self.max_time:g}"
             warnings.warn(
                 f"{why} ended the search after {done} of {len(plan.candidates)} candidates; the "
                 "others have the score nan",
@@ -303,11 +365,30 @@ multimetric_, classes_, n_features_in_, feature_names_in_
                 stacklevel=level_of_caller(),
             )
 
+    def _refit(self, plan: Plan, params: dict[str, Any], seconds: float | None) -> None:
+        """Fit the best candidate on all rows. Sets: best_estimator_, refit_time_.
 
-def _is_known(scoring: Any) -> bool:
-    """Return whether scorers call nothing but the methods of an estimator."""
-    if isinstance(scoring, dict):
-        return all(_is_known(one) for one in scoring.values())
-    if isinstance(scoring, list | tuple | set):
-        return all(isinstance(one, str) for one in scoring)
-    return scoring is None or isinstance(scoring, str) or hasattr(scoring, "_score_func")
+        During this fit the SVM has the rest of the time as its limit. `on_interrupt="keep"` holds
+        for it, too.
+        """
+        begun, prefix = time.perf_counter(), plan.machine.prefix
+        model = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+        limits: dict[str, Any] = {f"{prefix}max_time": seconds}
+        if self.on_interrupt == "keep":
+            limits[f"{prefix}on_interrupt"] = "keep"
+        given = {name: model.get_params()[name] for name in limits}
+        model.set_params(**limits)
+        options = {name: value for name, value in params.items() if name != "groups"}
+        try:
+            model.fit(plan.X, *(() if plan.y is None else (plan.y,)), **options)
+        except KeyboardInterrupt:
+            self.stopped_ = "interrupt"
+            raise
+        self.best_estimator_ = model.set_params(**given)
+        self.refit_time_ = time.perf_counter() - begun
+        if hasattr(model, "feature_names_in_"):
+            self.feature_names_in_ = model.feature_names_in_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        refitted = not self.refit or "best_estimator_" in vars(self)
+        return refitted and "cv_results_" in vars(self)

@@ -46,6 +46,7 @@ Parameters = Mapping[str, Any]
 Split = tuple[Ints, Ints]
 _Group = tuple[tuple[str, int], ...]  # names and identities of the parameters of transformers
 _BATCHES = 4  # of the candidates of a search with a limit on the time, at most
+_KEPT_SHARE = 0.25  # of max_memory, for transformed rows that other batches need, too
 
 
 class CannotShare(Exception):  # noqa: N818 - it is a normal way to another implementation
@@ -202,10 +203,11 @@ class Plan:
         self._transformed = kept
         parts = [(members, f) for members in groups.values() for f in range(len(self.splits))]
         workers = min(self.settings.threads, len(parts))
+        share = 1.0 if self.budget.max_time is None else 1.0 - _KEPT_SHARE
         settings = replace(
             self.settings,
             threads=max(1, self.settings.threads // workers),
-            max_memory=self.settings.max_memory // workers,
+            max_memory=int(share * self.settings.max_memory) // workers,
         )
 
         config = get_config()  # of this thread
@@ -240,9 +242,17 @@ class Plan:
         except Exception as error:
             self.found |= {(k, f): error for k in members}
             return
-        if self.budget.max_time is not None:  # other batches need it, too
+        size = _bytes(fold.data.X)
+        room = _KEPT_SHARE * self.settings.max_memory - self._bytes_kept
+        if self.budget.max_time is not None and size <= room:  # other batches need it, too
             self._transformed[at] = fold
+        else:
+            settings = replace(settings, max_memory=max(1, settings.max_memory - size))
         self._solve(fold.data, {f: fold}, members, np.concatenate(self.splits[f]), settings)
+
+    @property
+    def _bytes_kept(self) -> int:
+        return sum(_bytes(fold.data.X) for fold in list(self._transformed.values()))
 
     def _transform(self, transformers: Pipeline, k: int, f: int) -> Fold:
         """Return the rows of a fold, transformed with the parameters of a candidate."""
@@ -309,6 +319,13 @@ def _takes_kernel_values(pipeline: Pipeline, last: Any) -> bool:
     """Return whether the first or the last step takes kernel values instead of rows."""
     pairwise = bool(get_tags(pipeline).input_tags.pairwise)
     return pairwise or getattr(last, "kernel", None) == "precomputed"
+
+
+def _bytes(X: Any) -> int:
+    """Return the memory of an array or a CSR matrix."""
+    if sparse.issparse(X):
+        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    return int(X.nbytes)
 
 
 def _stacked(first: Any, second: Any) -> Any:

@@ -10,47 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
-import numpy as np
-from scipy import sparse
-
-from widestreet._src.arrays import Floats
+from widestreet._src.estimators.widths import STEP
 
 COARSE_C = tuple(2.0**k for k in range(-5, 12, 4))
 LIMITS = {"C": (2.0**-9, 2.0**15), "gamma": (1e-12, 1e12), "epsilon": (1e-12, 1e12)}
+_IN_UNITS = ("C", "epsilon")  # their limits are in units of the target
 COARSE_EPSILON = (0.03, 0.3)  # of the standard deviation of y
-_STEP = {"C": 16.0, "gamma": 4.0, "epsilon": 10.0}  # ratio of neighbours in the coarse grid
+_STEP = {"C": 16.0, "gamma": STEP, "epsilon": 10.0}  # ratio of neighbours in the coarse grid
 _FINE = (-0.5, -0.25, 0.25, 0.5)  # steps from the best value
-_QUANTILES = (0.1, 0.9)
-_PAIRS = 2000  # of rows whose distances are computed
 
 Point = tuple[float, ...]
-
-
-def coarse_gammas(X: Any, rng: np.random.Generator) -> tuple[float, ...]:
-    """Return widths from a quarter of 1 / the large distances to four times 1 / the small ones.
-
-    Parameters
-    ----------
-    X : ndarray or CSR
-    rng : numpy.random.Generator
-        It draws the pairs of rows.
-    """
-    n = X.shape[0]
-    first, second = rng.integers(n, size=(2, _PAIRS))
-    difference = X[first] - X[second]
-    if sparse.issparse(difference):
-        square: Floats = np.asarray(difference.multiply(difference).sum(axis=1)).ravel()
-    else:
-        square = np.einsum("ij,ij->i", difference, difference, dtype=np.float64)
-    square = square[square > 0]
-    if len(square) == 0:
-        return (1.0,)
-    small, large = np.quantile(square, _QUANTILES)
-    step = _STEP["gamma"]
-    count = round(np.log(large / small) / np.log(step)) + 3
-    return tuple((step ** np.arange(count) / (step * large)).tolist())
 
 
 @dataclass(eq=False)
@@ -64,11 +34,14 @@ class Ranges:
         Coarse values of each parameter, ascending.
     given : frozenset of str
         Parameters whose values are neither extended nor refined.
+    unit : float
+        Unit of the target, in which C and epsilon are limited.
     """
 
     names: tuple[str, ...]
     values: list[tuple[float, ...]]
     given: frozenset[str] = frozenset()
+    unit: float = 1.0
 
     def coarse(self) -> list[Point]:
         """Return all points of the coarse grid."""
@@ -83,7 +56,8 @@ class Ranges:
         for k, name in enumerate(self.names):
             if not self._varies(k):
                 continue
-            here, (least, most) = self.values[k], LIMITS[name]
+            here, unit = self.values[k], self.unit if name in _IN_UNITS else 1.0
+            least, most = (unit * limit for limit in LIMITS[name])
             new: list[float] = []
             if best[k] == here[0] and here[0] / _STEP[name] >= least:
                 new.append(here[0] / _STEP[name])

@@ -4,32 +4,48 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Mapping
+from copy import copy
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.stats import rankdata
-from sklearn import config_context
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted
 
 from widestreet._src import checks
-from widestreet._src.arrays import Floats
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import Budget
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.optimal import OptimalFit
+from widestreet._src.estimators.plain_state import attributes_of, state_of
+from widestreet._src.estimators.saving import save
+from widestreet._src.estimators.widths import coarse_gammas
+from widestreet._src.files.table import StoredRows
 from widestreet._src.stacklevel import level_of_caller
-from widestreet._src.tuning.grid_search import GridSearchCV
-from widestreet._src.tuning.ranges import COARSE_C, Point, Ranges, coarse_gammas
+from widestreet._src.tuning.grid_search import REFIT_SHARE
+from widestreet._src.tuning.plan import Split
+from widestreet._src.tuning.ranges import COARSE_C, Ranges
+from widestreet._src.tuning.stages import SearchTask, Stages, plain_results, results_from
 from widestreet._src.tuning.tasks import SearchData
 
 _SEARCH_TOL = 0.01  # violation at which points are solved, in units of the target
 _MOST_EXTENSIONS = 6
+_COMMON = ("kernel", "tol", "max_memory", "n_jobs", "random_state", "on_interrupt", "verbose",
+           "device")  # fmt: skip
+_OF_THE_SVM = ("support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "coef_",
+               "class_weight_", "certificates_", "trace_", "n_iter_", "n_kernel_values_",
+               "fit_status_", "shape_fit_", "compaction_")  # fmt: skip
+_CHOSEN = ("C_", "gamma_", "epsilon_")
 
 
 class SelfTuned(BaseEstimator):  # type: ignore[misc]
-    """Base class of the SVMs that choose their parameters."""
+    """Base class of the SVMs that choose their parameters.
+
+    Subclasses set `_kind`, the class of the SVM.
+    """
+
+    _kind: ClassVar[type[OptimalFit]]
 
     Cs: Any
     gammas: Any
@@ -43,10 +59,12 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
     progress: bool
     on_interrupt: str
     random_state: Any
+    verbose: int | bool
+    device: str
 
-    @abstractmethod
-    def _estimator(self) -> OptimalFit:
-        """Return the SVM whose parameters are chosen, at the tolerance of the refit."""
+    best_estimator_: Any
+    cv_results_: dict[str, Any]
+    n_features_in_: int
 
     @abstractmethod
     def _ranges(self, data: SearchData, rng: np.random.Generator) -> Ranges:
@@ -56,12 +74,14 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
         """Return the unit of violations, C and epsilon: 1 for labels."""
         return 1.0
 
-    def _common(self) -> dict[str, Any]:
-        """Return the parameters that the SVM shares."""
-        names = ("kernel", "tol", "max_memory", "n_jobs", "random_state", "on_interrupt")
-        return {name: getattr(self, name) for name in names}
+    def _estimator(self) -> OptimalFit:
+        """Return the SVM whose parameters are chosen, at the tolerance of the refit."""
+        checks.require_choice("kernel", self.kernel, ("rbf", "laplacian", "linear"))
+        return self._kind(**{name: getattr(self, name) for name in _COMMON})
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    # -- training ----------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the parameters, then train on all rows.
 
         Parameters
@@ -69,28 +89,39 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. scikit-learn 1.9 and later weigh the scores of the folds, too.
+        groups : array-like of shape (n_samples,), default=None
+            Groups of the rows, for a splitter such as ``GroupKFold()`` as `cv`.
 
         Returns
         -------
         estimator
             The fitted estimator itself.
         """
-        if self.max_time is not None:
-            checks.require_real("max_time", self.max_time, above=0.0)
-        checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
-        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
-            raise ValueError(f"scoring must be one scorer or None, got {self.scoring!r}")
+        whole = Budget(self._checked_limit())
+        if isinstance(X, StoredRows):
+            raise TypeError(
+                f"X was opened by open_rows, but {type(self).__name__} needs all rows in memory: "
+                "pass X.to_numpy() and y.to_numpy()"
+            )
         estimator = self._estimator()
         data = SearchData.of(estimator, X, y, sample_weight)
         ranges = self._ranges(data, validation.resolve_rng(self.random_state))
-        cv = check_cv(self.cv, data.y, classifier=is_classifier(self))
-        weight = {} if sample_weight is None else {"sample_weight": data.weight}
-        search = _Stages(self, data, list(cv.split(data.X, data.y)), weight)
+        search = Stages(self._task(data, groups, weighted=sample_weight is not None))
         self._run(search, ranges)
         best = ranges.parameters(search.best)
+        try:
+            if search.stopped == "interrupt" and self.on_interrupt == "raise":
+                raise KeyboardInterrupt
+            estimator.set_params(**best, max_time=whole.part().max_time)
+            estimator.fit(X, y, sample_weight).set_params(max_time=None)
+        except KeyboardInterrupt:
+            self._adopt(search, best, data.seen, {})
+            raise
+        seen = ("n_features_in_", "feature_names_in_", "classes_")
+        fitted = {name: vars(estimator)[name] for name in seen if name in vars(estimator)}
+        self._adopt(search, best, fitted, {"best_estimator_": estimator})
         edge = ranges.on_edge(search.best)
-        fitted = estimator.set_params(**best).fit(X, y, sample_weight)
-        self._adopt(fitted, search, best)
         if edge and not search.stopped:
             warnings.warn(
                 f"the best value of {' and of '.join(edge)} is at the end of the range that was "
@@ -98,11 +129,68 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
                 UserWarning,
                 stacklevel=level_of_caller(),
             )
-        if search.stopped == "interrupt" and self.on_interrupt == "raise":
-            raise KeyboardInterrupt
         return self
 
-    def _run(self, search: _Stages, ranges: Ranges) -> None:
+    def _checked_limit(self) -> float | None:
+        """Return the limit on the time; raise ValueError for a parameter that is not valid."""
+        checks.require_choice("on_interrupt", self.on_interrupt, ("raise", "keep"))
+        checks.require_flag("progress", self.progress)
+        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
+            given = checks.shown(self.scoring)
+            raise ValueError(f"scoring must be one scorer or None, got {given}")
+        if self.max_time is None:
+            return None
+        return checks.require_real("max_time", self.max_time, above=0.0)
+
+    def _task(self, data: SearchData, groups: Any, *, weighted: bool) -> SearchTask:
+        """Return what all points of the search have in common."""
+        limit = self.max_time
+        tol = max(self.tol, _SEARCH_TOL * self._size(data))
+        return SearchTask(
+            estimator=self._estimator().set_params(tol=tol, gap_tol=None, verbose=False),
+            data=data,
+            splits=self._splits(data, groups),
+            weighted=weighted,
+            scoring=self.scoring,
+            budget=Budget(None if limit is None else (1.0 - REFIT_SHARE) * limit),
+            progress=self.progress,
+        )
+
+    def _splits(self, data: SearchData, groups: Any) -> list[Split]:
+        """Return the folds; raise ValueError if one of them cannot be trained or scored."""
+        there = data.weight > 0
+        if data.classes is not None:
+            validation.check_number_of_classes(data.classes[np.unique(data.code[there])])
+        cv = self.cv
+        if not (hasattr(cv, "split") or hasattr(cv, "__iter__")) or isinstance(cv, str):
+            cv = checks.require_integer(
+                "cv", cv, least=2, none="a splitter or a list of pairs (train, test)"
+            )
+            of = "rows" if data.classes is None else "rows of a class"
+            most = data.rows if data.classes is None else int(np.bincount(data.code).max())
+            if cv > most:
+                raise ValueError(
+                    f"cv={cv}: so many folds need as many {of}, got {most} (n_samples = "
+                    f"{data.rows}): pass more rows" + (f", or cv={most} or less" * (most > 1))
+                )
+        elif hasattr(cv, "__iter__"):
+            cv = list(cv)
+        splitter = check_cv(cv, data.y, classifier=is_classifier(self))
+        found = [(np.asarray(a), np.asarray(b)) for a, b in splitter.split(data.X, data.y, groups)]
+        if not found:
+            raise ValueError("cv has no folds: pass pairs (train, test) of row numbers")
+        for k, (train, test) in enumerate(found):
+            if not there[test].any():
+                raise ValueError(f"cv: the test set of fold {k} has no row of positive weight")
+            kinds = np.unique(data.code[train][there[train]])
+            if len(kinds) < 2 and data.classes is not None:
+                raise ValueError(
+                    f"cv: the training set of fold {k} has rows of one class only: pass "
+                    "stratified folds, or more rows of each class"
+                )
+        return found
+
+    def _run(self, search: Stages, ranges: Ranges) -> None:
         """Evaluate the coarse grid, extend it while the best point is on its edge, refine it."""
         search.evaluate(ranges, ranges.coarse())
         for _ in range(_MOST_EXTENSIONS):
@@ -115,32 +203,49 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
             if points and not search.stopped:
                 search.evaluate(ranges, points)
 
-    def _adopt(self, fitted: OptimalFit, search: _Stages, best: Any) -> None:
-        """Set the fitted attributes. Sets: everything that is fitted."""
-        for name in ("C_", "gamma_", "epsilon_", "classes_", "feature_names_in_"):
-            self.__dict__.pop(name, None)  # of the fit before
-        self.best_estimator_ = fitted
-        self.best_score_ = search.best_score
-        self.scores_ = search.scores
-        self.cv_results_ = search.results
-        self.n_features_in_ = fitted.n_features_in_
-        if hasattr(fitted, "feature_names_in_"):
-            self.feature_names_in_ = fitted.feature_names_in_
-        if hasattr(fitted, "classes_"):
-            self.classes_ = fitted.classes_
-        for name, value in best.items():
-            setattr(self, name + "_", value)
+    def _adopt(
+        self,
+        search: Stages,
+        best: Mapping[str, float],
+        seen: dict[str, Any],
+        model: dict[str, Any],
+    ) -> None:
+        """Set all fitted attributes in one assignment; the SVM is missing after Ctrl-C."""
+        gone = (*_CHOSEN, "classes_", "feature_names_in_", "best_estimator_")  # of the fit before
+        kept = {name: value for name, value in vars(self).items() if name not in gone}
+        found = {
+            "best_score_": search.best_score,
+            "scores_": search.scores,
+            "cv_results_": search.results,
+            "stopped_": search.stopped if model else "interrupt",
+        }
+        chosen = {f"{name}_": value for name, value in best.items()}
+        self.__dict__ = kept | seen | chosen | found | model
+
+    # -- the SVM -----------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "best_estimator_" in vars(self)
+
+    def _svm(self) -> Any:
+        """Return the SVM that was trained on all rows; raise NotFittedError if there is none."""
+        if "best_estimator_" not in vars(self):
+            raise NotFittedError(
+                f"this {type(self).__name__} has no model: call fit first; a search that Ctrl-C "
+                "ended leaves its results only"
+            )
+        return self.best_estimator_
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_THE_SVM and "best_estimator_" in vars(self):
+            return getattr(self.best_estimator_, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def certificate_(self) -> Certificate:
         """Certificate of the model that was trained on all rows."""
-        certificate: Certificate = self._fitted().certificate_
+        certificate: Certificate = self._svm().certificate_
         return certificate
-
-    def _fitted(self) -> Any:
-        """Return the fitted model; raise NotFittedError if there is none."""
-        check_is_fitted(self)
-        return self.best_estimator_
 
     def predict(self, X: Any) -> Any:
         """Return the prediction of each row.
@@ -153,128 +258,90 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,)
         """
-        return self._fitted().predict(X)
+        return self._svm().predict(X)
 
-    def save(self, path: Any) -> None:
-        """Write the fitted `best_estimator_` to a file, which `widestreet.load` reads."""
-        self._fitted().save(path)
+    def compact(self, tolerance: float, *, rows: Any = None, quantile: float = 1.0) -> Self:
+        """Return a copy whose model has fewer support vectors, as `SVC.compact` does.
+
+        Parameters
+        ----------
+        tolerance : float
+            Largest change of decision values: of any row, or of the given rows.
+        rows : array-like or sparse matrix of shape (n_samples, n_features), default=None
+            Rows on which the change is measured, instead of a bound for all rows.
+        quantile : float, default=1.0
+            Part of these rows whose decision values may not change by more than `tolerance`.
+
+        Returns
+        -------
+        estimator
+            Another fitted estimator; `compaction_` describes the change.
+        """
+        found = copy(self)
+        found.best_estimator_ = self._svm().compact(tolerance, rows=rows, quantile=quantile)
+        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
+    # -- files -------------------------------------------------------------------------------------
 
-class _Stages:
-    """Points evaluated so far, stage by stage.
+    def __getstate__(self) -> dict[str, Any]:
+        state = state_of(self)
+        if "cv_results_" in state["fitted"]:
+            state["fitted"]["cv_results_"] = plain_results(self.cv_results_)
+        return state
 
-    Parameters
-    ----------
-    model : SelfTuned
-    data : SearchData
-    splits : list of tuple
-    weight : dict
-        Sample weights as a parameter of a fit, if there are any.
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ = attributes_of(state)
+        if "cv_results_" in vars(self):
+            self.cv_results_ = results_from(state["fitted"]["cv_results_"])
 
-    Attributes
-    ----------
-    points : list of tuple
-    results : dict
-        `cv_results_` of all points.
-    stopped : str or None
-        Why the search ended early, if it did.
-    """
+    def save(self, path: Any, *, trace: bool = True) -> None:
+        """Write the fitted estimator to a file, which `widestreet.load` reads.
 
-    def __init__(
-        self, model: SelfTuned, data: SearchData, splits: list[Any], weight: dict[str, Any]
-    ) -> None:
-        self._model, self._data, self._splits, self._weight = model, data, splits, weight
-        self._budget = Budget(model.max_time)
-        self.points: list[Point] = []
-        self.results: dict[str, Any] = {}
-        self.stopped: str | None = None
+        The file holds JSON and arrays, no code. It is replaced atomically.
 
-    def evaluate(self, ranges: Ranges, points: list[Point]) -> None:
-        """Evaluate points that are new. Sets: points, results, stopped."""
-        model, known = self._model, set(self.points)
-        new = [point for point in points if point not in known]
-        if not new:
-            return
-        left = self._budget.remaining()
-        if left == 0:
-            self.stopped = "max_time"
-            return
-        tol = max(model.tol, _SEARCH_TOL * model._size(self._data))
-        search = GridSearchCV(
-            model._estimator().set_params(tol=tol, gap_tol=None),
-            [{name: [v] for name, v in ranges.parameters(point).items()} for point in new],
-            scoring=model.scoring,
-            refit=False,
-            cv=self._splits,
-            max_time=left,
-            progress=model.progress,
-            on_interrupt="keep",
-        )
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".* ended the search after", UserWarning)
-            if model.on_interrupt == "raise":
-                warnings.filterwarnings("ignore", "on_interrupt has no effect", UserWarning)
-            try:
-                with config_context(enable_metadata_routing=False):  # of the caller of this fit
-                    search.fit(self._data.X, self._data.y, **self._weight)
-            except (TimeoutError, KeyboardInterrupt) as stop:  # no point of the stage is complete
-                ctrl_c = isinstance(stop, KeyboardInterrupt)
-                if not self.points or (ctrl_c and model.on_interrupt == "raise"):
-                    raise
-                self.stopped = "interrupt" if ctrl_c else "max_time"
-                return
-        if search.multimetric_:
-            raise ValueError("scoring must return one number, got several")
-        if not self.points and np.isnan(search.cv_results_["mean_test_score"]).all():
-            raise ValueError(f"scoring={model.scoring!r} is nan for all points of the coarse grid")
-        self.points += new
-        self.results = _joined(self.results, search.cv_results_)
-        self.stopped = search.stopped_
+        Parameters
+        ----------
+        path : str or path-like
+            Usually with the ending ".street".
+        trace : bool, default=True
+            If False, the trace of `best_estimator_` is left out.
+        """
+        self._svm()
+        save(self, path, {}, trace=trace)
 
-    @property
-    def scores(self) -> Floats:
-        """Score of each point in each fold."""
-        names = [f"split{f}_test_score" for f in range(len(self._splits))]
-        return np.stack([self.results[name] for name in names], axis=1)
-
-    @property
-    def best(self) -> Point:
-        """Best point: of several, that with the smallest C and then the smallest gamma."""
-        mean = self.results["mean_test_score"]
-        top = [self.points[k] for k in np.flatnonzero(mean == np.nanmax(mean))]
-        return min(top)
-
-    @property
-    def best_score(self) -> float:
-        """Mean score of the best point."""
-        return float(np.nanmax(self.results["mean_test_score"]))
-
-
-def _joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """Return the results of two searches, ranked together."""
-    found: dict[str, Any] = {}
-    for name, value in second.items():
-        before = first.get(name)
-        if before is None:
-            found[name] = value
-        elif isinstance(value, list):
-            found[name] = before + value
-        else:
-            join = np.ma.concatenate if isinstance(value, np.ma.MaskedArray) else np.concatenate
-            found[name] = join([before, value])
-    mean = np.nan_to_num(found["mean_test_score"], nan=-np.inf)
-    found["rank_test_score"] = rankdata(-mean, method="min").astype(np.int32)
-    return found
+    @classmethod
+    def _check_state(cls, fitted: Mapping[str, Any]) -> None:
+        """Raise ValueError if fitted attributes from a file are not those of such an estimator."""
+        svm, scores, results = (fitted[k] for k in ("best_estimator_", "scores_", "cv_results_"))
+        if type(svm) is not cls._kind or "support_" not in vars(svm):
+            raise ValueError("a best_estimator_ that is no fitted SVM")
+        if fitted["n_features_in_"] != svm.n_features_in_:
+            raise ValueError("n_features_in_ that is not that of best_estimator_")
+        names = fitted.get("feature_names_in_")
+        if names is not None and np.shape(names) != (svm.n_features_in_,):
+            raise ValueError("names of other columns")
+        if "classes_" in vars(svm) and not np.array_equal(fitted["classes_"], svm.classes_):
+            raise ValueError("classes_ that are not those of best_estimator_")
+        if scores.ndim != 2 or scores.dtype != np.float64:
+            raise ValueError("scores_ of a wrong shape or type")
+        columns = [*results["params"].values(), *(v for k, v in results.items() if k != "params")]
+        if not all(column.shape == scores.shape[:1] for column in columns):
+            raise ValueError("cv_results_ of other points than scores_")
+        for name in _CHOSEN:
+            if name in fitted and not isinstance(fitted[name], float):
+                raise ValueError(f"{name} that is no number")
 
 
 def given_values(values: Any, name: str, *, positive: bool = True) -> tuple[float, ...]:
     """Return the values that a user passed for a parameter, ascending."""
     above, least = (0.0, None) if positive else (None, 0.0)
+    if not hasattr(values, "__iter__") or isinstance(values, str):
+        raise ValueError(f"{name} must be a sequence of numbers, got {checks.shown(values)}")
     found = {checks.require_real(name, value, above=above, least=least) for value in values}
     if not found:
         raise ValueError(f"{name} must have at least one value")
@@ -285,15 +352,16 @@ def kernel_ranges(model: SelfTuned, data: SearchData, rng: np.random.Generator) 
     """Return the ranges of C and gamma."""
     given = {"C": model.Cs, "gamma": model.gammas}
     kept = frozenset(name for name, values in given.items() if values is not None)
-    values = tuple(model._size(data) * C for C in COARSE_C)
+    size = model._size(data)
+    values = tuple(size * C for C in COARSE_C)
     if model.Cs is not None:
         values = given_values(model.Cs, "Cs")
     if model.kernel == "linear":
-        return Ranges(("C",), [values], kept)
+        return Ranges(("C",), [values], kept, size)
     if model.gammas is not None:
         gammas = given_values(model.gammas, "gammas")
     else:
-        gammas = coarse_gammas(data.X, rng)
-        if model.kernel == "laplacian":
-            gammas = tuple(np.sqrt(gammas).tolist())
-    return Ranges(("C", "gamma"), [values, gammas], kept)
+        there = np.unique(data.member[data.weight > 0])
+        rows = data.X[data.merged.kept[there]]
+        gammas = coarse_gammas(rows, rng, absolute=model.kernel == "laplacian")
+    return Ranges(("C", "gamma"), [values, gammas], kept, size)

@@ -2,17 +2,20 @@
 
 scikit-learn's `GridSearchCV` computes scores, ranks and `cv_results_`. Instead of rows it is given
 their numbers, and instead of the estimator a `SharedFit`: its fit looks up the model of the next
-candidate in the fold, which predicts from stored scores. The refit is a fit of the estimator.
+candidate in the fold, which predicts from stored scores. Its refit does nothing: the search fits
+the estimator after scikit-learn has chosen the best candidate.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+import sklearn.model_selection
+from sklearn.exceptions import FitFailedWarning
 
-from widestreet._src.arrays import Ints
+from widestreet._src.arrays import Floats, Ints
 from widestreet._src.tuning.plan import Plan
 
 
@@ -29,7 +32,7 @@ class Results:
     estimator : object
         Estimator of the search.
     numbers : ndarray
-        Row numbers of all rows: the refit passes this object itself.
+        Row numbers of all rows: the refit passes this object itself, and needs no model.
     """
 
     def __init__(self, plan: Plan, estimator: Any, numbers: Ints) -> None:
@@ -52,12 +55,6 @@ class Results:
             raise found
         return found
 
-    def refit(self, parameters: dict[str, Any], y: Any, options: dict[str, Any]) -> Any:
-        """Return the estimator, fitted on all rows."""
-        estimator = clone(self.estimator).set_params(**parameters)
-        given = () if y is None else (y,)
-        return estimator.fit(self.plan.X, *given, **options)
-
 
 class SharedFit:
     """Estimator whose fits look up models.
@@ -69,7 +66,6 @@ class SharedFit:
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        self.parameters: dict[str, Any] = {}
         self.model: Any = None
 
     def __sklearn_clone__(self) -> SharedFit:
@@ -86,14 +82,68 @@ class SharedFit:
         return getattr(self.results.estimator if self.model is None else self.model, name)
 
     def set_params(self, **parameters: Any) -> SharedFit:
-        """Set the parameters of a candidate."""
-        self.parameters |= parameters
+        """Do nothing: candidates are asked for in their order."""
         return self
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> SharedFit:
-        """Look up the model of the next candidate, or fit the estimator on all rows."""
-        if X is self.results.numbers:
-            self.model = self.results.refit(self.parameters, y, options)
-        else:
+        """Look up the model of the next candidate in a fold."""
+        if X is not self.results.numbers:
             self.model = self.results.next_model(np.asarray(X))
         return self
+
+
+def scored(
+    plan: Plan,
+    estimator: Any,
+    options: dict[str, Any],
+    params: dict[str, Any],
+    *,
+    missing: bool,
+) -> Any:
+    """Return scikit-learn's search over the models of a plan, without the refit.
+
+    Parameters
+    ----------
+    plan : Plan
+    estimator : object
+        Estimator of the search.
+    options : dict
+        Parameters of the search: scoring, refit, verbose, error_score, return_train_score.
+    params : dict
+        Parameters of the fit of the search; sample weights are those of the plan.
+    missing : bool
+        Whether some candidates were not evaluated, of which nothing is said.
+    """
+    numbers = np.arange(plan.X.shape[0] if hasattr(plan.X, "shape") else len(plan.X))
+    inner = sklearn.model_selection.GridSearchCV(
+        SharedFit(Results(plan, estimator, numbers)),
+        [{name: [value] for name, value in one.items()} for one in plan.candidates],
+        n_jobs=1,
+        cv=plan.splits,
+        **options,
+    )
+    name = f"{plan.machine.prefix}sample_weight"
+    weights = {} if params.get(name) is None else {name: plan.sample_weight}
+    with warnings.catch_warnings():
+        if missing:
+            warnings.simplefilter("ignore", FitFailedWarning)
+            warnings.filterwarnings("ignore", "One or more of the (test|train) scores")
+        return inner.fit(numbers, plan.y, **weights)
+
+
+def fold_scores(
+    estimator: Any, scoring: Any, metric: str, params: dict[str, Any], plan: Plan
+) -> Floats:
+    """Return the scores of a plan by one metric, of shape (candidates, folds)."""
+    options = {"scoring": scoring, "refit": False, "error_score": np.nan}
+    found = scored(plan, estimator, options, params, missing=True).cv_results_
+    return np.stack([found[f"split{f}_test_{metric}"] for f in range(len(plan.splits))], axis=1)
+
+
+def is_known(scoring: Any) -> bool:
+    """Return whether scorers call nothing but the methods of an estimator."""
+    if isinstance(scoring, dict):
+        return all(is_known(one) for one in scoring.values())
+    if isinstance(scoring, list | tuple | set):
+        return all(isinstance(one, str) for one in scoring)
+    return scoring is None or isinstance(scoring, str) or hasattr(scoring, "_score_func")

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from widestreet._src import checks
 from widestreet._src.arrays import Floats
+from widestreet._src.estimators.optimal import OptimalFit
+from widestreet._src.estimators.registry import register
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.tuning.ranges import Ranges
 from widestreet._src.tuning.self_tuned import SelfTuned, kernel_ranges
@@ -41,7 +42,8 @@ class SVCCV(ClassifierMixin, SelfTuned):  # type: ignore[misc]
         Largest violation of the optimality conditions of the model. Points of the search are solved
         to 0.01.
     max_time : float, default=None
-        Seconds after which the search ends; the best model so far is then trained.
+        Seconds for the search and the training of the best model. The search ends after three
+        quarters of them, and the best model so far is then trained.
     max_memory : int, float or str, default=None
         Memory limit in bytes, or a string such as "2GB".
     n_jobs : int, default=None
@@ -50,9 +52,13 @@ class SVCCV(ClassifierMixin, SelfTuned):  # type: ignore[misc]
         Whether a progress bar is shown.
     on_interrupt : {"raise", "keep"}, default="raise"
         Action after Ctrl-C: "keep" trains the best model so far. "raise" raises KeyboardInterrupt;
-        before that it trains the best model if the stage of the search has a complete point.
+        the results of the search so far are kept, without a model.
     random_state : int, RandomState or None, default=None
         Seed of the pairs of rows that determine the range of gamma.
+    verbose : int or bool, default=False
+        As in the SVM, for the training on all rows.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        As in the SVM, for the training on all rows; the search is always on the CPU.
 
     Attributes
     ----------
@@ -66,9 +72,14 @@ class SVCCV(ClassifierMixin, SelfTuned):  # type: ignore[misc]
         Scores of all points.
     cv_results_ : dict
         Results of all points, as in `GridSearchCV`.
+    stopped_ : {"max_time", "interrupt"} or None
+        Why the search ended before its last stage, if it did.
     certificate_ : Certificate
     classes_ : ndarray
-    n_features_in_ : int
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, trace_, certificates_, ...
+        Those of `best_estimator_`.
+    n_features_in_, feature_names_in_
+        Number and names of the features.
 
     Examples
     --------
@@ -82,6 +93,8 @@ class SVCCV(ClassifierMixin, SelfTuned):  # type: ignore[misc]
     >>> bool(model.score(X_test, y_test) > 0.93)
     True
     """
+
+    _kind = SVC
 
     def __init__(
         self,
@@ -99,6 +112,8 @@ class SVCCV(ClassifierMixin, SelfTuned):  # type: ignore[misc]
         progress: bool = False,
         on_interrupt: str = "raise",
         random_state: Any = None,
+        verbose: int | bool = False,
+        device: str = "cpu",
     ) -> None:
         self.Cs = Cs
         self.gammas = gammas
@@ -113,10 +128,13 @@ class SVCCV(ClassifierMixin, SelfTuned):  # type: ignore[misc]
         self.progress = progress
         self.on_interrupt = on_interrupt
         self.random_state = random_state
+        self.verbose = verbose
+        self.device = device
 
-    def _estimator(self) -> SVC:
-        checks.require_choice("kernel", self.kernel, ("rbf", "laplacian", "linear"))
-        return SVC(**self._common(), class_weight=self.class_weight)
+    def _estimator(self) -> OptimalFit:
+        found = super()._estimator()
+        found.set_params(class_weight=self.class_weight)
+        return found
 
     def _ranges(self, data: SearchData, rng: np.random.Generator) -> Ranges:
         return kernel_ranges(self, data, rng)
@@ -132,5 +150,8 @@ class SVCCV(ClassifierMixin, SelfTuned):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        values: Floats = self._fitted().decision_function(X)
+        values: Floats = self._svm().decision_function(X)
         return values
+
+
+register(SVCCV)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from widestreet._src import checks
 from widestreet._src.estimators import figures
+from widestreet._src.estimators.registry import register
 from widestreet._src.estimators.svr import SVR
 from widestreet._src.tuning.ranges import COARSE_EPSILON, Ranges
 from widestreet._src.tuning.self_tuned import SelfTuned, given_values, kernel_ranges
@@ -41,7 +41,8 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         Largest violation of the optimality conditions of the model, in units of y. Points of the
         search are solved to 0.01 times the standard deviation of y, if that is larger.
     max_time : float, default=None
-        Seconds after which the search ends; the best model so far is then trained.
+        Seconds for the search and the training of the best model. The search ends after three
+        quarters of them, and the best model so far is then trained.
     max_memory : int, float or str, default=None
         Memory limit in bytes, or a string such as "2GB".
     n_jobs : int, default=None
@@ -50,9 +51,13 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         Whether a progress bar is shown.
     on_interrupt : {"raise", "keep"}, default="raise"
         Action after Ctrl-C: "keep" trains the best model so far. "raise" raises KeyboardInterrupt;
-        before that it trains the best model if the stage of the search has a complete point.
+        the results of the search so far are kept, without a model.
     random_state : int, RandomState or None, default=None
         Seed of the pairs of rows that determine the range of gamma.
+    verbose : int or bool, default=False
+        As in the SVM, for the training on all rows.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        As in the SVM, for the training on all rows; the search is always on the CPU.
 
     Attributes
     ----------
@@ -66,8 +71,13 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         Scores of all points.
     cv_results_ : dict
         Results of all points, as in `GridSearchCV`.
+    stopped_ : {"max_time", "interrupt"} or None
+        Why the search ended before its last stage, if it did.
     certificate_ : Certificate
-    n_features_in_ : int
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, trace_, certificates_, ...
+        Those of `best_estimator_`.
+    n_features_in_, feature_names_in_
+        Number and names of the features.
 
     Examples
     --------
@@ -80,6 +90,8 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
     >>> bool(model.best_score_ > 0.8)
     True
     """
+
+    _kind = SVR
 
     def __init__(
         self,
@@ -97,6 +109,8 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         progress: bool = False,
         on_interrupt: str = "raise",
         random_state: Any = None,
+        verbose: int | bool = False,
+        device: str = "cpu",
     ) -> None:
         self.Cs = Cs
         self.gammas = gammas
@@ -111,10 +125,8 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         self.progress = progress
         self.on_interrupt = on_interrupt
         self.random_state = random_state
-
-    def _estimator(self) -> SVR:
-        checks.require_choice("kernel", self.kernel, ("rbf", "laplacian", "linear"))
-        return SVR(**self._common())
+        self.verbose = verbose
+        self.device = device
 
     def _ranges(self, data: SearchData, rng: np.random.Generator) -> Ranges:
         found = kernel_ranges(self, data, rng)
@@ -122,8 +134,12 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         if self.epsilons is not None:
             epsilons = given_values(self.epsilons, "epsilons", positive=False)
         given = found.given if self.epsilons is None else found.given | {"epsilon"}
-        return Ranges((*found.names, "epsilon"), [*found.values, epsilons], given)
+        names = (*found.names, "epsilon")
+        return Ranges(names, [*found.values, epsilons], given, found.unit)
 
     def _size(self, data: SearchData) -> float:
         """Return the weighted standard deviation of y; 1 if y is constant."""
         return float(np.sqrt(figures.weighted_variance(data.y[:, None], data.weight))) or 1.0
+
+
+register(SVRCV)

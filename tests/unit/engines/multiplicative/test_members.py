@@ -87,6 +87,8 @@ def test_it_is_enough_long_after_the_best():
 
 def test_the_best_size_is_the_largest_of_the_best():
     errors = [[3.0, 1.0, 2.0, 1.0], [5.0, 2.0], [0.0, 0.0, 0.0, 0.0, 9.0]]
-    assert best_size([1, 2, 4], errors) == 4
-    assert best_size([1, 2, 3], errors) == 2
-    assert best_size([1, 2, 4, 8], errors) == 4
+    assert best_size([1, 2, 4], errors)[0] == 4
+    assert best_size([1, 2, 3], errors)[0] == 2
+    size, error = best_size([1, 2, 4, 8], errors)
+    assert size == 4
+    assert error == sum(one[min(size, len(one)) - 1] for one in errors)

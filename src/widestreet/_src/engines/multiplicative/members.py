@@ -76,8 +76,8 @@ def _remembered(size: int) -> bool:
     return size == int(np.ceil(2.0 ** (step / _MEANS_PER_DOUBLING)))
 
 
-def best_size(sizes: list[int], errors: list[list[float]]) -> int:
-    """Return the size with the smallest total error; of several the largest.
+def best_size(sizes: list[int], errors: list[list[float]]) -> tuple[int, float]:
+    """Return the size with the smallest total error, of several the largest, and this error.
 
     Parameters
     ----------
@@ -87,4 +87,5 @@ def best_size(sizes: list[int], errors: list[list[float]]) -> int:
         Errors of several ensembles for every size; the last one counts for larger sizes.
     """
     total = [sum(one[min(size, len(one)) - 1] for one in errors) for size in sizes]
-    return max(size for size, wrong in zip(sizes, total, strict=True) if wrong <= min(total))
+    best = min(total)
+    return max(size for size, wrong in zip(sizes, total, strict=True) if wrong <= best), best

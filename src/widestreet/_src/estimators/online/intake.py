@@ -12,7 +12,7 @@ from scipy import sparse
 
 from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.budget import parse_memory
+from widestreet._src.engines.budget import Budget, parse_memory
 from widestreet._src.engines.selection.auto import Auto
 from widestreet._src.estimators import figures, validation
 from widestreet._src.estimators.columns import spread_of, warn_of_scales
@@ -140,6 +140,7 @@ class BatchParameters(Protocol):
     max_memory: int | float | str | None
     n_jobs: int | None
     random_state: Any
+    _budget: Budget | None
 
 
 def batch_settings(model: BatchParameters) -> Settings:
@@ -148,7 +149,7 @@ def batch_settings(model: BatchParameters) -> Settings:
         strategy=Auto(),
         goal=Goal(checks.require_real("tol", model.tol, above=0.0)),
         max_steps=-1,
-        max_time=None,
+        max_time=None if model._budget is None else model._budget.part().max_time,
         max_memory=parse_memory(model.max_memory),
         threads=resolve_threads(model.n_jobs),
         verbose=0,

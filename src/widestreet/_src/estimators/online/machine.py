@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, worst
+from widestreet._src.engines.budget import Budget
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.online.batch_model import as_batch
@@ -49,6 +50,7 @@ class OnlineMachine(KernelModel):
 
     _state: OnlineState
     _log: Log | None = None
+    _budget: Budget | None = None  # limit on the time of a fit that is part of other work
 
     # -- defined by the subclasses ---------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.homotopy.parametric_optimum import Endpoint, ParametricOptimum
 from widestreet._src.estimators.online.optimum import Optimum, WithoutRow, no_limit
 from widestreet._src.estimators.online.problem import OnlineProblem
@@ -95,6 +96,8 @@ class PathOptimum(Optimum):
         )
         if trained.solution.status == Status.INTERRUPTED:
             raise KeyboardInterrupt
+        if trained.solution.status == Status.TIME_LIMIT:
+            raise OutOfBudget(Status.TIME_LIMIT)
         self.store.kernel_values += trained.solution.kernel_values
         return ParametricOptimum(self, gram.diag(self.members), dual, trained.solution.beta)
 
