@@ -196,8 +196,11 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
             Lower and upper end.
         """
         check_is_fitted(self, "estimator_")
-        machine, models = self.estimator_, self.models_
-        rows, n = machine._query(X), len(self.models_.residual)
+        return self._intervals(self.estimator_._query(X))
+
+    def _intervals(self, rows: Any) -> Floats:
+        """Return the intervals of validated rows."""
+        machine, models, n = self.estimator_, self.models_, len(self.models_.residual)
         rank = self._rank(n)
         found = np.empty((rows.shape[0], 2))
         for some, values in models.predictions(machine._without_names(None), rows):

@@ -18,6 +18,7 @@ from sklearn.utils import indexable
 
 from widestreet._src import checks
 from widestreet._src.engines.budget import Budget, OutOfBudget, parse_memory
+from widestreet._src.estimators import reported
 from widestreet._src.reporting.bar import progress_bar
 from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.threads import resolve_threads
@@ -180,6 +181,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         if isinstance(stop, KeyboardInterrupt) and self.on_interrupt == "raise":
             raise stop
         return self
+
+    report = reported.report
 
     def _fit_unshared(
         self, X: Any, y: Any, cv: Any, params: dict[str, Any], reason: Exception

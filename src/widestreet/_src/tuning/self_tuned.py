@@ -17,7 +17,7 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import Budget
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import reported, validation
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.tuning.grid_search import GridSearchCV
@@ -158,6 +158,8 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
     def save(self, path: Any) -> None:
         """Write the fitted `best_estimator_` to a file, which `widestreet.load` reads."""
         self._fitted().save(path)
+
+    report = reported.report
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
