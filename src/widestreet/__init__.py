@@ -28,6 +28,7 @@ from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
 from widestreet._src.files.opening import open_rows
 from widestreet._src.interchange.certifying import certify
+from widestreet._src.model_report.report import ModelReport
 from widestreet._src.public import set_home
 from widestreet._src.tuning.svc_cv import SVCCV
 from widestreet._src.tuning.svr_cv import SVRCV
@@ -44,6 +45,7 @@ __all__ = [
     "EnsembleSVC",
     "Explanation",
     "IntervalSVR",
+    "ModelReport",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -5,23 +5,48 @@ name of the module. The module has a one-line ``SUMMARY``, a function ``configur
 declares its arguments, and a function ``run(options)`` that runs it and returns the exit status.
 Modules that are slow to import are imported in ``run``.
 
-Exit status: 0 success; 1 the model is not certified optimal; 2 invalid arguments or input; 130
-interrupted.
+Results are printed to the standard output stream, progress and warnings to the standard error
+stream. Exit status: 0 success; 1 the model is not certified optimal; 2 invalid arguments or input;
+130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
 from types import ModuleType
+from typing import Any
 
-from widestreet.cli import demo, race, reproduce, verify
+from widestreet.cli import (
+    completion,
+    convert,
+    demo,
+    fit,
+    inspect,
+    predict,
+    race,
+    report,
+    reproduce,
+    verify,
+)
 
 __all__ = ["main"]
 
-COMMANDS: tuple[ModuleType, ...] = (demo, race, reproduce, verify)
+COMMANDS: tuple[ModuleType, ...] = (
+    fit,
+    predict,
+    inspect,
+    verify,
+    report,
+    convert,
+    completion,
+    demo,
+    race,
+    reproduce,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,19 +62,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit status.
     """
-    options = _parser().parse_args(arguments)
+    options = make_parser().parse_args(arguments)
     try:
-        status: int = options.run(options)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            status: int = options.run(options)
     except KeyboardInterrupt:
         sys.stderr.write("widestreet: interrupted\n")
         return 130
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, ImportError, OSError) as error:
         sys.stderr.write(f"widestreet: {error}\n")
         return 2
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
+def _show_warning(message: Warning | str, *place: Any) -> None:
+    """Print a warning as one line, without the place in the source."""
+    sys.stderr.write(f"widestreet: warning: {message}\n")
+
+
+def make_parser() -> argparse.ArgumentParser:
     """Return the parser of ``widestreet`` and of all its subcommands."""
     parser = argparse.ArgumentParser(
         prog="widestreet",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib.metadata import version
 
 import pytest
@@ -24,7 +25,8 @@ def test_version(capsys):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["demo", "--help"], ["race", "--help"], ["reproduce", "--help"]]
+    "arguments",
+    [["--help"], *([command.__name__.rpartition(".")[2], "--help"] for command in COMMANDS)],
 )
 def test_help(arguments, capsys):
     with pytest.raises(SystemExit) as end:
@@ -74,3 +76,15 @@ def test_an_interrupt(monkeypatch, capsys):
     monkeypatch.setattr(demo, "run", interrupted)
     assert main(["demo"]) == 130
     assert capsys.readouterr().err == "widestreet: interrupted\n"
+
+
+def test_a_warning_is_one_line_without_a_place(monkeypatch, capsys):
+    def warning(options):
+        warnings.warn("the data are odd", UserWarning, stacklevel=1)
+        return 0
+
+    monkeypatch.setattr(demo, "run", warning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert main(["demo"]) == 0
+    assert capsys.readouterr().err == "widestreet: warning: the data are odd\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -85,9 +86,12 @@ def test_demo_that_is_not_certified(monkeypatch, tmp_path, capsys):
             return super().fit(X, y)
 
     monkeypatch.setattr(widestreet, "SVC", Hasty)
-    with pytest.warns(Warning, match="iteration_limit"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
         assert main(["demo", *QUICK, "--out", str(tmp_path / "street.png")]) == 1
-    assert "status iteration_limit" in words(capsys.readouterr().out)
+    out, err = capsys.readouterr()
+    assert "status iteration_limit" in words(out)
+    assert "widestreet: warning: training stopped with status 'iteration_limit'" in err
 
 
 def test_the_demo_is_deterministic(tmp_path, capsys):

@@ -220,7 +220,7 @@ def test_a_sample_of_all_rows_estimates_the_gap_exactly(port, model):
 @every_port
 def test_a_sample_of_all_rows_estimates_the_objective_exactly(port, model, rng):
     shards, _, _ = shards_at_a_point(3, port, np.random.default_rng(3), model)
-    found = examine_shards(shards, shards.news.point, 1e-3)
+    found = examine_shards(shards, shards.news.point, GOAL)
     linear, _ = shards.totals(shards.news.point)
     norm = estimate_norm(shards, 90, rng)
     assert linear - 0.5 * norm == pytest.approx(found.dual, rel=TOL.twin, abs=TOL.twin)

@@ -130,7 +130,7 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
         layout = PairLayout(len(machine.classes_))
         _check_tested(self.method, machine.classes_, code[found.rows])
         with limited_blas(1):
-            calibrators = _fitted_maps(self.method, layout, found, code[found.rows])
+            calibrators = fitted_maps(self.method, layout, found, code[found.rows])
         fitted = {"classes_": machine.classes_, "calibrators_": calibrators, "cv_": found.cv}
         return self._adopt(outer, fitted)
 
@@ -154,7 +154,7 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
         layout = PairLayout(len(self.classes_))
         found = np.empty((rows.shape[0], layout.classes))
         for block, decision in machine._decisions(rows):
-            found[block] = _probabilities(self.calibrators_, layout, decision)
+            found[block] = probabilities(self.calibrators_, layout, decision)
         return found
 
     def predict_log_proba(self, X: Any) -> Floats:
@@ -252,7 +252,7 @@ def _check_tested(method: str, classes: Any, code: Ints) -> None:
     )
 
 
-def _fitted_maps(method: str, layout: PairLayout, found: HeldOut, code: Ints) -> list[Map]:
+def fitted_maps(method: str, layout: PairLayout, found: HeldOut, code: Ints) -> list[Map]:
     """Return the map of each pair of classes, or the one of all."""
     if method == Temperature.name:
         return [Temperature.fit(class_scores(layout, found.values), code, found.weight)]
@@ -266,7 +266,7 @@ def _fitted_maps(method: str, layout: PairLayout, found: HeldOut, code: Ints) ->
     return maps
 
 
-def _probabilities(maps: list[Map], layout: PairLayout, decision: Floats) -> Floats:
+def probabilities(maps: list[Map], layout: PairLayout, decision: Floats) -> Floats:
     """Return the probability of each class from decision values of shape (n, pairs)."""
     if isinstance(maps[0], Temperature):
         return maps[0](class_scores(layout, decision))

@@ -201,8 +201,12 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
             Lower and upper end.
         """
         check_is_fitted(self, "estimator_")
+        return self._intervals(svm_of(self.estimator_)._query(X))
+
+    def _intervals(self, rows: Any) -> Floats:
+        """Return the intervals of validated rows."""
         machine, models = svm_of(self.estimator_), self.models_
-        rows, n = machine._query(X), len(self.models_.residual)
+        n = len(models.residual)
         rank = self._rank(n)
         found = np.empty((rows.shape[0], 2))
         for some, values in models.predictions(machine._without_names(None), rows):

@@ -16,7 +16,7 @@ from widestreet._src.arrays import Floats
 from widestreet._src.calibration.removals import require_cv
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import reported, validation
 from widestreet._src.estimators.contained import svm_of
 from widestreet._src.estimators.plain_state import attributes_of, state_of
 from widestreet._src.estimators.saving import save
@@ -139,6 +139,8 @@ class SVMWrapper(BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         save(self, path, {}, trace=trace)
+
+    report = reported.report
 
     @classmethod
     def _check_state(cls, fitted: Mapping[str, Any]) -> None:

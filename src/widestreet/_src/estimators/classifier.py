@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from widestreet._src import checks
-from widestreet._src.arrays import Floats
+from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators.model import KernelModel, in_batches
 from widestreet._src.stacklevel import level_of_caller
 
@@ -116,18 +116,23 @@ class Classifier(ClassifierMixin, KernelModel):
         ndarray of shape (n_samples,)
         """
         self._check_fitted()
-        by_value = self._breaks_ties()
+        self._breaks_ties()  # refuses other values than those it knows
         X = self._query(X)
-        layout = self._layout
         winner = np.empty(X.shape[0], dtype=np.int64)
         for rows, decision in self._decisions(X):
-            if layout.classes == 2:
-                winner[rows] = decision[:, 0] >= 0
-            elif by_value:
-                winner[rows] = layout.one_vs_rest(decision).argmax(axis=1)
-            else:
-                winner[rows] = layout.most_votes(decision)
+            winner[rows] = self._winners(decision)
         return self.classes_[winner]
+
+    def _winners(self, decision: Floats) -> Ints:
+        """Return the number of the predicted class from decision values of shape (n, pairs)."""
+        layout = self._layout
+        if layout.classes == 2:
+            second: Ints = (decision[:, 0] >= 0).astype(np.int64)
+            return second
+        if self._breaks_ties():
+            largest: Ints = layout.one_vs_rest(decision).argmax(axis=1)
+            return largest
+        return layout.most_votes(decision)
 
     @property
     def predict_proba(self) -> Any:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.solution import Trace
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import reported, validation
 from widestreet._src.estimators.census_checks import checked
 from widestreet._src.estimators.columns import explained
 from widestreet._src.estimators.plain_state import attributes_of, state_of
@@ -100,6 +100,8 @@ class KernelModel(BaseEstimator):
         """
         self._check_fitted()
         save(self, path, {}, trace=trace)
+
+    report = reported.report
 
     # -- data --------------------------------------------------------------------------------------
 

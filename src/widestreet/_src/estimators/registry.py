@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 
 from widestreet._src.estimators import validation
@@ -35,8 +36,9 @@ def trusted_types() -> list[str]:
     Returns
     -------
     list of str
-        Names of the estimators, of their strategies and of sparse matrices. A model holds
-        nothing else that skops does not trust by itself.
+        Names of the estimators, of their strategies, of sparse matrices and of NumPy's types of
+        numbers, which imputers hold. A model holds nothing else that skops does not trust by
+        itself.
 
     Examples
     --------
@@ -49,6 +51,6 @@ def trusted_types() -> list[str]:
     >>> model.certificate_.status
     'optimal'
     """
-    matrices = (sparse.csr_array, sparse.csr_matrix)
-    kinds = (*ESTIMATORS.values(), *validation.STRATEGIES.values(), *matrices)
+    arrays = (sparse.csr_array, sparse.csr_matrix, np.dtype)
+    kinds = (*ESTIMATORS.values(), *validation.STRATEGIES.values(), *arrays)
     return sorted(f"{kind.__module__}.{kind.__name__}" for kind in kinds)

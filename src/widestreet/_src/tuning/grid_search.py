@@ -19,6 +19,7 @@ from sklearn.utils import indexable
 
 from widestreet._src import checks
 from widestreet._src.engines.budget import Budget, OutOfBudget, parse_memory
+from widestreet._src.estimators import reported
 from widestreet._src.reporting.bar import progress_bar
 from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.threads import resolve_threads
@@ -215,6 +216,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         if self.refit:
             self._refit(plan, params, whole.part().max_time)
         return self
+
+    report = reported.report
 
     def _fit_unshared(self, X: Any, y: Any, cv: Any, params: dict[str, Any], reason: str) -> Self:
         """Run scikit-learn's own search, which raises its own errors. Sets: what it sets."""

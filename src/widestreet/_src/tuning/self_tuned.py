@@ -16,7 +16,7 @@ from sklearn.model_selection import check_cv
 from widestreet._src import checks
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import Budget
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import reported, validation
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.plain_state import attributes_of, state_of
 from widestreet._src.estimators.saving import save
@@ -280,6 +280,8 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
         found = copy(self)
         found.best_estimator_ = self._svm().compact(tolerance, rows=rows, quantile=quantile)
         return found
+
+    report = reported.report
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,0 +1,192 @@
+"""Train an SVM on the rows of a file and write it to another one.
+
+Rows are CSV, Parquet, Arrow or NumPy files, or text in the format of LIBSVM. Missing values are
+imputed, text becomes columns of zeros and ones, and columns are scaled, by a scikit-learn pipeline
+(--preprocess none: no preprocessing; --python prints it as code). A target of text or of few
+different numbers is classified, other targets are regressed, and without a target the SVM learns
+what usual rows are. Prints the certificate. The exit status is 0 if the model is optimal, else 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from widestreet.cli import models, tables
+from widestreet.cli.streams import remark, result
+
+SUMMARY = "train an SVM on the rows of a file"
+
+_MOST_CLASSES = 50  # different numbers of a target that is classified
+_KINDS = ("svc", "nusvc", "svr", "nusvr", "oneclass", "ensemble")
+_OPTIONS = ("C", "kernel", "gamma", "nu", "epsilon", "class_weight", "max_time", "random_state")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("data", metavar="DATA", help="file of the training rows")
+    tables.configure(parser)
+    add("--drop", action="append", default=[], metavar="COLUMN", help="column to leave out")
+    add("-o", "--output", type=Path, default=Path("model.skops"), metavar="FILE",
+        help="file of the model, .skops or .street (%(default)s)")  # fmt: skip
+    add("--estimator", choices=_KINDS, help="SVM to train; default: by the target")
+    add("--preprocess", choices=("auto", "none"), default="auto", help="default: %(default)s")
+    add("-C", type=float, help="penalty of errors")
+    add("--kernel", help="rbf, laplacian, linear, poly or sigmoid")
+    add("--gamma", type=_value, help="coefficient of the kernel: a number, scale or auto")
+    add("--nu", type=float, help="part of the rows that are errors, for nusvc, nusvr and oneclass")
+    add("--epsilon", type=float, help="half of the width of the tube, for svr")
+    add("--class-weight", choices=("balanced",), help="factors of C for the classes")
+    add("--max-time", type=float, metavar="SECONDS", help="limit on the training time")
+    add("--seed", type=int, dest="random_state", metavar="N", help="seed of the order of the rows")
+    add("--set", action="append", default=[], type=_pair, dest="others", metavar="NAME=VALUE",
+        help="any other parameter of the SVM; may be repeated")  # fmt: skip
+    add("--tune", action="store_true", help="choose C, gamma and epsilon by cross-validation")
+    add("--probabilities", action="store_true", help="calibrate probabilities of the classes")
+    add("--python", action="store_true", help="also print the model as Python code")
+    add("--quiet", action="store_true", help="show no progress")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train, write the model, and return 0 if it is optimal, else 1."""
+    from sklearn.pipeline import Pipeline
+
+    from widestreet.cli.preprocessing import as_python
+
+    _check_output(options)
+    rows = tables.read_rows(options.data, options.target, options.weight, drop=options.drop)
+    name = options.estimator or _guessed(rows.y)
+    machine, X = _machine(name, options), rows.X
+    _tell(options, f"{X.shape[0]:,} rows, {X.shape[1]:,} columns: {type(machine).__name__}")
+    steps = _preprocessing(X, options)
+    for _, step in steps:
+        X = step.fit_transform(X)
+    given = () if name == "oneclass" else (rows.y,)
+    machine.fit(X, *given, sample_weight=rows.weight)
+    machine = _silent(_chosen(machine, X, rows, options))
+    model = Pipeline([*steps, (name, machine)]) if steps else machine
+    models.save_model(model, options.output)
+    result(machine.certificate_)
+    if options.python:
+        result(f"\n{as_python(model)}")
+    _tell(options, f"{_described(machine)}, written to {options.output}")
+    return 0 if machine.certificate_.status.success else 1
+
+
+def _tell(options: argparse.Namespace, text: str) -> None:
+    """Print a remark, unless none are wanted."""
+    if not options.quiet:
+        remark(text)
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    """Raise ValueError if the file cannot hold what will be trained."""
+    models.check_ending(options.output)
+    single = options.output.suffix in (".street", ".model")
+    if single and options.preprocess == "auto":
+        raise ValueError(
+            f"--output {options.output}: such a file holds one estimator without preprocessing: "
+            "write a .skops file, or pass --preprocess none"
+        )
+    if not options.output.parent.is_dir():
+        raise ValueError(f"--output: there is no directory {str(options.output.parent)!r}")
+
+
+def _preprocessing(X: Any, options: argparse.Namespace) -> list[tuple[str, Any]]:
+    """Return the steps before the SVM, unfitted."""
+    from widestreet.cli.preprocessing import doubts_about, transformer_for
+
+    if options.preprocess == "none":
+        return []
+    for doubt in doubts_about(X):
+        _tell(options, doubt)
+    return [("preprocessing", transformer_for(X))]
+
+
+def _guessed(y: Any) -> str:
+    """Return the SVM for a target."""
+    import numpy as np
+
+    if y is None:
+        return "oneclass"
+    numeric = np.issubdtype(np.asarray(y).dtype, np.number)
+    if not numeric:
+        return "svc"
+    whole = bool((np.asarray(y) == np.floor(y)).all())
+    return "svc" if whole and len(np.unique(y)) <= _MOST_CLASSES else "svr"
+
+
+def _machine(name: str, options: argparse.Namespace) -> Any:
+    """Return the SVM with the parameters that are given, unfitted."""
+    import widestreet as ws
+
+    given = {key: getattr(options, key) for key in _OPTIONS if getattr(options, key) is not None}
+    given |= dict(options.others)
+    shown = not options.quiet and sys.stderr.isatty()
+    kinds = {"svc": ws.SVC, "nusvc": ws.NuSVC, "svr": ws.SVR, "nusvr": ws.NuSVR,
+             "oneclass": ws.OneClassSVM, "ensemble": ws.EnsembleSVC}  # fmt: skip
+    kind, progress = kinds[name], {"verbose": int(shown)}
+    if options.probabilities and name not in ("svc", "nusvc"):
+        raise ValueError(f"--probabilities: {name} has no classes with probabilities")
+    if options.tune:
+        if name not in ("svc", "svr"):
+            raise ValueError(f"--tune: parameters can be chosen for svc and svr, not for {name}")
+        kind, progress = ws.SVCCV if name == "svc" else ws.SVRCV, {"progress": shown}
+    unknown = [key for key in given if key not in signature(kind).parameters]
+    if unknown:
+        option = f"--{unknown[0].replace('_', '-')}" if len(unknown[0]) > 1 else f"-{unknown[0]}"
+        cure = "it is chosen by --tune" if options.tune else f"{name} has no such parameter"
+        raise ValueError(f"{option}: {cure}")
+    machine = kind(**given, **progress)
+    return ws.CalibratedSVC(machine) if options.probabilities and not options.tune else machine
+
+
+def _chosen(machine: Any, X: Any, rows: tables.Rows, options: argparse.Namespace) -> Any:
+    """Return the SVM that a search has chosen, with probabilities if they are wanted."""
+    if not options.tune:
+        return machine
+    import widestreet as ws
+
+    best = machine.best_estimator_
+    if not options.probabilities:
+        return best
+    return ws.CalibratedSVC(best).fit(X, rows.y, sample_weight=rows.weight)
+
+
+def _silent(machine: Any) -> Any:
+    """Return the SVM without the progress of its training, which is no property of the model."""
+    shown = [name for name in machine.get_params() if name in ("verbose", "estimator__verbose")]
+    return machine.set_params(**dict.fromkeys(shown, False))
+
+
+def _described(machine: Any) -> str:
+    """Return the SVM in one line."""
+    inner = getattr(machine, "estimator_", machine)
+    names = [name for name in ("C", "nu", "gamma", "epsilon") if hasattr(inner, name)]
+    given = ", ".join(f"{name}={_short(getattr(inner, name))}" for name in names)
+    return f"{type(inner).__name__}({given}) with {len(inner.support_):,} support vectors"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _value(text: str) -> Any:
+    """Return a number, another literal of Python, or the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    """Return the name and the value of a parameter."""
+    name, sign, value = text.partition("=")
+    if not sign or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
+    return name, _value(value)

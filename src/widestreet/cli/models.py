@@ -1,0 +1,97 @@
+"""Models from files and to files, by what the files contain and by their endings."""
+
+from __future__ import annotations
+
+import argparse
+import zipfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ENDINGS = {
+    ".street": "one estimator of widestreet",
+    ".skops": "an estimator or a pipeline, for skops",
+    ".onnx": "a model for ONNX runtimes",
+    ".model": "a text model of LIBSVM",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the model, and what a model of LIBSVM does not say."""
+    add = parser.add_argument
+    add("model", type=Path, metavar="MODEL", help="file of the model")
+    add("-C", type=float, default=1.0, help="C of a model of LIBSVM (%(default)s)")
+    add("--nu", type=float, default=0.5, help="nu of a model of LIBSVM (%(default)s)")
+    add("--epsilon", type=float, default=0.1, help="epsilon of a model of LIBSVM (%(default)s)")
+
+
+def load_model(options: argparse.Namespace, columns: int | None = None) -> Any:
+    """Read the model of a command.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+        Values of the arguments that `configure` declared.
+    columns : int or None
+        Number of columns of the rows, if a model of LIBSVM may have fewer.
+    """
+    import widestreet as ws
+
+    path: Path = options.model
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {str(path)!r}")
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start == b"svm_type":
+        given = {"C": options.C, "nu": options.nu, "epsilon": options.epsilon}
+        return ws.io.from_libsvm(path, n_features=columns, **given)
+    if _is_skops(path):
+        return skops(f"reading {path}").load(path, trusted=ws.trusted_types())
+    return ws.load(path)
+
+
+def save_model(model: Any, path: Path) -> None:
+    """Write a model in the format of the ending of a file."""
+    import widestreet as ws
+
+    check_ending(path)
+    if path.suffix == ".skops":
+        skops(f"writing {path}").dump(model, path)
+        return
+    if path.suffix == ".onnx":
+        path.write_bytes(ws.io.to_onnx(model).SerializeToString())
+        return
+    if hasattr(model, "steps"):
+        raise ValueError(
+            f"{path}: a file {path.suffix} holds one estimator, but the model is a pipeline with "
+            "preprocessing: write a .skops file, or fit with --preprocess none"
+        )
+    if path.suffix == ".street":
+        model.save(path)
+    else:
+        ws.io.to_libsvm(model, path)
+
+
+def check_ending(path: Path) -> None:
+    """Raise ValueError if the ending of a file names no format of models."""
+    if path.suffix not in ENDINGS:
+        known = ", ".join(f"{ending} ({what})" for ending, what in ENDINGS.items())
+        raise ValueError(f"{path}: the ending must be one of {known}")
+
+
+def skops(reason: str) -> ModuleType:
+    """Return skops.io, or raise ValueError that says how to install it."""
+    try:
+        import skops.io
+    except ImportError:
+        raise ValueError(f"{reason} needs skops: pip install 'widestreet[cli]'") from None
+    found: ModuleType = skops.io
+    return found
+
+
+def _is_skops(path: Path) -> bool:
+    """Return whether a file is an archive of skops; those of widestreet are archives as well."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return "schema.json" in archive.namelist()

@@ -1,0 +1,96 @@
+"""Predict the rows of a file with a saved model.
+
+Prints text with commas: a header and one line per row. If --target names the labels or targets, the
+score is printed to the standard error stream. DATA may be -, which is text with commas from the
+standard input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from widestreet.cli import models, tables
+from widestreet.cli.streams import remark
+
+SUMMARY = "predict the rows of a file with a saved model"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    models.configure(parser)
+    add = parser.add_argument
+    add("data", metavar="DATA", help="file of the rows, or -")
+    tables.configure(parser)
+    add("-o", "--output", type=Path, metavar="FILE", help="file of the predictions; default: print")
+    add("--values", action="store_true", help="also write decision values")
+    add("--probabilities", action="store_true", help="also write probabilities of the classes")
+    add("--intervals", action="store_true", help="also write the ends of intervals")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the predictions and return 0."""
+    model = models.load_model(options)
+    rows = read_for(model, options, options.data)
+    columns = [("prediction", model.predict(rows.X))]
+    if options.values:
+        columns += _named("value", _values(model, "decision_function", rows.X), model)
+    if options.probabilities:
+        columns += _named("probability", _values(model, "predict_proba", rows.X), model)
+    if options.intervals:
+        ends = _intervals(model, rows.X)
+        columns += [("low", ends[:, 0]), ("high", ends[:, 1])]
+    target = sys.stdout
+    opened = nullcontext(target) if options.output is None else options.output.open("w", newline="")
+    with opened as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([name for name, _ in columns])
+        writer.writerows(zip(*(values.tolist() for _, values in columns), strict=True))
+    if rows.y is not None and hasattr(model, "score") and options.target is not None:
+        score = model.score(rows.X, rows.y)
+        remark(f"score {score:.6g} of {len(rows.y):,} rows")
+    return 0
+
+
+def read_for(model: Any, options: argparse.Namespace, path: str) -> tables.Rows:
+    """Read the rows of a file that a model can take."""
+    names = getattr(model, "feature_names_in_", None)
+    return tables.read_rows(
+        path,
+        options.target,
+        options.weight,
+        features=None if names is None else list(names),
+        width=model.n_features_in_,
+    )
+
+
+def _values(model: Any, method: str, X: Any) -> Any:
+    """Return what a method of the model says about rows."""
+    if not hasattr(model, method):
+        option = {"decision_function": "--values", "predict_proba": "--probabilities"}[method]
+        cure = "; train with widestreet fit --probabilities" if "proba" in method else ""
+        raise ValueError(f"{option}: the model has none{cure}")
+    return getattr(model, method)(X)
+
+
+def _intervals(model: Any, X: Any) -> Any:
+    """Return the ends of the intervals of rows."""
+    from widestreet import IntervalSVR
+
+    last = model[-1] if hasattr(model, "steps") else model
+    if not isinstance(last, IntervalSVR):
+        raise ValueError("--intervals: the model has none; train an IntervalSVR in Python")
+    return last.predict_interval(model[:-1].transform(X) if hasattr(model, "steps") else X)
+
+
+def _named(name: str, values: Any, model: Any) -> list[tuple[str, Any]]:
+    """Return columns with names."""
+    if values.ndim == 1:
+        return [(name, values)]
+    labels = list(model.classes_) if values.shape[1] == len(model.classes_) else None
+    labels = labels or list(range(values.shape[1]))
+    return [(f"{name} {label}", values[:, k]) for k, label in enumerate(labels)]

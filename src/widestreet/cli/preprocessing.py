@@ -1,0 +1,83 @@
+"""Preprocessing by the kinds of the columns, as a scikit-learn pipeline and as Python code.
+
+Numbers: missing values become the median, then columns are scaled to mean 0 and variance 1. Text:
+missing values become the most frequent value, then each value gets a column of its own. Sparse rows
+are scaled by the largest absolute value of each column, which keeps their zeros.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+MOST_CATEGORIES = 50  # values of a column of text that have columns of their own
+_ALL_DIFFERENT = 0.5  # part of the rows with a value of its own, from which on it is no category
+_UNLIMITED = 10**9  # characters
+
+
+def transformer_for(X: Any) -> Any:
+    """Return an unfitted transformer for rows, by the kinds of their columns."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+
+    if hasattr(X, "tocsr"):
+        return MaxAbsScaler()
+    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    if not hasattr(X, "columns"):
+        return numbers
+    numeric, textual = _kinds(X)
+    if not textual:
+        return numbers
+    text = make_pipeline(
+        SimpleImputer(strategy="most_frequent"),
+        OneHotEncoder(
+            handle_unknown="infrequent_if_exist",
+            max_categories=MOST_CATEGORIES,
+            sparse_output=False,
+        ),
+    )
+    parts = [("numbers", numbers, numeric), ("text", text, textual)]
+    return ColumnTransformer([part for part in parts if part[2]])
+
+
+def doubts_about(X: Any) -> list[str]:
+    """Return remarks about columns of text that have too many values to be categories."""
+    if not hasattr(X, "columns"):
+        return []
+    return [
+        f"column {name!r} has {X[name].nunique()} different values in {len(X)} rows: if it is no "
+        f"category, leave it out with --drop {name}"
+        for name in _kinds(X)[1]
+        if X[name].nunique() > max(MOST_CATEGORIES, _ALL_DIFFERENT * len(X))
+    ]
+
+
+def as_python(model: Any) -> str:
+    """Return Python code that makes an unfitted model: imports, and an assignment to `model`."""
+    homes: dict[str, set[str]] = {}
+    for part in _parts(model):
+        home = type(part).__module__.partition("._")[0]
+        homes.setdefault(home, set()).add(type(part).__name__)
+    imports = [f"from {home} import {', '.join(sorted(homes[home]))}" for home in sorted(homes)]
+    return "\n".join([*imports, "", f"model = {model.__repr__(N_CHAR_MAX=_UNLIMITED)}"])
+
+
+def _kinds(frame: Any) -> tuple[list[str], list[str]]:
+    """Return the columns of numbers and those of text."""
+    numeric = frame.select_dtypes("number").columns.tolist()
+    dates = frame.select_dtypes(["datetime", "datetimetz", "timedelta"]).columns.tolist()
+    if dates:
+        raise ValueError(
+            f"column {dates[0]!r} contains dates or times: leave it out with --drop {dates[0]}, or "
+            "turn it into numbers"
+        )
+    return numeric, [name for name in frame.columns if name not in numeric]
+
+
+def _parts(model: Any) -> list[Any]:
+    """Return a model and all estimators that are parameters of it."""
+    from sklearn.base import BaseEstimator
+
+    inner = model.get_params(deep=True).values()
+    return [model, *(value for value in inner if isinstance(value, BaseEstimator))]

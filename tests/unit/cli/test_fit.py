@@ -1,0 +1,150 @@
+"""The command that trains."""
+
+from __future__ import annotations
+
+import warnings
+from argparse import Namespace
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+import widestreet as ws
+from conftest import TOL
+from support.machines import assert_same_function, data
+from support.tables import people
+from widestreet.cli import main
+from widestreet.cli.models import load_model
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    people().to_csv(tmp_path / "train.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def loaded(path):
+    return load_model(Namespace(model=path, C=1.0, nu=0.5, epsilon=0.1))
+
+
+def columns(frame):
+    return frame[["age", "income", "city"]].assign(smoker=frame["smoker"].astype(float))
+
+
+TIGHT = ["--set", f"tol={TOL.twins}"]
+LABELS = ["--target", "label", "--drop", "risk", "--drop", "w"]
+
+
+def test_classes(folder, capsys):
+    pytest.importorskip("skops")
+    assert main(["fit", "train.csv", *LABELS, *TIGHT, "-C", "3", "--gamma", "0.2"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("optimal: 120 rows examined")
+    assert "120 rows, 4 columns: SVC" in err
+    model = loaded(folder / "model.skops")
+    X = model[:-1].transform(columns(people()))
+    expected = ws.SVC(C=3.0, gamma=0.2, tol=TOL.twins).fit(X, people()["label"])
+    assert_same_function(model[-1], expected, X)
+    assert model[-1].get_params() == expected.get_params()
+
+
+def test_targets_and_weights(folder, capsys):
+    pytest.importorskip("skops")
+    given = ["--target", "risk", "--drop", "label", "--weight", "w", "--epsilon", "0.2"]
+    assert main(["fit", "train.csv", *given, *TIGHT, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    model, frame = loaded(folder / "model.skops"), people()
+    assert isinstance(model[-1], ws.SVR)
+    X = model[:-1].transform(columns(frame))
+    expected = ws.SVR(epsilon=0.2, tol=TOL.twins).fit(X, frame["risk"], frame["w"])
+    assert_same_function(model[-1], expected, X)
+
+
+def test_no_target_is_one_class(folder):
+    pytest.importorskip("skops")
+    drop = [word for name in ("label", "risk", "w") for word in ("--drop", name)]
+    assert main(["fit", "train.csv", *drop, "--nu", "0.2", "-o", "usual.skops"]) == 0
+    assert isinstance(loaded(folder / "usual.skops")[-1], ws.OneClassSVM)
+
+
+def test_tuning_with_probabilities(folder, capsys):
+    pytest.importorskip("skops")
+    assert main(["fit", "train.csv", *LABELS, "--tune", "--probabilities", "--seed", "0"]) == 0
+    model = loaded(folder / "model.skops")
+    assert isinstance(model[-1], ws.CalibratedSVC)
+    chosen = ws.SVCCV(random_state=0).fit(
+        model[:-1].transform(columns(people())), people()["label"]
+    )
+    assert model[-1].estimator_.C == chosen.C_
+    assert model.predict_proba(columns(people())).shape == (120, 2)
+    capsys.readouterr()
+    assert main(["fit", "train.csv", *LABELS, "--tune", "-C", "1"]) == 2
+    assert "-C: it is chosen by --tune" in capsys.readouterr().err
+
+
+def test_a_model_without_preprocessing(tmp_path, capsys):
+    X, y = data("svc")
+    np.save(tmp_path / "rows.npy", np.column_stack([X, y]))
+    given = [str(tmp_path / "rows.npy"), "--target", "-1", "-o", str(tmp_path / "m.street")]
+    assert main(["fit", *given]) == 2
+    assert "--preprocess none" in capsys.readouterr().err
+    assert main(["fit", *given, "--preprocess", "none", "--set", "tol=1e-4"]) == 0
+    model = ws.load(tmp_path / "m.street")
+    assert model.tol == 1e-4
+    assert model.certificate_.status == "optimal"
+
+
+def test_text_of_libsvm(tmp_path):
+    pytest.importorskip("skops")
+    X, y = data("svc")
+    dump_svmlight_file(X, y, str(tmp_path / "rows.txt"), zero_based=False)
+    assert main(["fit", str(tmp_path / "rows.txt"), "-o", str(tmp_path / "m.skops")]) == 0
+    assert loaded(tmp_path / "m.skops").n_features_in_ == 3
+
+
+def test_a_model_that_is_not_optimal_ends_with_status_1(tmp_path, capsys):
+    X, y = data("svc")
+    np.save(tmp_path / "rows.npy", np.column_stack([X, y]))
+    given = ["--target", "3", "-o", str(tmp_path / "m.street"), "--preprocess", "none"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        limits = ["-C", "1000", "--set", "max_iter=1"]
+        assert main(["fit", str(tmp_path / "rows.npy"), *given, *limits]) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("iteration_limit")
+    assert "widestreet: warning: training stopped" in err
+
+
+def test_the_code_is_printed(folder, capsys):
+    pytest.importorskip("skops")
+    assert main(["fit", "train.csv", *LABELS, *TIGHT, "--python", "--quiet"]) == 0
+    code = capsys.readouterr().out.partition("\n\n")[2]
+    known: dict[str, object] = {}
+    exec(code, known)
+    frame, model = people(), loaded(folder / "model.skops")
+    made = known["model"].fit(columns(frame), frame["label"])
+    assert_same_function(made, model, columns(frame))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--nu", "0.5"], "--nu: svc has no such parameter"),
+        (["--estimator", "nusvc", "--tune"], "--tune"),
+        (["--estimator", "svr", "--probabilities"], "--probabilities"),
+        (["-o", "m.pickle"], "the ending must be one of"),
+        (["-o", "no/such/m.skops"], "there is no directory"),
+        (["-C", "-1"], "C must be"),
+        (["--set", "colour=red"], "--colour"),
+    ],
+)
+def test_what_is_wrong_ends_with_status_2(folder, capsys, given, message):
+    assert main(["fit", "train.csv", *LABELS, *given]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_parameter_without_a_value(folder, capsys):
+    with pytest.raises(SystemExit):
+        main(["fit", "train.csv", "--set", "C"])
+    assert "NAME=VALUE" in capsys.readouterr().err
