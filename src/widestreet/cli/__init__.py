@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from types import ModuleType
 
-from widestreet.cli import demo, race, reproduce, verify
+from widestreet.cli import demo, play, race, reproduce, verify
 
 __all__ = ["main"]
 
-COMMANDS: tuple[ModuleType, ...] = (demo, race, reproduce, verify)
+COMMANDS: tuple[ModuleType, ...] = (demo, play, race, reproduce, verify)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
