@@ -29,6 +29,7 @@ from widestreet._src.estimators.svr import SVR
 from widestreet._src.files.opening import open_rows
 from widestreet._src.interchange.certifying import certify
 from widestreet._src.model_report.report import ModelReport
+from widestreet._src.playground.notebook import play
 from widestreet._src.public import set_home
 from widestreet._src.tuning.svc_cv import SVCCV
 from widestreet._src.tuning.svr_cv import SVRCV
@@ -61,6 +62,7 @@ __all__ = [
     "model_selection",
     "online",
     "open_rows",
+    "play",
     "plots",
     "regularization_path",
     "strategies",

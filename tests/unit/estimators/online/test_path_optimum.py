@@ -36,6 +36,22 @@ def test_new_rows_by_the_path_and_many_by_the_batch_engine(kind, new):
 
 
 @every_kind
+def test_straight_pieces_of_a_change_are_observed(kind):
+    X, y = rows(kind)
+    found = optimum(kind, N - 1)
+    seen = []
+    found.observe = lambda piece: seen.append((piece.theta, found.steps, found.coef))
+    before = found.coef
+    found.add(found.store.add(X[N - 1 :], y[N - 1 :], np.ones(1)))
+    assert seen[0][0] == 0.0
+    np.testing.assert_allclose(seen[0][2][:-1], before, atol=TOL.exact)
+    assert [theta for theta, *_ in seen] == sorted({theta for theta, *_ in seen})
+    steps = [count for _, count, _ in seen]
+    assert steps == sorted(set(steps))
+    assert_solved_again(found)
+
+
+@every_kind
 def test_weights_and_parameters_are_followed(kind):
     found = optimum(kind)
     found.store.weight[::3] = 0.25

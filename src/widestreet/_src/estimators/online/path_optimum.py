@@ -10,6 +10,7 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.engines.budget import OutOfBudget
+from widestreet._src.engines.homotopy.homotopy import SegmentObserver
 from widestreet._src.engines.homotopy.parametric_optimum import Endpoint, ParametricOptimum
 from widestreet._src.estimators.online.optimum import Optimum, WithoutRow, no_limit
 from widestreet._src.estimators.online.problem import OnlineProblem
@@ -36,7 +37,14 @@ class PathOptimum(Optimum):
         Same as for `Optimum`.
     beta : ndarray, optional
         Variables at the optimum, if they are known.
+
+    Attributes
+    ----------
+    observe : callable or None
+        Called with every straight piece of the changes that follow; `path` is then at its start.
     """
+
+    observe: SegmentObserver | None = None
 
     def __init__(
         self,
@@ -127,7 +135,7 @@ class PathOptimum(Optimum):
     def _follow(self, dual: Dual) -> None:
         end = Endpoint.of(dual)
         self.path.tighten(end)
-        self.path.follow(end)
+        self.path.follow(end, self.observe)
 
     def drop(self, gone: Ints) -> None:
         """Remove rows of weight zero, given by position in the store. Sets: path, members."""

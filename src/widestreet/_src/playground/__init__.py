@@ -1,0 +1,1 @@
+"""The playground: a page on which points are added, moved and removed, and the model follows."""

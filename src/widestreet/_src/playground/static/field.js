@@ -1,0 +1,108 @@
+// Numerics of the page: decision values on a grid, and the lines on which they have a given value.
+
+const COLUMNS = 151, ROWS = 101; // nodes of the grid
+const NEGLIGIBLE = 1e-7; // a smaller term of a decision value cannot be seen
+
+/** Return the bytes of a base64 text. */
+function unpacked(text) {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+/** Return an array of numbers as `count` arrays of equal length. */
+function divided(numbers, count) {
+  const length = numbers.length / count;
+  return Array.from({ length: count }, (_, k) => numbers.subarray(k * length, (k + 1) * length));
+}
+
+/** Return `count` evenly spaced numbers from -end to end. */
+function spaced(count, end) {
+  return Float64Array.from({ length: count }, (_, k) => end * ((2 * k) / (count - 1) - 1));
+}
+
+/** Return the factors of a kernel that belong to one coordinate, of each point with each node. */
+function factors(kernel, gamma, coordinates, nodes) {
+  const found = new Float32Array(coordinates.length * nodes.length);
+  let at = 0;
+  for (const c of coordinates) {
+    for (const node of nodes) {
+      const d = node - c;
+      found[at++] = Math.exp(-gamma * (kernel === "rbf" ? d * d : Math.abs(d)));
+    }
+  }
+  return found;
+}
+
+/**
+ * Decision values of models over the same points.
+ *
+ * The Gaussian and the Laplacian kernel are products of one factor per coordinate, so that the
+ * values on the grid are a product of two small matrices.
+ */
+class Field {
+  /**
+   * @param {Array} points coordinates [x, y] of each point
+   * @param {string} kernel
+   * @param {number} gamma
+   * @param {number[]} plane half the width and half the height of the plane
+   * @param {boolean} line true if the first coordinate is the only feature
+   */
+  constructor(points, kernel, gamma, plane, line) {
+    this.points = points;
+    this.line = line;
+    this.linear = kernel === "linear";
+    this.x = spaced(COLUMNS, plane[0]);
+    this.y = line ? [0] : spaced(ROWS, plane[1]);
+    if (this.linear) return;
+    this.byX = factors(kernel, gamma, points.map((p) => p[0]), this.x);
+    this.byY = line ? null : factors(kernel, gamma, points.map((p) => p[1]), this.y);
+  }
+
+  /** Return the values at all nodes, row by row. */
+  values(coef, intercept) {
+    const { x, y } = this, found = new Float32Array(x.length * y.length).fill(intercept);
+    if (this.linear) {
+      let a = 0, b = 0;
+      coef.forEach((c, i) => {
+        a += c * this.points[i][0];
+        b += this.line ? 0 : c * this.points[i][1];
+      });
+      for (let j = 0, at = 0; j < y.length; j++)
+        for (let k = 0; k < x.length; k++) found[at++] += a * x[k] + b * y[j];
+      return found;
+    }
+    for (let i = 0; i < coef.length; i++) {
+      if (coef[i] === 0) continue;
+      const left = i * x.length, down = i * y.length;
+      for (let j = 0; j < y.length; j++) {
+        const factor = this.line ? coef[i] : coef[i] * this.byY[down + j];
+        if (Math.abs(factor) < NEGLIGIBLE) continue;
+        const row = j * x.length;
+        for (let k = 0; k < x.length; k++) found[row + k] += factor * this.byX[left + k];
+      }
+    }
+    return found;
+  }
+}
+
+/** Return the line segments [x0, y0, x1, y1, ...], in nodes, on which values equal `level`. */
+function contour(values, level) {
+  const found = [];
+  for (let j = 0; j + 1 < ROWS; j++) {
+    for (let k = 0; k + 1 < COLUMNS; k++) {
+      const at = j * COLUMNS + k;
+      const a = values[at] - level, b = values[at + 1] - level;
+      const d = values[at + COLUMNS] - level, c = values[at + COLUMNS + 1] - level;
+      const above = (a > 0) + (b > 0) + (c > 0) + (d > 0);
+      if (above === 0 || above === 4) continue;
+      const cuts = [];
+      if (a > 0 !== b > 0) cuts.push([k + a / (a - b), j]);
+      if (b > 0 !== c > 0) cuts.push([k + 1, j + b / (b - c)]);
+      if (d > 0 !== c > 0) cuts.push([k + d / (d - c), j + 1]);
+      if (a > 0 !== d > 0) cuts.push([k, j + a / (a - d)]);
+      // with four cuts the cell is a saddle; the sign of its centre says which ones belong together
+      if (cuts.length === 4 && a + b + c + d > 0 === a > 0) cuts.push(cuts.shift());
+      for (let s = 0; s + 1 < cuts.length; s += 2) found.push(...cuts[s], ...cuts[s + 1]);
+    }
+  }
+  return found;
+}
