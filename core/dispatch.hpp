@@ -6,6 +6,7 @@
 
 #include "explain/shapley.hpp"
 #include "kernels/evaluate.hpp"
+#include "kernels/interpolate.hpp"
 #include "solve/smo.hpp"
 
 namespace widestreet {
@@ -15,6 +16,8 @@ struct Functions {
   void (*scan)(const ScanTask&);
   PackedRows (*pack)(const Kernel&, const RowList&, int threads);
   void (*tile)(const TileTask&);
+  void (*mark_cells)(const Grid&, const RowList&, uint8_t* occupied, int threads);
+  void (*interpolate)(const InterpolationTask&);
   SubproblemReport (*solve)(const Subproblem&);
   void (*add_scores)(const ScoreTask&);
   void (*exp2_array)(const double*, double*, int64_t, bool);

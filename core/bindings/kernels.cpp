@@ -123,6 +123,55 @@ void product(Array2<const double> A, Array2<const double> x, Array2<double> out,
   (transposed ? transposed_times : times)(view, x.data(), count, out.data(), threads);
 }
 
+Grid grid_of(const HeldRows& rows, const Array1<const double>& low,
+             const Array1<const double>& half, const Index& count) {
+  const int64_t d = rows.view.d;
+  require(d >= 1 && d <= kMostFeatures, "rows of a grid have one to three features");
+  require(int64_t(low.shape(0)) == d && int64_t(half.shape(0)) == d && int64_t(count.shape(0)) == d,
+          "the grid needs one value per feature");
+  for (int64_t k = 0; k < d; ++k)
+    require(count.data()[k] >= 1 && half.data()[k] > 0, "cells must have a width");
+  return {int(d), low.data(), half.data(), count.data()};
+}
+
+void mark_cells(const HeldRows& rows, MaybeIndex index, Array1<const double> low,
+                Array1<const double> half, Index count, Array1<uint8_t> occupied, int threads) {
+  require_threads(threads);
+  const Grid grid = grid_of(rows, low, half, count);
+  require(int64_t(occupied.shape(0)) == grid.cells(), "one mark per cell is needed");
+  const RowList list = rows.list(index);
+  nb::gil_scoped_release release;
+  functions().mark_cells(grid, list, occupied.data(), threads);
+}
+
+void interpolate(const HeldRows& rows, MaybeIndex index, Array1<const double> low,
+                 Array1<const double> half, Index count, Index place,
+                 nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu> coef,
+                 nb::ndarray<double, nb::ndim<2>, nb::device::cpu> out, int threads) {
+  require_threads(threads);
+  InterpolationTask task;
+  task.grid = grid_of(rows, low, half, count);
+  task.rows = rows.list(index);
+  task.sets = int64_t(coef.shape(0));
+  task.polynomials = int64_t(coef.shape(1));
+  int64_t size = 1;
+  for (int k = 0; k < task.grid.d; ++k) size *= kDegrees;
+  require(int64_t(coef.shape(2)) == size, "a polynomial has 16 degrees in each direction");
+  require(int64_t(place.shape(0)) == task.grid.cells(), "one place per cell is needed");
+  for (size_t c = 0; c < place.shape(0); ++c)
+    require(place.data()[c] >= 0 && place.data()[c] < task.polynomials, "place out of range");
+  require(int64_t(out.shape(0)) == task.sets && int64_t(out.shape(1)) == task.rows.size,
+          "out must have one row for each set and one value per row");
+  require(out.shape(1) <= 1 || out.stride(1) == 1, "rows of out must be contiguous");
+  task.place = place.data();
+  task.coef = coef.data();
+  task.out = out.data();
+  task.out_ld = out.stride(0);
+  task.threads = threads;
+  nb::gil_scoped_release release;
+  functions().interpolate(task);
+}
+
 void exp2(Array1<const double> z, Array1<double> out, bool in_double) {
   require(z.shape(0) == out.shape(0), "z and out must have the same length");
   functions().exp2_array(z.data(), out.data(), int64_t(z.shape(0)), in_double);
@@ -159,6 +208,11 @@ void bind_kernels(nb::module_& m) {
         "threads"_a);
   m.def("times", &product, "A"_a.noconvert(), "x"_a.noconvert(), "out"_a.noconvert(),
         "transposed"_a, "threads"_a);
+  m.def("mark_cells", &mark_cells, "rows"_a, "index"_a.noconvert().none(), "low"_a.noconvert(),
+        "half"_a.noconvert(), "count"_a.noconvert(), "occupied"_a.noconvert(), "threads"_a);
+  m.def("interpolate", &interpolate, "rows"_a, "index"_a.noconvert().none(), "low"_a.noconvert(),
+        "half"_a.noconvert(), "count"_a.noconvert(), "place"_a.noconvert(), "coef"_a.noconvert(),
+        "out"_a.noconvert(), "threads"_a);
   m.def("exp2", &exp2, "z"_a.noconvert(), "out"_a.noconvert(), "in_double"_a);
 }
 

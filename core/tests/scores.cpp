@@ -66,10 +66,50 @@ void check_shapley(KernelKind kind, Data::Layout layout, int64_t d) {
     }
 }
 
+// A polynomial on a grid of cells: each has the coefficients of x_0 + ... + x_(d-1).
+void check_interpolation(Data::Layout layout, int d) {
+  const Data rows(600, d, layout, true, 4);
+  const double low[] = {-1, -1, -1}, half[] = {1.0 / 3, 0.5, 1};
+  const int64_t count[] = {3, 2, 1};
+  InterpolationTask task;
+  task.grid = {d, low, half, count};
+  const int64_t cells = task.grid.cells();
+  std::vector<uint8_t> occupied(static_cast<size_t>(cells), 0);
+  task.rows = {&rows.rows, nullptr, rows.n};
+  functions().mark_cells(task.grid, task.rows, occupied.data(), 2);
+  EXPECT(std::count(occupied.begin(), occupied.end(), 1) == cells);
+  int64_t size = 1, first[3] = {};
+  for (int k = 0; k < d; ++k) size *= kDegrees;
+  for (int k = 0, step = int(size) / kDegrees; k < d; ++k, step /= kDegrees) first[k] = step;
+  std::vector<double> coef(size_t(cells * size), 0.0), out(600, 1.0);
+  std::vector<int64_t> place(static_cast<size_t>(cells));
+  for (int64_t c = 0; c < cells; ++c) {
+    place[c] = cells - 1 - c;
+    int64_t rest = c;
+    for (int k = d; k-- > 0; rest /= count[k]) {
+      coef[place[c] * size] += low[k] + half[k] * double(2 * (rest % count[k]) + 1);
+      coef[place[c] * size + first[k]] = half[k];
+    }
+  }
+  task.place = place.data();
+  task.coef = coef.data();
+  task.polynomials = cells;
+  task.out = out.data();
+  task.threads = 2;
+  functions().interpolate(task);
+  for (int64_t i = 0; i < rows.n; ++i) {
+    double expected = 1;
+    for (int k = 0; k < d; ++k) expected += rows.full[i * d + k];
+    EXPECT(std::fabs(out[i] - expected) <= 1e-13);
+  }
+}
+
 }  // namespace
 
 void check_scores() {
   check_packed();
+  for (int l = 0; l < Data::mostly_zero; ++l)
+    for (int d : {1, 2, 3}) check_interpolation(Data::Layout(l), d);
   for (KernelKind kind : {KernelKind::rbf, KernelKind::laplacian})
     for (int l = 0; l < Data::layouts; ++l)
       for (int64_t d : {1, 2, 6}) check_shapley(kind, Data::Layout(l), d);

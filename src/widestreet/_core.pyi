@@ -202,6 +202,26 @@ def mirror(tile: Real, size: int, slots: Ints, threads: int) -> None: ...
 def first_equal(rows: Rows, label: Floats, threads: int) -> tuple[Ints, int]: ...
 def similar_together(rows: Rows, threads: int) -> Ints: ...
 def largest_square(rows: Rows, threads: int) -> float: ...
+def mark_cells(
+    rows: Rows,
+    index: Ints | None,
+    low: Floats,
+    half: Floats,
+    count: Ints,
+    occupied: Bytes,
+    threads: int,
+) -> None: ...
+def interpolate(
+    rows: Rows,
+    index: Ints | None,
+    low: Floats,
+    half: Floats,
+    count: Ints,
+    place: Ints,
+    coef: Floats,
+    out: Floats,
+    threads: int,
+) -> None: ...
 def exp2(z: Floats, out: Floats, in_double: bool) -> None: ...
 
 IN_WORKING_SET: int

@@ -72,3 +72,11 @@ def test_what_rounding_removed_travels_with_the_rows(rng):
     assert np.array_equal(some.values, rows.values[[3, 0]])
     assert np.array_equal(some.low, rows.low[[3, 0]])
     assert some.origin is origin
+
+
+def test_the_box_is_relative_to_the_centre(rng):
+    X = rng.normal(size=(50, 2)).astype(np.float32)
+    centre = np.array([1.0, -2.0])
+    low, high = DenseRows(X, centre).box
+    assert np.array_equal(low, X.min(axis=0) - centre)
+    assert np.array_equal(high, X.max(axis=0) - centre)

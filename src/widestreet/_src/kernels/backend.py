@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
+from widestreet._src.kernels.interpolation import Interpolation
 
 
 class Backend(Protocol):
@@ -26,6 +27,8 @@ class Backend(Protocol):
         True if float32 can hold the kernel values.
     native : tuple or None
         Kernel and left rows as objects of the core; None if the core cannot compute their values.
+    smooth : Interpolation or None
+        Sums over the values by interpolation, with errors far below those of float32.
     """
 
     @property
@@ -42,6 +45,9 @@ class Backend(Protocol):
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows] | None: ...
+
+    @property
+    def smooth(self) -> Interpolation | None: ...
 
     def facing(self, right: Any) -> Backend:
         """Return the backend of the same left rows and other right rows."""

@@ -33,6 +33,7 @@ class BlockBackend(ABC):
     values_per_call = 0.0
     fits_float32 = False  # values are float64 and may be of any size
     native = None  # the core cannot compute values by itself
+    smooth = None  # nothing is known about the kernel
 
     left: Rows
     right: Rows

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +21,7 @@ from widestreet._src.kernels.blocks import FunctionBackend, MatrixBackend
 from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.kernels.on_device import DeviceBackend
-from widestreet._src.kernels.poll import Poll
+from widestreet._src.kernels.poll import Pace, Poll
 from widestreet._src.kernels.rounding import UNIT
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
 from widestreet._src.rows import DeviceRows, KernelRows, Rows, Vectors
@@ -32,21 +31,6 @@ from widestreet._src.rows import DeviceRows, KernelRows, Rows, Vectors
 _CALL_COST = 1e9
 _COST_PER_THREAD = 2e7  # multiply-adds that justify one more thread
 _LARGEST_DIAGONAL = 1e30  # to which float32 kernel values may be added
-
-
-@dataclass
-class _Pace:
-    """Number of kernel values computed so far, and the seconds that they took."""
-
-    seconds: float = 0.0
-    values: int = 0
-
-    def count(self, values: int, begun: float, poll: Poll | None) -> None:
-        """Count kernel values whose computation began at `begun`. Sets: everything, poll."""
-        self.seconds += time.perf_counter() - begun
-        self.values += values
-        if poll is not None:
-            poll.kernel_values += values
 
 
 def _restored(state: dict[str, Any]) -> Gram:
@@ -113,7 +97,7 @@ class Gram:
         self.threads = threads
         self._at = Selection()
         self._diagonal: Diagonal | None = None
-        self._pace = _Pace()
+        self._pace = Pace()
         self._longest = longest
         self._backend = _backend(kernel, left, right, threads, longest)
         self.values_per_call = self._backend.values_per_call
@@ -195,6 +179,13 @@ class Gram:
         The error is relative to a scan in float64. The result is None if no bound is known.
         """
         left, right = compose(self._at.rows, I), self.right_index(J)
+        near = None
+        if self._backend.smooth is not None:
+            near = self._backend.smooth.sums(left, right, coef[None], poll)
+        if near is not None:
+            exact = self.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum()))
+            sums = near.sums[0] + self.diagonal_times(I, J, coef)
+            return sums, np.full(len(I), near.error[0] + float(exact))
         bound = self._backend.scan_bound(left, right, coef, double=False)
         if bound is None:
             return None
@@ -302,7 +293,8 @@ class Gram:
         """Return K[I, J] @ coef in float64, from kernel values of precision `dtype`.
 
         The result is added to `out` if that is given. With several lines of coefficients the result
-        has one line for each, and every kernel value is computed only once.
+        has one line for each, and every kernel value is computed only once. Float32 stands for its
+        precision: where interpolation is faster and more accurate, it takes the place of values.
         """
         height, width = self.shape[0] if I is None else len(I), coef.shape[-1]
         if out is None:
@@ -312,6 +304,11 @@ class Gram:
         begun = time.perf_counter()
         lines = np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64)
         left, right = compose(self._at.rows, I), compose(self._at.columns, J)
+        if dtype != np.float64 and self._backend.smooth is not None:
+            near = self._backend.smooth.sums(left, right, lines, poll)
+            if near is not None:
+                out += near.sums.reshape(out.shape) + self.diagonal_times(I, J, coef)
+                return out
         backend, right, lines = self._backend.reduced(right, lines)
         order = backend.together(left, lines.shape[1])
         sums = np.atleast_2d(out)
@@ -390,3 +387,9 @@ def without_diagonal(gram: Gram) -> Gram:
     part = object.__new__(Gram)
     vars(part).update(vars(gram), _diagonal=None)
     return part
+
+
+def interpolates(gram: Gram, rows: int, vectors: int) -> bool:
+    """Return whether a scan of so many rows in float32 is an interpolation, wherever they are."""
+    smooth = gram._backend.smooth
+    return smooth is not None and smooth.pays(rows, vectors)

@@ -14,6 +14,7 @@ from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels import rounding
 from widestreet._src.kernels.combination import Combinations
+from widestreet._src.kernels.interpolation import Interpolation
 from widestreet._src.kernels.kernels import RBF, Linear, NativeKernel
 from widestreet._src.rows import DenseRows, Vectors
 
@@ -230,6 +231,22 @@ class NativeBackend:
             in_double=double,
             threads=self.threads,
         )
+
+    @cached_property
+    def smooth(self) -> Interpolation | None:
+        """Scores of few features by interpolation; None if the kernel does not allow it."""
+        kernel, rows = self.kernel, self.left
+        if not isinstance(kernel, RBF) or not isinstance(rows, DenseRows):
+            return None
+
+        def at_nodes(nodes: DenseRows, J: Ints | None, coef: Floats, out: Floats) -> Floats:
+            longest = max(self._longest, nodes.largest_square(1))
+            backend = replace(self, left=nodes, longest=longest)
+            backend.add_scan(None, J, coef, out, double=True)
+            terms, size = np.asarray(coef.shape[1]), np.abs(coef).sum(axis=1)
+            return backend.score_error(terms, size, coef.sum(axis=1))
+
+        return Interpolation(kernel.gamma, rows, at_nodes, self.cost, self.threads)
 
     def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
         """Write K[I, J] into the rows `out_rows` of `out`. Sets: out."""

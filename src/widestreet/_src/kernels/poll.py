@@ -1,7 +1,8 @@
-"""Poll of a long computation: it may be stopped, and its kernel values are counted."""
+"""Poll of a long computation: it may be stopped, and its kernel values are counted and timed."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -27,3 +28,18 @@ class Poll:
 
     look: Callable[[], None] = _nothing
     kernel_values: int = 0
+
+
+@dataclass
+class Pace:
+    """Number of kernel values computed so far, and the seconds that they took."""
+
+    seconds: float = 0.0
+    values: int = 0
+
+    def count(self, values: int, begun: float, poll: Poll | None) -> None:
+        """Count kernel values whose computation began at `begun`. Sets: everything, poll."""
+        self.seconds += time.perf_counter() - begun
+        self.values += values
+        if poll is not None:
+            poll.kernel_values += values

@@ -66,6 +66,12 @@ class DenseRows:
         """Return the largest |x|^2 of a row, relative to the centre."""
         return _core.largest_square(self.native, threads)
 
+    @cached_property
+    def box(self) -> tuple[Floats, Floats]:
+        """Smallest and largest value of each column, relative to the centre."""
+        low, high = (np.asarray(f(self.values, axis=0), np.float64) for f in (np.min, np.max))
+        return (low, high) if self.centre is None else (low - self.centre, high - self.centre)
+
     def squares(self, index: Ints | None = None) -> Floats:
         """Return |x|^2 of some rows, or of all, relative to the centre."""
         count = self.shape[0] if index is None else len(index)

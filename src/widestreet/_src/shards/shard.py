@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
-from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.gram import Gram, interpolates
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.shards.columns import Features, ShardColumns
@@ -167,7 +167,9 @@ class Shard:
         versions = memory.version[stale]
         dtype = np.float64 if news.double else np.float32
         anew = versions != expansion.version
-        for version, (ids, change) in self._changes(versions[anew], expansion):
+        smooth = not news.double and interpolates(self.gram, len(stale), len(expansion.ids))
+        changes = () if smooth else self._changes(versions[anew], expansion)
+        for version, (ids, change) in changes:
             mine = versions == version
             rows, anew = stale[mine], anew & ~mine
             out = memory.score[rows]
