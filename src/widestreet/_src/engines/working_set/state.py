@@ -12,8 +12,8 @@ import numpy as np
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.forecast import Forecast
-from widestreet._src.engines.selection.contract import Search, Situation, Strategy
-from widestreet._src.engines.solution import Observer, Trace
+from widestreet._src.engines.selection.contract import Notes, Search, Situation, Strategy
+from widestreet._src.engines.solution import Observer, Trace, TraceRecord
 from widestreet._src.engines.working_set.newton_schedule import Pacing
 from widestreet._src.engines.working_set.stalling import Attempts, Progress
 from widestreet._src.engines.working_set.tile import WorkingSet, tiles_memory
@@ -224,6 +224,34 @@ class State:
             visited=survey.visited,
             complete=survey.complete,
         )
+
+    def recorded(self, inputs: Inputs, notes: Notes) -> TraceRecord:
+        """Return the record of a round. Sets: trace, timings."""
+        work, expansion, survey = self.work, self.expansion, self.survey
+        excess = work.indicator() - expansion.bias[work.group[:, work.present]]
+        lower, upper = work.lower[:, work.present], work.upper[:, work.present]
+        loss = survey.loss + float(np.maximum(upper * excess, lower * excess).sum())
+        primal = 0.5 * self.norm + float(expansion.bias @ inputs.shards.form.total) + loss
+        record = TraceRecord(
+            round=len(self.trace) + 1,
+            working_set=work.size,
+            n_sv=len(expansion.ids),
+            n_free=int(work.free().sum()),
+            violation=self.violation,
+            dual_objective=self.objective,
+            gap=primal - self.objective,
+            rows_scanned=survey.scanned,
+            rows_skipped=survey.skipped,
+            kernel_values=inputs.shards.poll.kernel_values,
+            pair_steps=self.pair_steps,
+            seconds=inputs.budget.elapsed,
+            timings=self.timings,
+            violators=survey.found,
+            notes=notes,
+        )
+        self.timings = {}
+        self.trace.append(record)
+        return record
 
     def bias(self) -> Floats:
         """Return the middle of the interval of biases of each group.
