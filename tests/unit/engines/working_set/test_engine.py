@@ -35,7 +35,7 @@ from support.problems import (
     toy_svr,
 )
 from widestreet._src.engines import budget
-from widestreet._src.engines.working_set import engine, state
+from widestreet._src.engines.working_set import state
 from widestreet._src.kernels import kernels
 from widestreet._src.problems.dual import Dual
 from widestreet._src.shards.shard_set import ShardSet
@@ -459,7 +459,7 @@ def test_without_a_check_the_last_survey_is_safe(name, bold, monkeypatch):
 
 def started(X, y, C, base, monkeypatch, values):
     """Fit from another model; a start with so many rows times support vectors is examined."""
-    monkeypatch.setattr(engine, "_VALUES_OF_FIRST_CHECK", values)
+    monkeypatch.setattr(state, "_VALUES_OF_FIRST_CHECK", values)
     return ws.SVC(C=C, gamma=2.0, strategy=SMALL, random_state=0).fit(X, y, start=base)
 
 
@@ -481,7 +481,7 @@ def test_a_start_is_not_examined_without_time(monkeypatch):
     X, y = checkerboard(5000, random_state=0)
     base = ws.SVC(C=100.0, gamma=2.0, random_state=0).fit(X, y)
     monkeypatch.setattr(budget.Budget, "keep_back", lambda self, seconds, least=0.0: None)
-    monkeypatch.setattr(engine, "_VALUES_OF_FIRST_CHECK", 0)
+    monkeypatch.setattr(state, "_VALUES_OF_FIRST_CHECK", 0)
     model = ws.SVC(C=1000.0, gamma=2.0, strategy=SMALL, random_state=0, max_time=1e6)
     model.fit(X, y, start=base)
     assert "check" not in model.trace_[0].timings

@@ -42,7 +42,6 @@ _LENGTH_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _ROUNDING_OF_GAIN = 1e-10  # of the objective and the terms of a gain: a smaller loss is rounding
 _RANDOM_FIRST_ROWS = 256  # drawn in addition to the first rows of the inputs
 _ROWS_OF_FIRST_NORM = 4096  # support vectors from which c'Kc of the starting point is estimated
-_VALUES_OF_FIRST_CHECK = 500_000_000  # rows times support vectors of a start that is examined
 _WORTH_GOING_ON = 0.1  # of `max_time`: with more left after an examination, rounds continue
 _FAILED_LOOKS = 3  # exact examinations without progress before the engine gives up
 
@@ -128,7 +127,7 @@ class WorkingSetEngine:
             precision.check_float32(inputs, state, state.violation)
             # 4) survey
             status = None
-            if self._begins_with_check():
+            if state.begins_with_check(inputs):
                 status = self._check_start()
             else:
                 self._survey(proposal.survey)
@@ -140,20 +139,6 @@ class WorkingSetEngine:
             status = status or self._verdict(after, busy)
             if status is not None:
                 return status
-
-    def _begins_with_check(self) -> bool:
-        """Return whether the first survey is left out for an examination, whose scores are kept.
-
-        A survey after the first round of a given starting point visits most rows, to find few that
-        violate. An examination takes longer, but the next one then needs only what has changed.
-        """
-        inputs, state = self.inputs, self.state
-        if state.trace or inputs.start is None or inputs.check is None:
-            return False
-        if inputs.shards.rows * len(state.point) < _VALUES_OF_FIRST_CHECK:
-            return False
-        self._keep_time()
-        return inputs.budget.max_time is None or inputs.budget.affordable
 
     def _check_start(self) -> Status | None:
         """Examine the point of the first round; return a status if it is optimal.

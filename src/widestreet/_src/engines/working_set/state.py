@@ -24,6 +24,7 @@ from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey import Survey
 
+_VALUES_OF_FIRST_CHECK = 500_000_000  # rows times support vectors of a start that is examined
 _DRIFT_BEFORE_CHECKS = 0.1  # of the drift bound, before the first survey that is safe
 
 
@@ -192,6 +193,17 @@ class State:
     def clock(self, part: str, begun: float) -> None:
         """Add the time since `begun` to a part of the round. Sets: timings."""
         self.timings[part] = self.timings.get(part, 0.0) + time.perf_counter() - begun
+
+    def begins_with_check(self, inputs: Inputs) -> bool:
+        """Return whether the first survey is left out for an examination, whose scores are kept.
+
+        A survey after the first round of a given starting point visits most rows, to find few that
+        violate. An examination takes longer, but the next one then needs only what has changed.
+        """
+        if self.trace or inputs.start is None or inputs.check is None:
+            return False
+        enough = inputs.budget.max_time is None or inputs.budget.affordable
+        return enough and inputs.shards.rows * len(self.point) >= _VALUES_OF_FIRST_CHECK
 
     def checked(self, inputs: Inputs) -> Check:
         """Return the result of the check of the present point. Sets: timings, forecast."""
