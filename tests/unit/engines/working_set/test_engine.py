@@ -34,6 +34,7 @@ from support.problems import (
     toy_svc,
     toy_svr,
 )
+from widestreet._src.engines import budget
 from widestreet._src.engines.working_set import state
 from widestreet._src.kernels import kernels
 from widestreet._src.problems.dual import Dual
@@ -451,3 +452,37 @@ def test_without_a_check_the_last_survey_is_safe(name, bold, monkeypatch):
     assert solution.status == "optimal"
     assert found.violation <= 1.5e-3  # what the surveys see is float32
     assert seen[-1] == 1
+
+
+# -- given starting points ----------------------------------------------------------------------
+
+
+def started(X, y, C, base, monkeypatch, values):
+    """Fit from another model; a start with so many rows times support vectors is examined."""
+    monkeypatch.setattr(state, "_VALUES_OF_FIRST_CHECK", values)
+    return ws.SVC(C=C, gamma=2.0, strategy=SMALL, random_state=0).fit(X, y, start=base)
+
+
+@pytest.mark.parametrize("C", [100.0, 101.0, 1000.0])
+def test_a_start_is_examined_before_the_first_survey(C, monkeypatch):
+    X, y = checkerboard(5000, random_state=0)
+    base = ws.SVC(C=100.0, gamma=2.0, random_state=0).fit(X, y)
+    one, other = (started(X, y, C, base, monkeypatch, values) for values in (0, 1 << 60))
+    assert "check" in one.trace_[0].timings
+    assert "check" not in other.trace_[0].timings or len(other.trace_) == 1
+    assert one.certificate_.status == other.certificate_.status == "optimal"
+    objectives = one.certificate_.dual_objective, other.certificate_.dual_objective
+    assert objectives[0] == pytest.approx(objectives[1], rel=TOL.objective_rel)
+    if C == 100.0:
+        assert len(one.trace_) == 1
+
+
+def test_a_start_is_not_examined_without_time(monkeypatch):
+    X, y = checkerboard(5000, random_state=0)
+    base = ws.SVC(C=100.0, gamma=2.0, random_state=0).fit(X, y)
+    monkeypatch.setattr(budget.Budget, "keep_back", lambda self, seconds, least=0.0: None)
+    monkeypatch.setattr(state, "_VALUES_OF_FIRST_CHECK", 0)
+    model = ws.SVC(C=1000.0, gamma=2.0, strategy=SMALL, random_state=0, max_time=1e6)
+    model.fit(X, y, start=base)
+    assert "check" not in model.trace_[0].timings
+    assert model.certificate_.status == "optimal"

@@ -57,3 +57,18 @@ def test_times_of_a_part_add_up(monkeypatch):
     state.clock("solve", 7.0)
     state.clock("solve", 9.0)
     assert state.timings["solve"] == pytest.approx(4.0)
+
+
+def test_a_record_is_kept_and_its_timings_end():
+    engine = engine_with(10, 200)
+    state = engine.state
+    state.timings = {"solve": 1.5}
+    state.pair_steps, state.violation, state.linear = 7, 0.25, 3.0
+    record = state.recorded(engine.inputs, {"note": 1})
+    assert state.trace[-1] is record
+    assert state.timings == {}
+    assert (record.round, record.working_set, record.pair_steps) == (1, 10, 7)
+    assert (record.violation, record.dual_objective) == (0.25, 3.0)
+    assert record.timings == {"solve": 1.5}
+    assert record.notes == {"note": 1}
+    assert state.recorded(engine.inputs, {}).round == 2

@@ -25,8 +25,8 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import OutOfBudget
-from widestreet._src.engines.selection.contract import Notes, Proposal, Situation
-from widestreet._src.engines.solution import Solution, TraceRecord
+from widestreet._src.engines.selection.contract import Proposal, Situation
+from widestreet._src.engines.solution import Solution
 from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.state import Check, Inputs, State
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
@@ -108,9 +108,7 @@ class WorkingSetEngine:
         left, limit = inputs.budget.remaining(inputs.budget.reserve), inputs.budget.max_time
         if left is None or limit is None or left < _WORTH_GOING_ON * limit:
             return Status.TIME_LIMIT
-        drift = state.drift
-        self._accept(check)
-        state.drift = drift
+        self._accept(check, drift=state.drift)
         return None
 
     def _rounds(self) -> Status:
@@ -128,15 +126,31 @@ class WorkingSetEngine:
             self._publish()
             precision.check_float32(inputs, state, state.violation)
             # 4) survey
-            self._survey(proposal.survey)
+            status = None
+            if state.begins_with_check(inputs):
+                status = self._check_start()
+            else:
+                self._survey(proposal.survey)
             looked = len(before.violators) == 0 and state.survey.scanned > 0  # no other work
             busy = looked or proposal.patient or state.work.size > size
             after = state.situation(inputs)
-            self._record(state.search.observe(after))
+            inputs.observer(state.recorded(inputs, state.search.observe(after)))
             # 5) verdict
-            status = self._verdict(after, busy)
+            status = status or self._verdict(after, busy)
             if status is not None:
                 return status
+
+    def _check_start(self) -> Status | None:
+        """Examine the point of the first round; return a status if it is optimal.
+
+        Sets: violation, or all that `_accept` sets.
+        """
+        check = self.state.checked(self.inputs)
+        if check.next_violation is None:
+            self.state.violation = check.violation
+            return Status.OPTIMAL
+        self._accept(check, drift=self.state.drift)
+        return None
 
     # -- the steps -------------------------------------------------------------------------------
 
@@ -341,53 +355,22 @@ class WorkingSetEngine:
         self._accept(check)
         return None
 
-    def _accept(self, check: Check) -> None:
+    def _accept(self, check: Check, drift: float = 1.0) -> None:
         """Continue from exact scores, in float64 if float32 kernel values caused the failure.
 
-        Sets: scores, norm and bias, survey, violation.
+        Sets: scores, norm and bias, survey, violation; drift, to that of later surveys.
         """
         inputs, state = self.inputs, self.state
         work, shards, expansion = state.work, inputs.shards, state.expansion
         precision.take_over(inputs, state, shards.scores(work.ids[work.present]))
-        error, drift = adopt(shards), expansion.drift.copy()
+        error, bounds = adopt(shards), expansion.drift.copy()
         if error > 0:
-            drift[-2] = max(drift[-2], error)
+            bounds[-2] = max(bounds[-2], error)
         state.norm = 2.0 * (state.linear - check.dual)
-        state.expansion = replace(expansion, bias=state.bias(), drift=drift)
+        state.expansion = replace(expansion, bias=state.bias(), drift=bounds)
         self._tell()
         self._survey_safely()
-        state.violation = check.violation
-
-    # -- the record ------------------------------------------------------------------------------
-
-    def _record(self, notes: Notes) -> None:
-        """Record the round and pass the record to the observer. Sets: trace, timings."""
-        inputs, state = self.inputs, self.state
-        work, expansion, survey = state.work, state.expansion, state.survey
-        excess = work.indicator() - expansion.bias[work.group[:, work.present]]
-        lower, upper = work.lower[:, work.present], work.upper[:, work.present]
-        loss = survey.loss + float(np.maximum(upper * excess, lower * excess).sum())
-        primal = 0.5 * state.norm + float(expansion.bias @ inputs.shards.form.total) + loss
-        record = TraceRecord(
-            round=len(state.trace) + 1,
-            working_set=work.size,
-            n_sv=len(expansion.ids),
-            n_free=int(work.free().sum()),
-            violation=state.violation,
-            dual_objective=state.objective,
-            gap=primal - state.objective,
-            rows_scanned=survey.scanned,
-            rows_skipped=survey.skipped,
-            kernel_values=inputs.shards.poll.kernel_values,
-            pair_steps=state.pair_steps,
-            seconds=inputs.budget.elapsed,
-            timings=state.timings,
-            violators=survey.found,
-            notes=notes,
-        )
-        state.timings = {}
-        state.trace.append(record)
-        inputs.observer(record)
+        state.drift, state.violation = drift, check.violation
 
 
 def _status_of(work: Callable[[], Status | None]) -> Status | None:

@@ -12,8 +12,8 @@ import numpy as np
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.forecast import Forecast
-from widestreet._src.engines.selection.contract import Search, Situation, Strategy
-from widestreet._src.engines.solution import Observer, Trace
+from widestreet._src.engines.selection.contract import Notes, Search, Situation, Strategy
+from widestreet._src.engines.solution import Observer, Trace, TraceRecord
 from widestreet._src.engines.working_set.newton_schedule import Pacing
 from widestreet._src.engines.working_set.stalling import Attempts, Progress
 from widestreet._src.engines.working_set.tile import WorkingSet, tiles_memory
@@ -24,6 +24,7 @@ from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey import Survey
 
+_VALUES_OF_FIRST_CHECK = 500_000_000  # rows times support vectors of a start that is examined
 _DRIFT_BEFORE_CHECKS = 0.1  # of the drift bound, before the first survey that is safe
 
 
@@ -193,6 +194,17 @@ class State:
         """Add the time since `begun` to a part of the round. Sets: timings."""
         self.timings[part] = self.timings.get(part, 0.0) + time.perf_counter() - begun
 
+    def begins_with_check(self, inputs: Inputs) -> bool:
+        """Return whether the first survey is left out for an examination, whose scores are kept.
+
+        A survey after the first round of a given starting point visits most rows, to find few that
+        violate. An examination takes longer, but the next one then needs only what has changed.
+        """
+        if self.trace or inputs.start is None or inputs.check is None:
+            return False
+        enough = inputs.budget.max_time is None or inputs.budget.affordable
+        return enough and inputs.shards.rows * len(self.point) >= _VALUES_OF_FIRST_CHECK
+
     def checked(self, inputs: Inputs) -> Check:
         """Return the result of the check of the present point. Sets: timings, forecast."""
         assert inputs.check is not None
@@ -224,6 +236,34 @@ class State:
             visited=survey.visited,
             complete=survey.complete,
         )
+
+    def recorded(self, inputs: Inputs, notes: Notes) -> TraceRecord:
+        """Return the record of a round. Sets: trace, timings."""
+        work, expansion, survey = self.work, self.expansion, self.survey
+        excess = work.indicator() - expansion.bias[work.group[:, work.present]]
+        lower, upper = work.lower[:, work.present], work.upper[:, work.present]
+        loss = survey.loss + float(np.maximum(upper * excess, lower * excess).sum())
+        primal = 0.5 * self.norm + float(expansion.bias @ inputs.shards.form.total) + loss
+        record = TraceRecord(
+            round=len(self.trace) + 1,
+            working_set=work.size,
+            n_sv=len(expansion.ids),
+            n_free=int(work.free().sum()),
+            violation=self.violation,
+            dual_objective=self.objective,
+            gap=primal - self.objective,
+            rows_scanned=survey.scanned,
+            rows_skipped=survey.skipped,
+            kernel_values=inputs.shards.poll.kernel_values,
+            pair_steps=self.pair_steps,
+            seconds=inputs.budget.elapsed,
+            timings=self.timings,
+            violators=survey.found,
+            notes=notes,
+        )
+        self.timings = {}
+        self.trace.append(record)
+        return record
 
     def bias(self) -> Floats:
         """Return the middle of the interval of biases of each group.
