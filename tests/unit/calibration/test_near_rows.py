@@ -15,7 +15,7 @@ from widestreet._src.calibration.held_out import held_out_decisions
 from widestreet._src.calibration.near_rows import margins, scores_by_near_rows
 from widestreet._src.engines.budget import Budget
 from widestreet._src.problems.class_pairs import PairLayout
-from widestreet._src.tuning.folds import held_out_scores
+from widestreet._src.tuning.folds import coefficients_of, held_out_scores
 
 N = 150
 
@@ -40,9 +40,10 @@ def _always(monkeypatch):
 def test_values_are_those_of_all_rows(kind, storage, near, kernel, monkeypatch):
     """However few rows are near at first: violators are added."""
     model, X, y, code = problem(kind, storage, kernel=kernel)
-    monkeypatch.setattr(near_rows, "NEAR", near)
+    monkeypatch.setattr(near_rows, "NEAR", (near,))
     folds = list(StratifiedKFold(3).split(code, code))
-    found = scores_by_near_rows(model, model, X, code, np.ones(N), folds, Budget())
+    coef = coefficients_of(model, N)
+    found = scores_by_near_rows(model, model, coef, X, code, np.ones(N), folds, Budget())
     wanted = held_out_scores(model, X, y, folds).reshape(N, -1)
     size = max(10.0, abs(model.dual_coef_).sum())
     assert found is None or np.abs(found - wanted).max() <= TOL.decision * size
@@ -55,7 +56,7 @@ def test_rows_of_weight_zero_do_not_matter():
     model = machine("svc").fit(X, y, weight)
     code = np.searchsorted(model.classes_, y)
     folds = list(StratifiedKFold(3).split(code, code))
-    found = scores_by_near_rows(model, model, X, code, weight, folds, Budget())
+    found = scores_by_near_rows(model, model, None, X, code, weight, folds, Budget())
     wanted = held_out_scores(model, X, y, folds, sample_weight=weight)
     np.testing.assert_allclose(found[:, 0], wanted, rtol=0, atol=TOL.decision * 100)
 
@@ -65,7 +66,7 @@ def test_where_it_is_not_used(monkeypatch):
     folds = list(StratifiedKFold(3).split(code, code))
 
     def found(model=model, rows=X):
-        return scores_by_near_rows(model, model, rows, code, np.ones(N), folds, Budget())
+        return scores_by_near_rows(model, model, None, rows, code, np.ones(N), folds, Budget())
 
     assert found() is not None
     assert found(machine("nu_svc").fit(X, y)) is None
@@ -81,13 +82,19 @@ def test_a_class_without_near_rows_takes_the_other_way(monkeypatch):
     X = np.concatenate([np.linspace(-9, -1, 20), np.linspace(1, 9, 20)])[:, None]
     y = np.repeat([-1, 1], 20)
     model = ws.SVC(kernel="linear", C=100.0, tol=TOL.twins, n_jobs=1).fit(X, y)
-    monkeypatch.setattr(near_rows, "NEAR", 0.0)
+    monkeypatch.setattr(near_rows, "NEAR", (0.0,))
     code = (y > 0).astype(int)
     folds = [(np.r_[:15, 25:40], np.r_[15:25]), (np.r_[5:35], np.r_[:5, 35:40])]
-    assert scores_by_near_rows(model, model, X, code, np.ones(40), folds, Budget()) is None
+    assert scores_by_near_rows(model, model, None, X, code, np.ones(40), folds, Budget()) is None
     assert np.isfinite(
         held_out_decisions(model, X, code, np.ones(40), folds, Budget()).values
     ).all()
+
+
+def test_near_rows_are_few_if_that_is_possible():
+    margin = np.arange(60) / 10  # 21 rows are at most at 2, 16 at 1.5
+    assert near_rows._near(margin).sum() == 21
+    assert near_rows._near(margin[:40]).sum() == 16
 
 
 def test_the_margin_of_a_row_is_that_of_its_worst_pair():

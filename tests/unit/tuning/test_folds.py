@@ -11,7 +11,12 @@ from support.cross_validation import folds_of, one_by_one
 from support.fitting import decision
 from support.machines import KERNELS, any_street, data, machine
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.tuning.folds import fold_models, held_out_scores
+from widestreet._src.tuning.folds import (
+    coefficients_of,
+    fold_coefficients,
+    fold_models,
+    held_out_scores,
+)
 
 KINDS = ("svc", "nu_svc", "svr", "nu_svr", "one_class", "svc" + OF_THREE, "nu_svc" + OF_THREE)
 STREAMED = 3_000_000  # bytes: too few for a kernel matrix of 600 rows
@@ -34,6 +39,29 @@ def test_models_of_folds(kind):
     expected = one_by_one(model, X, y, folds)
     for fitted, (_, test) in zip(fold_models(model, X, y, folds), folds, strict=True):
         np.testing.assert_allclose(decision(fitted, X[test]), expected[test], atol=TOL.decision)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("kind", ["svc", "svr", "svc" + OF_THREE])
+def test_folds_that_start_from_the_model_of_all_rows(kind, kernel):
+    model, (X, y) = machine(kind, kernel=kernel), data(kind)
+    folds = folds_of(model, X, y)
+    start = coefficients_of(model.fit(X, y), len(y))
+    expected = one_by_one(model, X, y, folds)
+    found = held_out_scores(model, X, y, folds, start=start)
+    np.testing.assert_allclose(found, expected, atol=TOL.decision)
+    again, intercept = fold_coefficients(model, X, y, folds, start=start)
+    assert again.shape == (len(folds), *start.shape[1:])
+    for coef, bias, one in zip(again, intercept, fold_models(model, X, y, folds), strict=True):
+        np.testing.assert_allclose(
+            coef, coefficients_of(one, len(y))[0], atol=TOL.decision * model.C
+        )
+        np.testing.assert_allclose(bias, one.intercept_, atol=TOL.decision)
+
+
+def test_other_models_have_no_coefficients_to_start_from():
+    X, y = data("nu_svc")
+    assert coefficients_of(machine("nu_svc").fit(X, y), len(y)) is None
 
 
 @pytest.mark.parametrize("kernel", [name for name in KERNELS if name != "sigmoid"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +29,7 @@ from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.rows import Merged, as_rows, merge_duplicates, without_empty
 from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
-from widestreet._src.tuning.folds import fold_models, held_out_scores
+from widestreet._src.tuning.folds import coefficients_of, fold_models, held_out_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,27 +95,28 @@ def held_out_decisions(
         look = counting(budget.look_at_end, tell, total)
         values = twin.fit(X, labels, sample_weight=weight)._leave_one_out(look)
     else:
-        start = start_of_folds(machine, whole=whole).set_params(decision_function_shape="ovo")
+        alike = with_numbers_of(machine).set_params(decision_function_shape="ovo")
+        coef = coefficients_of(machine, len(rows)) if whole else None
         values = None
         if linear_loss(machine):
             with _explained():
-                values = scores_by_near_rows(machine, start, X, code[rows], weight, splits, budget)
+                values = scores_by_near_rows(
+                    machine, alike, coef, X, code[rows], weight, splits, budget
+                )
         if values is None:
-            values = _scores_of_folds(start, X, labels, weight, splits, budget, tell)
+            values = _scores_of_folds(alike, coef, X, labels, weight, splits, budget, tell)
     values = values.reshape(len(rows), -1)
     known = np.isfinite(values).all(axis=1) & (weight > 0)
     number = "loo" if splits is None else len(splits)
     return HeldOut(values[known], rows[known], weight[known], number)
 
 
-def start_of_folds(machine: Any, *, whole: bool) -> Any:
+def with_numbers_of(machine: Any) -> Any:
     """Return an estimator for the folds of the rows of a fitted one.
 
-    Its gamma and class weights are those of all rows, so that the folds share kernel values. It is
-    fitted if the folds are those of all rows: they start from its coefficients.
+    Its gamma and class weights are those of all rows, so that the folds share kernel values.
     """
-    start = copy(machine._without_names(None)) if whole else clone(machine)
-    return start.set_params(**frozen(machine))
+    return clone(machine).set_params(**frozen(machine))
 
 
 def are_shared(estimator: Any, X: Any) -> bool:
@@ -126,6 +126,7 @@ def are_shared(estimator: Any, X: Any) -> bool:
 
 def models_of_folds(
     estimator: Any,
+    coef: Floats | None,
     X: Any,
     y: Any,
     weight: Floats,
@@ -135,12 +136,14 @@ def models_of_folds(
 ) -> list[Any]:
     """Return an estimator without each fold, whose `support_` are indices of all rows.
 
-    They share their work if `are_shared`. Otherwise, each is a fit in which the rows of the fold
-    have no weight.
+    They share their work if `are_shared`, and start from the coefficients of all rows. Otherwise,
+    each is a fit in which the rows of the fold have no weight.
     """
     with _explained():
         if are_shared(estimator, X):
-            return fold_models(estimator, X, y, folds, sample_weight=weight, budget=budget)
+            return fold_models(
+                estimator, X, y, folds, sample_weight=weight, budget=budget, start=coef
+            )
         models = []
         look = counting(budget.look_at_end, tell, len(folds))
         for train, _ in folds:
@@ -166,15 +169,24 @@ def _check_classes(machine: Any, code: Ints, weight: Floats, folds: Folds) -> No
 
 
 def _scores_of_folds(
-    estimator: Any, X: Any, y: Any, weight: Floats, folds: Folds, budget: Budget, tell: Tell
+    estimator: Any,
+    coef: Floats | None,
+    X: Any,
+    y: Any,
+    weight: Floats,
+    folds: Folds,
+    budget: Budget,
+    tell: Tell,
 ) -> Floats:
     """Return decision values of classifiers without the fold of the row; nan if it is in none."""
     if are_shared(estimator, X):
         with _explained():
-            return held_out_scores(estimator, X, y, folds, sample_weight=weight, budget=budget)
+            return held_out_scores(
+                estimator, X, y, folds, sample_weight=weight, budget=budget, start=coef
+            )
     pairs = len(PairLayout(len(np.unique(y))).pairs)
     values = np.full((len(y), pairs), np.nan)
-    models = models_of_folds(estimator, X, y, weight, folds, budget, tell)
+    models = models_of_folds(estimator, coef, X, y, weight, folds, budget, tell)
     for model, (_, test) in zip(models, folds, strict=True):
         values[test] = model.decision_function(X[test]).reshape(len(test), -1)
     return values

@@ -16,12 +16,13 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.calibration.held_out import models_of_folds, start_of_folds
+from widestreet._src.calibration.held_out import models_of_folds, with_numbers_of
 from widestreet._src.calibration.removals import Folds, Tell, counting, removals_of
 from widestreet._src.engines.budget import Budget, parse_memory
 from widestreet._src.estimators.leave_one_out import frozen_twin, regressors_without
 from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.threads import limited_blas
+from widestreet._src.tuning.folds import coefficients_of
 
 _NEGLIGIBLE = 1e-13  # of the largest coefficient: a smaller change is rounding
 _MEMORY_SHARE = 0.25  # of max_memory, for a block of predictions
@@ -226,9 +227,10 @@ def without_folds(
 ) -> HeldOutModels:
     """Return the regressor without each fold; OutOfBudget is raised if time is over."""
     machine, n, every = rows.machine, len(rows.y), rows.coef
-    start = start_of_folds(machine, whole=n == machine.shape_fit_[0])
+    alike = with_numbers_of(machine)
+    start = coefficients_of(machine, n) if n == machine.shape_fit_[0] else None
     prediction, model_of, changes, left = np.empty(n), np.zeros(n, dtype=np.int64), [], []
-    models = models_of_folds(start, rows.X, rows.y, rows.weight, folds, budget, tell)
+    models = models_of_folds(alike, start, rows.X, rows.y, rows.weight, folds, budget, tell)
     for k, (model, (_, test)) in enumerate(zip(models, folds, strict=True)):
         prediction[test], model_of[test] = model.predict(rows.X[test]), k + 1
         coef = -every

@@ -3,7 +3,8 @@
 A row that is far on the right side of the margin has no coefficient in the C-SVC of all rows, and
 hardly ever in one without a fold. So the folds are solved over the other rows only:
 
-    1) the near rows are those whose decision value for their class is at most 1 + NEAR
+    1) the near rows are those whose decision value for their class is at most 2, or 1.5 if those
+       are many
     2) solve all folds over the near rows
     3) score all rows by all models, with one scan of the union of their support vectors
     4) rows of a training set whose decision value is below 1 - tol are added; repeat from 2
@@ -17,22 +18,29 @@ from typing import Any
 
 import numpy as np
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.calibration.removals import Folds
 from widestreet._src.engines.budget import Budget, parse_memory
-from widestreet._src.estimators.scoring import dense_coef
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.problems.class_pairs import PairLayout
-from widestreet._src.tuning.folds import fold_models
+from widestreet._src.tuning.folds import fold_coefficients
 
-NEAR = 0.5  # distance from the margin, in its units
+NEAR = (1.0, 0.5)  # distances from the margin, in its units: the first with few rows within it
+_FEW = 0.5  # of the rows
 LEAST_ROWS = 1000  # rows of a pair of classes, on average, whose kernel matrix is worth saving
 MOST_ROWS = 5000  # near rows, whose kernel matrix is stored
 _MEMORY_SHARE = 0.25  # of max_memory, for the decision values of all models
 
 
 def scores_by_near_rows(
-    machine: Any, start: Any, X: Any, code: Ints, weight: Floats, folds: Folds, budget: Budget
+    machine: Any,
+    alike: Any,
+    coef: Floats | None,
+    X: Any,
+    code: Ints,
+    weight: Floats,
+    folds: Folds,
+    budget: Budget,
 ) -> Floats | None:
     """Return decision values of models without the fold of the row, of shape (n, pairs).
 
@@ -43,8 +51,10 @@ def scores_by_near_rows(
     ----------
     machine : SVC
         Fitted to all rows, with a linear loss.
-    start : SVC
+    alike : SVC
         Estimator whose parameters the folds have.
+    coef : ndarray of shape (1, pairs, n) or None
+        Coefficients of all rows, from which the folds start.
     X : ndarray or CSR
     code : ndarray
         Class of each row.
@@ -60,18 +70,25 @@ def scores_by_near_rows(
     if memory > _MEMORY_SHARE * parse_memory(machine.max_memory):
         return None
     own = np.concatenate([values for _, values in machine._decisions(X)])
-    near = margins(layout, own, code) <= 1.0 + NEAR
+    near = _near(margins(layout, own, code))
     while True:
         rows = np.flatnonzero(near)
         parts = _restricted(folds, rows, len(code))
         complete = all(len(np.unique(code[rows[train]])) == layout.classes for train, _ in parts)
         if len(rows) > MOST_ROWS or not complete:
             return None
-        labels = machine.classes_[code[rows]]
-        models = fold_models(
-            start, X[rows], labels, parts, sample_weight=weight[rows], budget=budget
+        some, intercept = fold_coefficients(
+            alike,
+            X[rows],
+            machine.classes_[code[rows]],
+            parts,
+            sample_weight=weight[rows],
+            budget=budget,
+            start=None if coef is None else coef[:, :, rows],
         )
-        values = _values(machine, models, layout, X, rows)
+        coef = np.zeros((*some.shape[:2], len(code)))
+        coef[:, :, rows] = some
+        values = _values(machine, coef, intercept, X)
         violating = np.zeros(len(code), dtype=bool)
         for (train, _), one in zip(folds, values, strict=True):
             violating[train] |= margins(layout, one[train], code[train]) < 1.0 - machine.tol
@@ -82,6 +99,13 @@ def scores_by_near_rows(
     for (_, test), one in zip(folds, values, strict=True):
         found[test] = one[test]
     return found
+
+
+def _near(margin: Floats) -> Bools:
+    """Return the mask of the near rows, from the decision value of each row for its class."""
+    most = min(_FEW * len(margin), MOST_ROWS)
+    within = [margin <= 1.0 + distance for distance in NEAR]
+    return next((near for near in within if near.sum() <= most), within[-1])
 
 
 def margins(layout: PairLayout, decision: Floats, code: Ints) -> Floats:
@@ -102,15 +126,18 @@ def _restricted(folds: Folds, rows: Ints, n: int) -> Folds:
     return [(train[train >= 0], test[test >= 0]) for train, test in parts]
 
 
-def _values(machine: Any, models: list[Any], layout: PairLayout, X: Any, rows: Ints) -> Any:
-    """Return decision values of all rows by all models, of shape (models, n, pairs)."""
-    union = np.unique(np.concatenate([model.support_ for model in models]))
-    coef = np.zeros((len(models), len(layout.pairs), len(union)))
-    for own, model in zip(coef, models, strict=True):
-        lines = layout.coefficients(dense_coef(model.dual_coef_), model.n_support_)
-        own[:, np.searchsorted(union, model.support_)] = lines
-    vectors = rows[union]
-    gram = machine._gram(X, X[vectors], vectors)
-    scores = gram.scan(None, np.arange(len(union)), coef.reshape(-1, len(union)))
-    intercept = np.array([model.intercept_ for model in models])
-    return scores.reshape(len(models), len(layout.pairs), -1).swapaxes(1, 2) + intercept[:, None]
+def _values(machine: Any, coef: Floats, intercept: Floats, X: Any) -> Any:
+    """Return decision values of all rows by all models, of shape (models, n, pairs).
+
+    Parameters
+    ----------
+    machine : SVC
+    coef : ndarray of shape (models, pairs, n)
+    intercept : ndarray of shape (models, pairs)
+    X : ndarray or CSR
+    """
+    lines = coef.reshape(-1, coef.shape[2])
+    union = np.flatnonzero(lines.any(axis=0))
+    gram = machine._gram(X, X[union], union)
+    scores = gram.scan(None, np.arange(len(union)), np.ascontiguousarray(lines[:, union]))
+    return scores.reshape(*coef.shape[:2], -1).swapaxes(1, 2) + intercept[:, None]

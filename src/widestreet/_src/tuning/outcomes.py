@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators.fitted import classifier_attributes, single_attributes
+from widestreet._src.kernels.kernels import Linear
 from widestreet._src.problems.formulations import Reading
 from widestreet._src.rows import Merged
 from widestreet._src.tuning.tasks import Task
@@ -49,10 +49,28 @@ class Outcome:
         task = self.task
         return [task.formulation.read(bias, task.estimator._goal().tol) for bias in self.biases]
 
+    def coefficients(self) -> tuple[Floats, Floats]:
+        """Return the coefficients of all rows for each pair, and the intercepts."""
+        readings, rows = self.readings, self._rows
+        rho = np.array([reading.divisor for reading in readings])
+        coef = self._spread(np.array(self.coefs)) / rho[:, None]
+        intercept = np.array([reading.intercept for reading in readings]) / rho
+        centre = getattr(rows, "centre", None)
+        if isinstance(self.task.kernel, Linear) and centre is not None:  # as in fitted_attributes
+            intercept -= coef @ (rows.data - centre) @ centre
+        return coef, intercept
+
+    @property
+    def _rows(self) -> Any:
+        """Rows as the kernel takes them."""
+        task = self.task
+        return task.fold.data.rows_for(
+            task.kernel, sum_to_zero=task.formulation.coefficients_sum_to_zero
+        )
+
     def model(self) -> Any:
         """Return the fitted estimator, without a certificate."""
-        task, data = self.task, self.task.fold.data
-        rows = data.rows_for(task.kernel, sum_to_zero=task.formulation.coefficients_sum_to_zero)
+        task, data, rows = self.task, self.task.fold.data, self._rows
         shared = {
             "kernel": task.kernel,
             "X": rows.data,
@@ -80,7 +98,7 @@ class Outcome:
                 steps=np.array(self.steps, dtype=np.int64),
                 **shared,
             )
-        found = copy(task.estimator)
+        found: Any = type(task.estimator)(**task.estimator.get_params(deep=False))
         found._adopt(data.seen, fitted)
         return found
 

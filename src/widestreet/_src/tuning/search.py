@@ -67,6 +67,9 @@ class Search:
         Called with the position of each task, its outcome, row numbers and their scores.
     every_row : bool
         Whether scores of the training rows are reported as well.
+    start : callable, optional
+        Takes the position of a task and that of a pair of classes, and returns coefficients of the
+        distinct rows, from which the first task of a fold starts.
     """
 
     data: SearchData
@@ -75,6 +78,7 @@ class Search:
     budget: Budget
     report: Report
     every_row: bool = False
+    start: Callable[[int, int], Floats] | None = None
 
     def run(self) -> None:
         """Solve all tasks; raise OutOfBudget or KeyboardInterrupt if it is stopped."""
@@ -207,12 +211,26 @@ class Search:
                     if (k, pair) in known:
                         continue
                     begun = time.perf_counter()
-                    before = part.solve(self._step(self.tasks[k], pair, members), before)
+                    step = self._step(self.tasks[k], pair, members)
+                    if k == chain.tasks[0]:
+                        before = self._given(k, pair, members, step) or before
+                    before = part.solve(step, before)
                     found[k, pair] = before, time.perf_counter() - begun
                 first = found.get((chain.tasks[0], pair), (first, 0.0))[0]
         except (OutOfBudget, KeyboardInterrupt) as stop:
             self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
         return found
+
+    def _given(
+        self, k: int, pair: tuple[int, int], members: Ints | None, step: Step
+    ) -> ChainPoint | None:
+        """Return the given start of a task; None if there is none, or sums must not be zero."""
+        dual = step.dual
+        if self.start is None or dual.total.any():
+            return None
+        coef = self.start(k, self.tasks[k].pairs.index(pair))
+        beta = np.clip(coef if members is None else coef[members], dual.lower, dual.upper)
+        return ChainPoint(beta, None, np.zeros(dual.groups), np.inf, 0, step.scale, 0.0)
 
     def _members(self, pair: tuple[int, int]) -> Ints | None:
         """Return the distinct rows of a pair of classes; None for all rows."""
