@@ -1,0 +1,1 @@
+"""Displays of fitted models in scikit-learn's convention."""
