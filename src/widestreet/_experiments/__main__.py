@@ -36,6 +36,7 @@ from widestreet._experiments.studies import (
     scan,
     search,
     strategies,
+    threads,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -52,6 +53,7 @@ STUDIES = {
     "models": models,
     "gpu": gpu,
     "calibration": calibration,
+    "threads": threads,
 }
 
 
