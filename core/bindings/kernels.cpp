@@ -123,6 +123,8 @@ void product(Array2<const double> A, Array2<const double> x, Array2<double> out,
   (transposed ? transposed_times : times)(view, x.data(), count, out.data(), threads);
 }
 
+constexpr int64_t kMostCells = 1 << 20;  // in each direction: their product does not overflow
+
 Grid grid_of(const HeldRows& rows, const Array1<const double>& low,
              const Array1<const double>& half, const Index& count) {
   const int64_t d = rows.view.d;
@@ -130,7 +132,8 @@ Grid grid_of(const HeldRows& rows, const Array1<const double>& low,
   require(int64_t(low.shape(0)) == d && int64_t(half.shape(0)) == d && int64_t(count.shape(0)) == d,
           "the grid needs one value per feature");
   for (int64_t k = 0; k < d; ++k)
-    require(count.data()[k] >= 1 && half.data()[k] > 0, "cells must have a width");
+    require(count.data()[k] >= 1 && count.data()[k] <= kMostCells && half.data()[k] > 0,
+            "a grid needs one to a million cells in each direction, and cells a width");
   return {int(d), low.data(), half.data(), count.data()};
 }
 

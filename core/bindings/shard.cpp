@@ -41,14 +41,16 @@ struct HeldShard {
     return nb::make_tuple(give(std::move(found.stale)), found.skipped, found.loss);
   }
 
-  nb::tuple judge(Index rows, Array1<const double> bias, double tol) const {
+  nb::tuple judge(Index rows, Array1<const double> bias, double tol, int threads) const {
+    require_threads(threads);
     require_biases(bias);
     for (size_t p = 0; p < rows.shape(0); ++p)
       require(rows.data()[p] >= 0 && rows.data()[p] < view.dual.rows, "row out of range");
     Judgement found;
     {
       nb::gil_scoped_release release;
-      found = widestreet::judge(view, rows.data(), int64_t(rows.shape(0)), bias.data(), tol);
+      found =
+          widestreet::judge(view, rows.data(), int64_t(rows.shape(0)), bias.data(), tol, threads);
     }
     return nb::make_tuple(give(std::move(found.violators)), give(std::move(found.violation)),
                           give(std::move(found.highest)), give(std::move(found.lowest)),
@@ -71,7 +73,8 @@ void bind_shard(nb::module_& m) {
            "norm"_a.noconvert().none())
       .def("triage", &HeldShard::triage, "offset"_a, "stride"_a, "begin"_a, "end"_a,
            "bias"_a.noconvert(), "drift"_a.noconvert(), "threads"_a)
-      .def("judge", &HeldShard::judge, "rows"_a.noconvert(), "bias"_a.noconvert(), "tol"_a);
+      .def("judge", &HeldShard::judge, "rows"_a.noconvert(), "bias"_a.noconvert(), "tol"_a,
+           "threads"_a);
   m.attr("IN_WORKING_SET") = kInWorkingSet;
   m.attr("UNKNOWN") = kUnknown;
 }

@@ -15,7 +15,7 @@ constexpr int64_t kRowsOfTask = 512, kRowsOfMarks = 1 << 16;
 // The number of a cell in direction k.
 inline int64_t cell_along(const Grid& grid, int k, double x) {
   const double q = (x - grid.low[k]) / (2 * grid.half[k]);
-  return int64_t(std::clamp(q, 0.0, double(grid.count[k] - 1)));
+  return q > 0 ? int64_t(std::min(q, double(grid.count[k] - 1))) : 0;  // zero also if not a number
 }
 
 // A row in the grid: its cell, and the Chebyshev polynomials at its place in the cell.

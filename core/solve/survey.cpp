@@ -9,6 +9,7 @@ namespace widestreet {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr int64_t kPart = 4096;  // rows of a task
 
 struct Standing {
   double violation = -kInf;  // largest over the row's variables; negative: distance to violating
@@ -41,7 +42,6 @@ inline int64_t row_at(const StridedOrder& order, int64_t rows, int64_t j) {
 Triage triage(const ShardView& shard, const StridedOrder& order, const double* bias,
               const double* drift, int64_t versions, int threads) {
   const int64_t count = order.end - order.begin;
-  constexpr int64_t kPart = 4096;
   const int64_t parts = (count + kPart - 1) / kPart;
   std::vector<Triage> found(parts);
   for_ranges(count, kPart, threads, [&](int64_t begin, int64_t end) {
@@ -71,12 +71,12 @@ Triage triage(const ShardView& shard, const StridedOrder& order, const double* b
   return all;
 }
 
-Judgement judge(const ShardView& shard, const int64_t* rows, int64_t count, const double* bias,
-                double tol) {
-  Judgement verdict;
-  verdict.highest.assign(shard.dual.groups, -kInf);
-  verdict.lowest.assign(shard.dual.groups, kInf);
-  for (int64_t p = 0; p < count; ++p) {
+namespace {
+
+// Adds the rows [begin, end) of a list to a judgement.
+void judge_rows(const ShardView& shard, const int64_t* rows, int64_t begin, int64_t end,
+                const double* bias, double tol, Judgement& verdict) {
+  for (int64_t p = begin; p < end; ++p) {
     const int64_t row = rows[p];
     Standing standing;
     for (int layer = 0; layer < shard.dual.layers; ++layer) {
@@ -93,7 +93,30 @@ Judgement judge(const ShardView& shard, const int64_t* rows, int64_t count, cons
       verdict.violation.push_back(standing.violation);
     }
   }
-  return verdict;
+}
+
+}  // namespace
+
+Judgement judge(const ShardView& shard, const int64_t* rows, int64_t count, const double* bias,
+                double tol, int threads) {
+  Judgement none;
+  none.highest.assign(shard.dual.groups, -kInf);
+  none.lowest.assign(shard.dual.groups, kInf);
+  std::vector<Judgement> found(size_t((count + kPart - 1) / kPart), none);
+  for_ranges(count, kPart, threads, [&](int64_t begin, int64_t end) {
+    judge_rows(shard, rows, begin, end, bias, tol, found[begin / kPart]);
+  });
+  Judgement all = none;
+  for (const Judgement& mine : found) {
+    for (int g = 0; g < shard.dual.groups; ++g) {
+      all.highest[g] = std::max(all.highest[g], mine.highest[g]);
+      all.lowest[g] = std::min(all.lowest[g], mine.lowest[g]);
+    }
+    all.loss += mine.loss;
+    all.violators.insert(all.violators.end(), mine.violators.begin(), mine.violators.end());
+    all.violation.insert(all.violation.end(), mine.violation.begin(), mine.violation.end());
+  }
+  return all;
 }
 
 }  // namespace widestreet

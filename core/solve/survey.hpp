@@ -51,6 +51,6 @@ struct Judgement {
 
 // Rows are violators when one of their variables violates by more than tol against the bias.
 Judgement judge(const ShardView& shard, const int64_t* rows, int64_t count, const double* bias,
-                double tol);
+                double tol, int threads);
 
 }  // namespace widestreet

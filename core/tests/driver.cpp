@@ -243,7 +243,7 @@ void check_solvers(int64_t n, bool regression, Data::Layout layout) {
   const double drift = 0.1;
   const Triage stale = triage(shard, {1, 1, 0, n}, bias.data(), &drift, 1, 2);
   EXPECT(int64_t(stale.stale.size()) + stale.skipped <= n);
-  judge(shard, index.data(), n, bias.data(), 1e-3);
+  judge(shard, index.data(), n, bias.data(), 1e-3, 2);
 }
 
 void check_rows() {

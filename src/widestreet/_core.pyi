@@ -62,7 +62,7 @@ class Shard:
         threads: int,
     ) -> tuple[Ints, int, float]: ...
     def judge(
-        self, rows: Ints, bias: Floats, tol: float
+        self, rows: Ints, bias: Floats, tol: float, threads: int
     ) -> tuple[Ints, Floats, Floats, Floats, float]: ...
 
 class Factor:

@@ -159,6 +159,35 @@ def shard(**replaced: Any) -> _core.Shard:
     return _core.Shard(**arguments | replaced)
 
 
+def mark_cells(**replaced: Any) -> None:
+    """A grid of two cells over three features."""
+    arguments = {
+        "rows": _core.Rows.dense(X(), None),
+        "index": None,
+        "low": np.zeros(D),
+        "half": np.ones(D),
+        "count": np.array([2, 1, 1]),
+        "occupied": np.zeros(2, np.uint8),
+        "threads": 1,
+    }
+    _core.mark_cells(**arguments | replaced)
+
+
+def interpolate(**replaced: Any) -> None:
+    arguments = {
+        "rows": _core.Rows.dense(X(), None),
+        "index": None,
+        "low": np.zeros(D),
+        "half": np.ones(D),
+        "count": np.array([2, 1, 1]),
+        "place": np.array([0, 1]),
+        "coef": np.zeros((1, 2, 16**D)),
+        "out": np.zeros((1, N)),
+        "threads": 1,
+    }
+    _core.interpolate(**arguments | replaced)
+
+
 def triage(held: _core.Shard | None = None, **replaced: Any) -> None:
     arguments = {
         "offset": 0,
@@ -173,7 +202,7 @@ def triage(held: _core.Shard | None = None, **replaced: Any) -> None:
 
 
 def judge(held: _core.Shard | None = None, **replaced: Any) -> None:
-    arguments = {"rows": INDEX, "bias": np.zeros(1), "tol": 0.0}
+    arguments = {"rows": INDEX, "bias": np.zeros(1), "tol": 0.0, "threads": 1}
     (held or shard()).judge(**arguments | replaced)
 
 
@@ -355,6 +384,33 @@ CASES: dict[str, Callable[[], Any]] = {
     "shapley: float32 out": partial(add_shapley_values, out=np.zeros((N, D, 2), np.float32)),
     "shapley: frozen out": partial(add_shapley_values, out=frozen(np.zeros((N, D, 2)))),
     "shapley: no threads": partial(add_shapley_values, threads=0),
+    # piecewise polynomials
+    "mark_cells: row too far": partial(mark_cells, index=FAR),
+    "mark_cells: short low": partial(mark_cells, low=np.zeros(D - 1)),
+    "mark_cells: no width": partial(mark_cells, half=np.zeros(D)),
+    "mark_cells: no cells": partial(mark_cells, count=np.array([0, 1, 1])),
+    "mark_cells: more cells than numbers": partial(
+        mark_cells, count=np.array([1 << 32, 1 << 32, 1]), occupied=np.zeros(0, np.uint8)
+    ),
+    "mark_cells: short marks": partial(mark_cells, occupied=np.zeros(1, np.uint8)),
+    "mark_cells: frozen marks": partial(mark_cells, occupied=frozen(np.zeros(2, np.uint8))),
+    "mark_cells: no threads": partial(mark_cells, threads=0),
+    "interpolate: row too far": partial(interpolate, index=FAR),
+    "interpolate: place too far": partial(interpolate, place=np.array([0, 2])),
+    "interpolate: negative place": partial(interpolate, place=np.array([0, -1])),
+    "interpolate: short place": partial(interpolate, place=np.array([0])),
+    "interpolate: short coef": partial(interpolate, coef=np.zeros((1, 2, 16))),
+    "interpolate: float32 coef": partial(interpolate, coef=np.zeros((1, 2, 16**D), np.float32)),
+    "interpolate: short out": partial(interpolate, out=np.zeros((1, N - 1))),
+    "interpolate: frozen out": partial(interpolate, out=frozen(np.zeros((1, N)))),
+    "interpolate: four features": lambda: interpolate(
+        rows=_core.Rows.dense(np.zeros((N, 4)), None),
+        low=np.zeros(4),
+        half=np.ones(4),
+        count=np.ones(4, np.int64),
+        place=np.zeros(1, np.int64),
+    ),
+    "interpolate: no threads": partial(interpolate, threads=0),
     # shards
     "shard: short beta": partial(shard, beta=np.zeros((1, N - 1))),
     "shard: short score": partial(shard, score=np.zeros(N - 1)),
@@ -373,6 +429,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "judge: row very far": partial(judge, rows=np.array([10**12])),
     "judge: negative row": partial(judge, rows=BACK),
     "judge: two biases": partial(judge, bias=np.zeros(2)),
+    "judge: no threads": partial(judge, threads=0),
     "judge: int32 rows": partial(judge, rows=INDEX.astype(np.int32)),
     # slots
     "relocate: slot too far": partial(relocate, to_slots=np.array([N])),
@@ -420,6 +477,11 @@ SOUND: dict[str, Callable[[], Any]] = {
     "sound newton": newton_steps,
     "sound small": solve_small,
     "sound examine": examine,
+    "sound mark_cells": mark_cells,
+    "sound interpolate": interpolate,
+    "sound interpolate of what is no number": lambda: interpolate(
+        rows=_core.Rows.dense(np.full((N, D), np.nan), None)
+    ),
     "sound triage": triage,
     "sound judge": judge,
     "sound relocate": relocate,

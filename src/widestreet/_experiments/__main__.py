@@ -36,6 +36,7 @@ from widestreet._experiments.studies import (
     scan,
     search,
     strategies,
+    threads,
     tuned,
 )
 
@@ -53,6 +54,7 @@ STUDIES = {
     "models": models,
     "gpu": gpu,
     "calibration": calibration,
+    "threads": threads,
     "tuned": tuned,
 }
 

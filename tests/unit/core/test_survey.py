@@ -131,7 +131,7 @@ def test_judge(seed, n, layers, groups, norms, tol, data):
     rows = data.draw(st.lists(st.integers(0, n - 1), max_size=2 * n))
     index = np.array(rows, dtype=np.int64)
     part, beta, score = c.part(index), c.beta[:, index], c.score[index]
-    at, violation, highest, lowest, loss = c.native.judge(index, c.bias, tol)
+    at, violation, highest, lowest, loss = c.native.judge(index, c.bias, tol, 2)
     expected = np.unique(shard.violators(score, beta, part, c.bias, tol) % max(1, len(rows)))
     assert at.tolist() == expected.tolist()
     if len(rows):
@@ -151,7 +151,7 @@ def test_without_drift_triage_and_judge_agree(seed, n, layers, groups, norms):
     c = case(seed, n, layers, groups, norms=norms)
     c.version[:] = 2
     stale, skipped, _ = c.native.triage(0, 1, 0, n, c.bias, c.drift, 1)
-    at, *_ = c.native.judge(np.arange(n), c.bias, 0.0)
+    at, *_ = c.native.judge(np.arange(n), c.bias, 0.0, 1)
     assert stale.tolist() == at.tolist()
     assert skipped == n - len(at)
 
@@ -164,9 +164,9 @@ def test_a_shard_sees_what_its_arrays_hold(rng):
     assert native.triage(0, 1, 0, 20, c.bias, c.drift, 1)[0].size == 0
     c.version[[3, 7]] = UNKNOWN
     assert native.triage(0, 1, 0, 20, c.bias, c.drift, 1)[0].tolist() == [3, 7]
-    before = native.judge(np.arange(20), c.bias, 0.0)[2]
+    before = native.judge(np.arange(20), c.bias, 0.0, 1)[2]
     c.score[:] -= 1.0
-    assert np.array_equal(native.judge(np.arange(20), c.bias, 0.0)[2], before + 1.0)
+    assert np.array_equal(native.judge(np.arange(20), c.bias, 0.0, 1)[2], before + 1.0)
 
 
 def test_threads_change_no_bit():
@@ -184,3 +184,12 @@ def test_a_version_without_a_drift_counts_as_unknown(version):
     stale, skipped, _ = c.native.triage(0, 1, 0, 20, c.bias, c.drift, 1)
     assert stale.tolist() == list(range(20))
     assert skipped == 0
+
+
+def test_threads_find_the_same_violators_in_the_same_order():
+    c = case(0, 20_000, 2, 2, norms=False)
+    rows = np.random.default_rng(0).permutation(20_000)
+    one, several = (c.native.judge(rows, c.bias, 0.1, threads) for threads in (1, 3))
+    assert len(one[0]) > 0
+    for a, b in zip(one, several, strict=True):
+        assert np.array_equal(a, b)

@@ -252,7 +252,7 @@ class Shard:
     def _judged(self, news: News, rows: Ints, order: SurveyOrder) -> Survey:
         """Return all violators among rows with present scores."""
         at, violation, highest, lowest, loss = self.memory.native.judge(
-            rows, news.expansion.bias, order.tol
+            rows, news.expansion.bias, order.tol, self.threads
         )
         return Survey(
             ids=rows[at],
