@@ -34,8 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the predictions and return 0."""
-    model = models.load_model(options)
-    rows = read_for(model, options, options.data)
+    model, rows = load_with_rows(options, options.data)
     columns = [("prediction", model.predict(rows.X))]
     if options.values:
         columns += _named("value", _values(model, "decision_function", rows.X), model)
@@ -54,6 +53,19 @@ def run(options: argparse.Namespace) -> int:
         score = model.score(rows.X, rows.y)
         remark(f"score {score:.6g} of {len(rows.y):,} rows")
     return 0
+
+
+def load_with_rows(options: argparse.Namespace, path: str) -> tuple[Any, tables.Rows]:
+    """Return the model, and the rows of a file that it can take.
+
+    A model of LIBSVM does not say how many columns its rows have, if the last ones are zero in all
+    of its support vectors.
+    """
+    model = models.load_model(options)
+    rows = read_for(model, options, path)
+    if rows.X.shape[1] > model.n_features_in_ and not hasattr(model, "steps"):
+        model = models.load_model(options, rows.X.shape[1])
+    return model, rows
 
 
 def read_for(model: Any, options: argparse.Namespace, path: str) -> tables.Rows:

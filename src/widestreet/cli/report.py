@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from widestreet.cli import models, tables
-from widestreet.cli.predict import read_for
+from widestreet.cli.predict import load_with_rows, read_for
 from widestreet.cli.streams import result
 
 SUMMARY = "write a page about a saved model"
@@ -33,12 +33,12 @@ def run(options: argparse.Namespace) -> int:
     """Write the page and return 0."""
     import widestreet as ws
 
-    model = models.load_model(options)
-    given = {}
-    if options.data is not None:
-        rows = read_for(model, options, options.data)
+    given, test = {}, (None, None)
+    if options.data is None:
+        model = models.load_model(options)
+    else:
+        model, rows = load_with_rows(options, options.data)
         given = {"X": rows.X, "y": rows.y, "sample_weight": rows.weight}
-    test = (None, None)
     if options.test is not None:
         new = read_for(model, options, options.test)
         test = (new.X, new.y)

@@ -156,8 +156,24 @@ def _frame(
         if missing:
             raise ValueError(f"{path} has no column {missing[0]!r}, which the model was trained on")
         X = frame[list(features)]
-    truth = X.select_dtypes("bool").columns
-    return Rows(X.astype(dict.fromkeys(truth, "float64")), y, own_weight)
+    return Rows(_normalized(X), y, own_weight)
+
+
+def _normalized(frame: Any) -> Any:
+    """Return a data frame whose columns are numbers, dates, or text with NaN for missing values.
+
+    Truth values become 0 and 1. Categories and other objects become text.
+    """
+    found = {}
+    for name, values in frame.items():
+        kind = getattr(values.dtype, "kind", "O")
+        if kind == "b" and not values.isna().any():
+            values = values.astype("float64")
+        elif kind not in "iufMm":
+            values = values.astype(object).map(str, na_action="ignore")
+            values = values.where(values.notna(), float("nan"))
+        found[name] = values
+    return frame.assign(**found)
 
 
 def _read(path: str) -> Any:

@@ -51,9 +51,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _machine(model: Any, X: Any) -> tuple[Any, Any]:
     """Return the SVM in a model, and the rows as it takes them."""
-    if hasattr(model, "steps"):
-        model, X = model[-1], model[:-1].transform(X)
-    return getattr(model, "estimator_", model), X
+    from widestreet._src.model_report.subject import Subject
+
+    subject = Subject.of(model)
+    return subject.machine, X if subject.steps is None else subject.rows(X)
 
 
 def _names(model: Any, found: list[Certificate]) -> list[str]:
@@ -66,23 +67,22 @@ def _names(model: Any, found: list[Certificate]) -> list[str]:
 def _rows(options: argparse.Namespace, model: Any) -> tuple[Any, Any, Any]:
     """Return rows, targets and weights of the data."""
     import widestreet as ws
-    from widestreet._src.estimators.outlier_detector import OutlierDetector
+    from widestreet._src.model_report.subject import Subject
 
+    subject = Subject.of(model)
     text = Path(options.data).is_file() and not options.data.lower().endswith(tables.TABLES)
-    if hasattr(model, "steps") or text:
+    if subject.steps is not None or text:
         rows = read_for(model, options, options.data)
         X, y, weight = rows.X, rows.y, rows.weight
     else:
-        machine = getattr(model, "estimator_", model)
         X, y, *weights = ws.open_rows(
             options.data,
             target=tables.column(options.target),
             weight=tables.column(options.weight),
-            dtype="float32" if machine.support_vectors_.dtype == "float32" else "float64",
+            dtype="float32" if subject.machine.support_vectors_.dtype == "float32" else "float64",
         )
         weight = weights[0] if weights else None
-    last = model[-1] if hasattr(model, "steps") else model
-    if y is None and not isinstance(last, OutlierDetector):
+    if y is None and subject.task != "outliers":
         raise ValueError(
             "--target is missing: name the column of the labels or targets, or its number in .npy "
             "files (-1 for the last)"

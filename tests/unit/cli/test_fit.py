@@ -49,6 +49,17 @@ def test_classes(folder, capsys):
     assert model[-1].get_params() == expected.get_params()
 
 
+def test_a_model_takes_the_table_in_python(folder):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("skops")
+    assert main(["fit", "train.csv", *LABELS, "--quiet"]) == 0
+    model, frame = loaded(folder / "model.skops"), pandas.read_csv("train.csv")
+    names = list(model.feature_names_in_)
+    np.testing.assert_array_equal(
+        model.decision_function(frame[names]), model.decision_function(columns(people())[names])
+    )
+
+
 def test_targets_and_weights(folder, capsys):
     pytest.importorskip("skops")
     given = ["--target", "risk", "--drop", "label", "--weight", "w", "--epsilon", "0.2"]

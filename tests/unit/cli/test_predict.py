@@ -7,6 +7,7 @@ import io
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import widestreet as ws
 from conftest import OF_THREE
@@ -63,6 +64,17 @@ def test_probabilities_and_intervals(folder, capsys):
     head, lines = predicted(capsys, folder, model, "--intervals")
     assert head == ["prediction", "low", "high"]
     np.testing.assert_array_equal(lines[:, 1:].astype(float), model.predict_interval(X))
+
+
+def test_a_model_of_libsvm_with_fewer_columns(folder, capsys):
+    X, y = data("svc")
+    wide = np.column_stack([X, np.zeros(len(y))])  # a column that no support vector has
+    np.save(folder / "wide.npy", wide)
+    model = ws.SVC().fit(wide, y)
+    ws.io.to_libsvm(ws.SVC().fit(sparse.csr_matrix(wide), y), folder / "m.model")
+    assert main(["predict", str(folder / "m.model"), str(folder / "wide.npy")]) == 0
+    lines = capsys.readouterr().out.split()[1:]
+    assert [int(line) for line in lines] == model.predict(wide).tolist()
 
 
 def test_named_columns(folder, capsys):

@@ -32,6 +32,19 @@ def test_tables_with_names(tmp_path, ending):
     np.testing.assert_allclose(rows.X["age"], frame["age"])
 
 
+def test_text_categories_and_truth_values_with_missing_ones(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = people(20)
+    frame["kind"] = frame["city"].astype("category")
+    frame["maybe"] = [True, None] * 10
+    frame.to_parquet(tmp_path / "rows.parquet")
+    X = read_rows(str(tmp_path / "rows.parquet")).X
+    assert X["maybe"].tolist()[0] == "True"
+    for name in ("city", "kind", "maybe"):
+        np.testing.assert_array_equal(X[name].isna(), frame[name].isna())
+        assert all(isinstance(value, str) for value in X[name].dropna())
+
+
 def test_columns_of_a_model_in_its_order(tmp_path):
     people(10).to_csv(tmp_path / "rows.csv", index=False)
     rows = read_rows(str(tmp_path / "rows.csv"), features=["income", "age"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import widestreet as ws
 from support.machines import data
@@ -96,3 +98,23 @@ def test_a_compact_model_is_not_optimal(saved, capsys):
     ws.load(saved / "m.street").compact(0.5).save(saved / "m.street")
     assert verify(saved, "rows.npy", "--target", "3") == 1
     assert capsys.readouterr().out.startswith("approximate: ")
+
+
+@pytest.mark.parametrize("wrap", [ws.CalibratedSVC, None])
+def test_the_svm_in_a_wrapper_and_in_a_pipeline(tmp_path, capsys, wrap):
+    pandas, skops = pytest.importorskip("pandas"), pytest.importorskip("skops.io")
+    X, y = data("svc")
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    frame.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    model = ws.SVC() if wrap is None else wrap(ws.SVC())
+    skops.dump(make_pipeline(StandardScaler(), model).fit(frame, y), tmp_path / "m.street")
+    assert verify(tmp_path, "rows.csv", "--target", "y") == 0
+    assert capsys.readouterr().out.startswith("optimal: 120 rows examined")
+    assert verify(tmp_path, "rows.csv") == 2
+
+
+@pytest.mark.filterwarnings("ignore:the best value of")
+def test_the_svm_that_a_search_has_chosen(saved, capsys):
+    X, y = data("svc")
+    ws.SVCCV(Cs=[1.0, 2.0], gammas=[0.5]).fit(X, y).save(saved / "m.street")
+    assert verify(saved, "rows.npy", "--target", "3") == 0

@@ -29,7 +29,7 @@ def model():
 
 def test_the_figures_are_those_of_the_certificate(model):
     page, proved = page_of(model), model.certificate_
-    names = ("gap", "relative_gap", "kkt_violation", "tol", "gap_tol", "rounding",
+    names = ("gap", "relative_gap", "kkt_violation", "tol", "gap_tol", "rounding", "gap_rounding",
              "primal_objective", "dual_objective", "infeasibility", "n_rows")  # fmt: skip
     assert page.numbers == {f"certificate.{name}": getattr(proved, name) for name in names}
     assert "This is proved." in page.text

@@ -54,6 +54,10 @@ def test_wrappers_and_searches_of_this_package():
     assert Subject.of(model).wrapper is model
     tuned = ws.SVCCV(Cs=[1.0], gammas=[0.1, 0.5]).fit(X, y)
     assert Subject.of(tuned).machine is tuned.best_estimator_
+    both = ws.CalibratedSVC(ws.SVCCV(Cs=[1.0], gammas=[0.1, 0.5])).fit(X, y)
+    found = Subject.of(both)
+    assert found.wrapper is both
+    assert isinstance(found.machine, ws.SVC)
 
 
 @pytest.mark.parametrize(

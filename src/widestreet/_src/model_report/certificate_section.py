@@ -105,7 +105,8 @@ def _about_gap(subject: Subject, found: Certificate) -> str:
         others = "hard-margin SVM on these rows"
     return (
         f"No {others} has an objective that is better by more than {in_digits(found.gap)}, which "
-        f"is {_share(found.relative_gap)} of the objective."
+        f"is {_share(found.relative_gap)} of the objective. Rounding in float64 can add "
+        f"{in_digits(found.gap_rounding)} to the gap at most."
     )
 
 
@@ -134,7 +135,8 @@ def _figures(found: Certificate) -> Markup:
         ("Relative gap", number("certificate.relative_gap", found.relative_gap)),
         ("Largest KKT violation", number("certificate.kkt_violation", found.kkt_violation)),
         ("Tolerance of the violation", number("certificate.tol", found.tol)),
-        ("Bound on the rounding error", number("certificate.rounding", found.rounding)),
+        ("Rounding error of the violation", number("certificate.rounding", found.rounding)),
+        ("Rounding error of the gap", number("certificate.gap_rounding", found.gap_rounding)),
         ("Primal objective", number("certificate.primal_objective", found.primal_objective)),
         ("Dual objective", number("certificate.dual_objective", found.dual_objective)),
         ("Violation of constraints", number("certificate.infeasibility", found.infeasibility)),

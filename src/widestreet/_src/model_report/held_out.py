@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -85,16 +84,11 @@ def _lone_class(subject: Subject, train: Sample) -> bool:
 
 def _values(subject: Subject, train: Sample, budget: Budget) -> Floats:
     """Return the values of all rows; OutOfBudget is raised when the time is over."""
-    twin: Any
-    if subject.online:
-        twin = copy(subject.machine)
-    else:
-        twin = frozen_twin(subject.machine, budget)
-        given = () if train.target is None else (train.target,)
-        given = (subject.machine.classes_[train.target],) if subject.task == "classes" else given
-        if subject.task == "outliers":
-            given = ()
+    machine = subject.machine
+    twin = copy(machine) if subject.online else frozen_twin(machine, budget)
+    given = (train.target,) if subject.task == "targets" else ()
     if subject.task == "classes":
+        given = (machine.classes_[train.target],)
         twin.set_params(decision_function_shape="ovo", break_ties=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # about scales and margins, given before
