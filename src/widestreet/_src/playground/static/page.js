@@ -180,6 +180,7 @@ class Page {
 
   /** Send a message after those that wait; a newer move or parameter replaces a waiting one. */
   send(message, started = performance.now()) {
+    cancelAnimationFrame(this.request); // the next state ends a motion that is under way
     const last = this.queue.at(-1);
     const same = last && last.message.action === message.action && last.message.id === message.id;
     if (same && message.action === "move") last.message = message;
@@ -200,6 +201,7 @@ class Page {
       } catch (error) {
         this.alert.textContent = error.message;
         this.held = null;
+        if (this.state) this.draw(this.state.frames.count - 1);
       }
       this.alert.hidden = state !== null;
       if (state) this.show(state, message, started);
