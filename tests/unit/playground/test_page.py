@@ -12,7 +12,9 @@ import pytest
 
 from conftest import TOL
 from widestreet import SVC
+from widestreet._src.playground.assets import script, text_of
 from widestreet._src.playground.server import PlaygroundServer
+from widestreet._src.playground.session import Session
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -279,3 +281,34 @@ def test_models_move_along_the_path(browser):
         assert "true" in page.evaluate("() => window.moved")
         assert found.figures["pieces"] >= found.figures["frames"] > 1
         found.assert_certified()
+
+
+def test_a_notebook_shows_the_same_page(browser):
+    session, page = Session("regression"), browser.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.expose_function("answer", lambda number, message: session.handle(message))
+    page.add_style_tag(content=text_of("page.css"))
+    page.evaluate(
+        """async (script) => {
+          const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+          const { render } = (await import(address)).default;
+          const listeners = [];
+          const send = async ({ number, message }) => {
+            const state = await window.answer(number, message);
+            listeners.forEach((act) => act({ number, state }));
+          };
+          const model = { on: (name, act) => listeners.push(act), send };
+          const el = document.body.appendChild(document.createElement("div"));
+          window.end = render({ model, el });
+        }""",
+        script(),
+    )
+    page.wait_for_selector(".ws-play[data-version='1']")
+    before = len(session.board.points)
+    page.locator("canvas").click()
+    page.wait_for_selector(".ws-play[data-version='2']")
+    assert len(session.board.points) == before + 1
+    page.evaluate("() => window.end()")
+    assert errors == []
+    page.close()

@@ -6,6 +6,7 @@ const GRAB_DISTANCE = 14; // pixels
 const STEP = 0.05; // of the cursor, in the plane
 const FRAME_TIME = 70; // milliseconds from one breakpoint to the next
 const LONGEST_MOTION = 1100; // milliseconds
+const PACE = { add: 1, forget: 1, set: 1, move: 0.35 }; // factor of the time of a motion, by action
 const SLIDER_STEPS = 400;
 const CLASS_NAMES = ["orange circle", "blue square"];
 const TAB_TITLES = {
@@ -227,7 +228,7 @@ class Page {
       this.fit();
     }
     this.near = null;
-    this.move(message.action === "move" ? 0.35 : 1);
+    this.move(PACE[message.action] ?? 0);
     this.describe(state, message);
     this.version += 1;
     this.root.dataset.version = this.version;
@@ -398,7 +399,7 @@ class Page {
       : "";
     const refit = state.refit;
     this.refitLine.textContent = refit
-      ? `A refit on these points took ${short(1000 * refit.seconds)} ms. Dual objective ` +
+      ? `A refit on these points took ${(1000 * refit.seconds).toFixed(1)} ms. Dual objective ` +
         `${short(refit.objective)}, largest difference of decision values ${refit.difference.toExponential(1)}.`
       : "";
     if (refit) this.root.dataset.difference = refit.difference;
