@@ -12,6 +12,7 @@ import numpy as np
 
 import widestreet as ws
 from widestreet import _core
+from widestreet._src.playground.assets import script
 from widestreet.datasets import checkerboard
 from widestreet.online import OnlineSVC
 
@@ -28,6 +29,7 @@ if np.ptp(objectives) > 1e-4 * max(objectives):
 stream = OnlineSVC(gamma=2.0).fit(X[:200], y[:200]).partial_fit(X[200:210], y[200:210])
 if stream.forget([0, 1]).verify().status != "optimal":
     sys.exit("an update did not reach the optimum")
+script()  # the files of the page are installed
 if ws.__version__ != version("widestreet"):
     sys.exit(f"the module is {ws.__version__}, its metadata says {version('widestreet')}")
 print(f"widestreet {ws.__version__} on {', '.join(_core.instruction_sets())}")

@@ -5,7 +5,9 @@ const NEGLIGIBLE = 1e-7; // a smaller term of a decision value cannot be seen
 
 /** Return the bytes of a base64 text. */
 function unpacked(text) {
-  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let k = 0; k < letters.length; k++) bytes[k] = letters.charCodeAt(k);
+  return bytes;
 }
 
 /** Return an array of numbers as `count` arrays of equal length. */

@@ -6,6 +6,7 @@ const GRAB_DISTANCE = 14; // pixels
 const STEP = 0.05; // of the cursor, in the plane
 const FRAME_TIME = 70; // milliseconds from one breakpoint to the next
 const LONGEST_MOTION = 1100; // milliseconds
+const PACE = { add: 1, forget: 1, set: 1, move: 0.35 }; // factor of the time of a motion, by action
 const SLIDER_STEPS = 400;
 const CLASS_NAMES = ["orange circle", "blue square"];
 const TAB_TITLES = {
@@ -180,6 +181,7 @@ class Page {
 
   /** Send a message after those that wait; a newer move or parameter replaces a waiting one. */
   send(message, started = performance.now()) {
+    cancelAnimationFrame(this.request); // the next state ends a motion that is under way
     const last = this.queue.at(-1);
     const same = last && last.message.action === message.action && last.message.id === message.id;
     if (same && message.action === "move") last.message = message;
@@ -200,6 +202,7 @@ class Page {
       } catch (error) {
         this.alert.textContent = error.message;
         this.held = null;
+        if (this.state) this.draw(this.state.frames.count - 1);
       }
       this.alert.hidden = state !== null;
       if (state) this.show(state, message, started);
@@ -225,7 +228,7 @@ class Page {
       this.fit();
     }
     this.near = null;
-    this.move(message.action === "move" ? 0.35 : 1);
+    this.move(PACE[message.action] ?? 0);
     this.describe(state, message);
     this.version += 1;
     this.root.dataset.version = this.version;
@@ -396,7 +399,7 @@ class Page {
       : "";
     const refit = state.refit;
     this.refitLine.textContent = refit
-      ? `A refit on these points took ${short(1000 * refit.seconds)} ms. Dual objective ` +
+      ? `A refit on these points took ${(1000 * refit.seconds).toFixed(1)} ms. Dual objective ` +
         `${short(refit.objective)}, largest difference of decision values ${refit.difference.toExponential(1)}.`
       : "";
     if (refit) this.root.dataset.difference = refit.difference;
