@@ -20,7 +20,7 @@ from widestreet._src.kernels.backend import Backend
 from widestreet._src.kernels.blocks import FunctionBackend, MatrixBackend
 from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
 from widestreet._src.kernels.native import NativeBackend
-from widestreet._src.kernels.on_device import DeviceBackend
+from widestreet._src.kernels.on_device import DeviceBackend, Resident
 from widestreet._src.kernels.poll import Pace, Poll
 from widestreet._src.kernels.rounding import UNIT
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
@@ -236,6 +236,14 @@ class Gram:
     def native(self) -> tuple[_core.Kernel, _core.Rows] | None:
         """Kernel and `left` as objects of the core; None if the core cannot compute the values."""
         return None if self._diagonal is not None else self._backend.native
+
+    @property
+    def resident(self) -> Resident | None:
+        """The rows in the memory of a device that solves working sets; None if there is none."""
+        backend, at = self._backend, self._at
+        if not isinstance(backend, DeviceBackend) or self._diagonal is not None or not at.square:
+            return None
+        return backend.resident(at.rows)
 
     @property
     def seconds_per_value(self) -> float:

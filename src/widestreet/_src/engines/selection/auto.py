@@ -21,7 +21,7 @@ method (engines/interior/cost.py) are given up for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -37,6 +37,8 @@ from widestreet._src.engines.selection.contract import (
 from widestreet._src.engines.solution import Solution
 from widestreet._src.shards.survey import SurveyOrder
 
+_FIRST_ON_DEVICE, _LARGEST_ON_DEVICE = 4, 32  # times the sizes of the CPU
+_LOOSER_ON_DEVICE = 2.0
 _ALL_AT_ONCE = 1.5  # times `start_size`: up to this many rows all are in the first working set
 
 
@@ -76,6 +78,15 @@ class Auto(Stateless):
     def solve(self, context: Context) -> Solution:
         """Solve a problem by rounds; if they are slow, by the interior-point engine."""
         return context.by_rounds_or_interior(self)
+
+    def on_device(self) -> Auto:
+        """Return the strategy with larger working sets: on a device, surveys cost less."""
+        return replace(
+            self,
+            start_size=_FIRST_ON_DEVICE * self.start_size,
+            max_size=_LARGEST_ON_DEVICE * self.max_size,
+            looseness=_LOOSER_ON_DEVICE * self.looseness,
+        )
 
     def start(self, rows: int, capacity: int) -> int:
         """Return the number of rows in the first working set."""
