@@ -38,6 +38,7 @@ class PlainDevice:
     held: list[int] = field(default_factory=list)
     works: list[PlainWork] = field(default_factory=list)
     released: int = 0
+    carried: int = 0
 
     def room(self) -> int:
         return self.size

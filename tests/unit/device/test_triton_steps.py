@@ -33,7 +33,7 @@ def test_ends_and_kinds(rng):
 
 
 def test_blocks_have_the_extreme_rows(rng):
-    work = Problem(rng, Map("rbf", 0.7), 0.0).work
+    work = Problem(rng, Map("rbf", 0.7), 0.001).work
     work.look()
     extreme = set(np.flatnonzero(work._kind.cpu().numpy() == 3))
     drawn = work._drawn(32, 0.0, 0.0).cpu().numpy()

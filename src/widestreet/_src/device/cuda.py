@@ -70,12 +70,18 @@ class CudaDevice:
     ----------
     where : str
         Name of the device in PyTorch.
+
+    Attributes
+    ----------
+    name : str
+    carried : int
+        Bytes that were copied to the device and back so far.
     """
 
     def __init__(self, where: str) -> None:
         self._where = torch.device(where)
         self._compiled: set[tuple[Any, ...]] = set()
-        self._units = 2
+        self._units, self.carried = 2, 0
         self.name = "Triton's interpreter"
         if self._where.type == "cuda":
             found = torch.cuda.get_device_properties(self._where)
@@ -134,8 +140,15 @@ class CudaDevice:
         return high, low
 
     def to(self, array: Any) -> Any:
-        """Copy an array to the device."""
+        """Copy an array to the device. Sets: carried."""
+        self.carried += array.nbytes
         return torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self._where)
+
+    def fetch(self, tensor: Any) -> Floats:
+        """Copy a tensor of float64 to the host. Sets: carried."""
+        found: Floats = tensor.cpu().numpy()
+        self.carried += found.nbytes
+        return found
 
     def index(self, index: Ints | None) -> Any:
         """Copy row numbers to the device."""
@@ -165,7 +178,7 @@ class CudaDevice:
             for a in range(0, len(coef), 1 if double else 2):
                 some = lines[a : a + (1 if double else 2)]
                 parts = self.parts(by, left, rows, right, vectors, some, double)
-                out[a : a + len(some)] = parts.sum(0).cpu().numpy()
+                out[a : a + len(some)] = self.fetch(parts.sum(0))
         except torch.OutOfMemoryError as error:
             raise MemoryError(str(error)) from error
         return out

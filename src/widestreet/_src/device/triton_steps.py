@@ -17,7 +17,6 @@ _BIG = tl.constexpr(1e30)
 _FINITE = tl.constexpr(1e29)  # less than _BIG in any precision
 _LEAST_CURVATURE = tl.constexpr(3e-8)  # of the diagonal: about the rounding of float32
 _HALVINGS = tl.constexpr(64)  # in which the multiplier of a sum is found
-_ON_BOUND = tl.constexpr(1e-12)  # of a box: nearer coefficients are put on the bound
 _BALANCED = tl.constexpr(1e-9)  # of the change: larger sums make it useless
 
 
@@ -144,14 +143,6 @@ def _second(g1, j1, f1, g2, j2, f2):
 
 
 @triton.jit
-def _put(NOW, p, W: tl.constexpr, c, low, high, tube):
-    tl.store(NOW + p, c)
-    tl.store(NOW + W + p, low)
-    tl.store(NOW + 2 * W + p, high)
-    tl.store(NOW + 3 * W + p, tube)
-
-
-@triton.jit
 def _get(NOW, i, W: tl.constexpr):
     c, low = tl.load(NOW + i), tl.load(NOW + W + i)
     return c, low, tl.load(NOW + 2 * W + i), tl.load(NOW + 3 * W + i)
@@ -179,14 +170,16 @@ def pairs(
     taken = slot >= 0
     slot = tl.maximum(slot, 0)
     top, bottom = tl.load(ENDS), tl.load(ENDS + 1)
-    c, low, high = tl.load(COEF + slot), tl.load(LOW + slot), tl.load(HIGH + slot)
-    tube = tl.load(TUBE + slot)
-    _put(NOW, p, W, c, low, high, tube)
+    c, tube = tl.load(COEF + slot), tl.load(TUBE + slot)
+    low, high = tl.load(LOW + slot), tl.load(HIGH + slot)
+    tl.store(NOW + p, c)
+    tl.store(NOW + W + p, low)
+    tl.store(NOW + 2 * W + p, high)
+    tl.store(NOW + 3 * W + p, tube)
     tl.debug_barrier()
     f = (tl.load(TARGET + slot) - tl.load(SCORE + slot) - 0.5 * (top + bottom)).to(tl.float32)
-    zero = c * 0.0
-    grow = tl.where(taken, _up(c, zero, tube, high), -_BIG).to(tl.float32)
-    shrink = tl.where(taken, _down(c, zero, tube, low), _BIG).to(tl.float32)
+    grow = tl.where(taken, _up(c, 0.0 * c, tube, high), -_BIG).to(tl.float32)
+    shrink = tl.where(taken, _down(c, 0.0 * c, tube, low), _BIG).to(tl.float32)
     diagonal = tl.load(K + p * W + p, mask=taken, other=1.0)
     goal = tl.maximum(tol, part * (top - bottom)).to(tl.float32)
     steps = tl.full([], 0, tl.int32)
@@ -195,11 +188,9 @@ def pairs(
         down = f + shrink
         fi, i, least = tl.reduce((f + grow, p, down), 0, _first)
         ki, kii = tl.load(K + i * W + p), tl.load(K + i * W + i)
-        rise = fi - down
-        bend = kii + diagonal
+        rise, bend = tl.maximum(fi - down, 0.0), kii + diagonal
         bend = tl.maximum(bend - 2 * ki, _LEAST_CURVATURE * bend)
-        gain = tl.where(rise > 0, rise * rise / bend, -1.0)
-        _, j, fj = tl.reduce((gain, p, down), 0, _second)
+        _, j, fj = tl.reduce((rise * rise / bend, p, down), 0, _second)
         kj, kjj = tl.load(K + j * W + p), tl.load(K + j * W + j)
         bend_ij = kii + kjj
         bend_ij = tl.maximum(bend_ij - 2 * tl.load(K + i * W + j), _LEAST_CURVATURE * bend_ij)

@@ -25,6 +25,7 @@ _LINES = ("coef", "score", "target", "tube", "lower", "upper")
 _BLOCK, _MOST_BLOCKS = 1024, 1024  # rows of a program that reads a list, and number of programs
 _TILE = 32  # rows of a block of kernel values in float64
 _LEAST_WIDTH = 64  # of the tile of a block
+_ON_BOUND = 1e-12  # of a box: nearer coefficients are put on the bound
 _POINTS, _RATIO = 16, 0.7  # of the arc of a Newton step
 
 
@@ -61,6 +62,18 @@ class CudaWork:
     seed: int = 0
     _kind: Any = None
     _ends: Any = None
+    _places: Any = None
+    _start: Any = None
+
+    def __post_init__(self) -> None:
+        self._start = torch.full((1,), self.by.start, dtype=torch.float64, device=self.rows.device)
+        self._activate(self.slots)
+
+    def _activate(self, slots: Any) -> None:
+        """Set the active rows. Sets: slots, places, kind, ends."""
+        self.slots = slots
+        self._places = self.rows[slots]
+        self._mark()
 
     @classmethod
     def of(
@@ -123,7 +136,8 @@ class CudaWork:
         """Update the scores of slots by changed coefficients. Sets: scores."""
         if len(slots) == 0 or len(columns) == 0:
             return
-        rows, vectors = self.rows[slots], self.rows[columns.clamp(min=0)]
+        rows = self._places if slots is self.slots else self.rows[slots]
+        vectors = self.rows[columns.clamp(min=0)]
         parts = self.device.parts(
             self.by, self.held, rows, self.held, vectors, change[None], double
         )
@@ -133,11 +147,12 @@ class CudaWork:
     def _tile(self, slots: Any, width: int, dtype: Any) -> Any:
         """Return the kernel values between slots, in lines of `width`."""
         n = len(slots)
-        out = torch.zeros((n, width), dtype=dtype, device=slots.device)
-        start = torch.full((1,), self.by.start, dtype=torch.float64, device=slots.device)
+        out = (torch.empty if n == width else torch.zeros)(
+            (n, width), dtype=dtype, device=slots.device
+        )
         grid = (ceil(n / _TILE), ceil(n / _TILE))
         programs.tile[grid](
-            self.held.full, self.held.norm, self.rows, slots, out, start, n, width,
+            self.held.full, self.held.norm, self.rows, slots, out, self._start, n, width,
             D=self.held.width, CHUNK=min(self.held.width, 64), B=_TILE,
             MAP=scans.KINDS.index(self.by.kind), DEGREE=self.by.degree,
         )  # fmt: skip
@@ -210,14 +225,13 @@ class CudaWork:
             if len(now) == len(free) and bool((now == free).all()):
                 break
             free = now
-        change = self._best(K, f, c, low, high, step, one)
-        self._coef.index_add_(0, slots.long(), change)
-        self._coef[:] = torch.minimum(torch.maximum(self._coef, self.lines[4]), self.lines[5])
-        self._add(self.slots, slots, change, self.double)
+        new = self._best(K, f, c, low, high, step, one)
+        self._coef.index_copy_(0, slots.long(), new)
+        self._add(self.slots, slots, new - c, self.double)
         return self.look(torch.full((1,), taken, dtype=torch.float64, device=c.device))
 
     def _best(self, K: Any, f: Any, c: Any, low: Any, high: Any, step: Any, one: Any) -> Any:
-        """Return the change to the point of the arc with the largest gain; zero if none gains."""
+        """Return the point of the arc with the largest gain; the present one if none gains."""
         n = len(c)
         width = max(_LEAST_WIDTH, 1 << (n - 1).bit_length())
         points = self._new(_POINTS, n)
@@ -231,14 +245,14 @@ class CudaWork:
         gain = torch.where(rise > 0, length * rise - 0.5 * length * length * bend, 0.0)
         k = torch.argmax(gain).view(1)
         new = c + (length[k] * points.index_select(0, k)[0])
-        near = 1e-12 * (high - low)
+        near = _ON_BOUND * (high - low)
         new = torch.where(new - low < near, low, torch.where(high - new < near, high, new))
         rest = (new - c).sum()
         room = torch.where(rest > 0, new - low, high - new)
         room = torch.where((new > low) & (new < high), room, 0.0)
         new = new.index_add(0, torch.argmax(room).view(1), -rest.view(1))
         useful = (gain.index_select(0, k)[0] > 0) & (room.max() > rest.abs())
-        return torch.where(useful, new - c, 0.0)
+        return torch.where(useful, new, c)
 
     # -- rows that are set aside ---------------------------------------------------------------
 
@@ -251,13 +265,13 @@ class CudaWork:
         down = torch.where(coef > 0, f, torch.where(coef > low, f + tube, torch.inf))
         stay = torch.maximum(up - middle, middle - down) > -distance
         self.aside.append((self.slots[~stay], self._coef.clone()))
-        self.slots = self.slots[stay]
+        self._activate(self.slots[stay])
         return self.look()
 
     def take_back(self) -> Look:
         """Make all rows active, with their present scores. Sets: slots, aside, scores."""
         self._bring_up_to_date()
-        self.slots = torch.arange(len(self.rows), dtype=torch.int32, device=self.rows.device)
+        self._activate(torch.arange(len(self.rows), dtype=torch.int32, device=self.rows.device))
         return self.look()
 
     def _bring_up_to_date(self) -> None:
@@ -271,7 +285,7 @@ class CudaWork:
     def result(self) -> tuple[Floats, Floats]:
         """Return the coefficients and scores of all rows. Sets: aside, scores."""
         self._bring_up_to_date()
-        coef, score = self.lines[:2].cpu().numpy()
+        coef, score = self.device.fetch(self.lines[:2])
         return coef, score
 
 

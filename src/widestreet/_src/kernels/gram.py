@@ -238,14 +238,6 @@ class Gram:
         return None if self._diagonal is not None else self._backend.native
 
     @property
-    def resident(self) -> Resident | None:
-        """The rows in the memory of a device that solves working sets; None if there is none."""
-        backend, at = self._backend, self._at
-        if not isinstance(backend, DeviceBackend) or self._diagonal is not None or not at.square:
-            return None
-        return backend.resident(at.rows)
-
-    @property
     def seconds_per_value(self) -> float:
         """Mean seconds of a kernel value so far; an estimate before the first."""
         if self._pace.values == 0:
@@ -401,3 +393,11 @@ def interpolates(gram: Gram, rows: int, vectors: int) -> bool:
     """Return whether a scan of so many rows in float32 is an interpolation, wherever they are."""
     smooth = gram._backend.smooth
     return smooth is not None and smooth.pays(rows, vectors)
+
+
+def resident(gram: Gram) -> Resident | None:
+    """Return the rows in the memory of a device that solves working sets; None without one."""
+    backend, at = gram._backend, gram._at
+    if not isinstance(backend, DeviceBackend) or gram._diagonal is not None or not at.square:
+        return None
+    return backend.resident(at.rows)

@@ -15,6 +15,7 @@ from widestreet._src.device.contract import Look
 
 _LEAST_STEPS, _MOST_STEPS = 200, 8000  # pair steps of a block
 _LARGEST_NEWTON = 8192  # rows of a Newton step
+_CROWDED = 4  # violators per free row, beyond which pair steps are better
 _FIRST_FACTOR, _LEAST_FACTOR, _MOST_FACTOR = 1.4, 0.2, 8.0  # of the time of a Newton step
 _USEFUL = 0.6  # a Newton step is useful if the violation falls below this part by the next one
 _FIRST_PASSES = 6.0
@@ -42,7 +43,7 @@ class DevicePacing:
     def cost(self, look: Look) -> float:
         """Return the time that pair steps may take before a Newton step."""
         size = look.free + look.violators
-        if size > _LARGEST_NEWTON:
+        if size > _LARGEST_NEWTON or look.violators > _CROWDED * look.free:
             return np.inf
         seconds = _NEWTON_SECONDS + self.passes * (_PASS_SECONDS + 6.2e-7 * size + 9e-11 * size**2)
         return seconds * self.factor

@@ -19,6 +19,7 @@ from widestreet._src.engines.working_set.device_schedule import DevicePacing
 from widestreet._src.engines.working_set.newton_schedule import Pacing
 from widestreet._src.engines.working_set.stalling import Attempts, Progress
 from widestreet._src.engines.working_set.tile import WorkingSet, tiles_memory
+from widestreet._src.kernels.gram import resident
 from widestreet._src.kernels.on_device import Resident
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.expansion import Expansion
@@ -28,7 +29,7 @@ from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey import Survey
 
 _MOST_ON_DEVICE = 1 << 20  # rows of a working set on a device
-FEW_FOR_DEVICE = 2048  # rows up to which the CPU solves the working set
+FEW_FOR_DEVICE = 30_000  # rows up to which the CPU solves the working set
 _DRIFT_BEFORE_CHECKS = 0.1  # of the drift bound, before the first survey that is safe
 
 
@@ -111,7 +112,7 @@ class Inputs:
         few = self.shards.rows <= FEW_FOR_DEVICE
         if not self.on_device or few or self.shards.form.groups > 1:
             return None
-        return self.shards.known.gram.resident
+        return resident(self.shards.known.gram)
 
 
 @dataclass(eq=False)
