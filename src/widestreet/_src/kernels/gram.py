@@ -35,13 +35,8 @@ _LARGEST_DIAGONAL = 1e30  # to which float32 kernel values may be added
 
 def _restored(state: dict[str, Any]) -> Gram:
     """Return a Gram from its pickled state."""
-    gram = Gram(
-        state["kernel"],
-        state["left"],
-        state["right"],
-        threads=state["threads"],
-        longest=state["_longest"],
-    )
+    rows, longest = (state["left"], state["right"]), state["_longest"]
+    gram = Gram(state["kernel"], *rows, threads=state["threads"], longest=longest)
     vars(gram).update(state)
     return gram
 
@@ -397,7 +392,7 @@ def interpolates(gram: Gram, rows: int, vectors: int) -> bool:
 
 def resident(gram: Gram) -> Resident | None:
     """Return the rows in the memory of a device that solves working sets; None without one."""
-    backend, at = gram._backend, gram._at
-    if not isinstance(backend, DeviceBackend) or gram._diagonal is not None or not at.square:
-        return None
-    return backend.resident(at.rows)
+    backend = gram._backend
+    if isinstance(backend, DeviceBackend) and gram._diagonal is None and gram._at.square:
+        return backend.resident(gram._at.rows)
+    return None

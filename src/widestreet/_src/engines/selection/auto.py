@@ -37,7 +37,7 @@ from widestreet._src.engines.selection.contract import (
 from widestreet._src.engines.solution import Solution
 from widestreet._src.shards.survey import SurveyOrder
 
-_FIRST_ON_DEVICE, _LARGEST_ON_DEVICE = 4, 128  # times the sizes of the CPU
+_FIRST_ON_DEVICE, _LARGEST_ON_DEVICE = 4, 32  # times the sizes of the CPU
 _LOOSER_ON_DEVICE = 2.0  # times the looseness of the CPU
 _ALL_AT_ONCE = 1.5  # times `start_size`: up to this many rows all are in the first working set
 
@@ -55,7 +55,7 @@ class Auto(Stateless):
         Number of rows up to which the working set grows freely. Beyond it the set keeps only free
         support vectors and violators, up to twice the number of free support vectors. Other support
         vectors leave the set and keep their coefficients in the model. If a GPU solves the working
-        set, `start_size` is multiplied by 4, `max_size` by 128 and `looseness` by 2.
+        set, `start_size` is multiplied by 4, `max_size` by 32 and `looseness` by 2.
     looseness : float, default=0.05
         Fraction of the violations last seen outside the working set, to which the set is solved:
         of the geometric mean of the average violation and the largest.
