@@ -130,6 +130,7 @@ race: $(RACE) ## compare training times with other libraries: hours; widestreet 
 SPHINX := $(BIN)/python -m sphinx -q -W --keep-going -n
 docs: $(DOCS) ## the documentation site, in build/docs: warnings are errors, the gallery is run
 	@$(SPHINX) -b html docs build/docs
+	@$(BIN)/python tools/check_links.py build/docs
 	@echo "build/docs/index.html"
 
 docs-links: $(DOCS) ## follow all links of the site to other sites

@@ -31,6 +31,7 @@ root_doc = "index"
 
 nitpicky = True
 default_role = "literal"
+smartquotes = False
 nitpick_ignore_regex = [(r"py:.*", r"(sklearn|numpy|pandas|matplotlib)\..*")]
 
 # -- pages -------------------------------------------------------------------------------------
@@ -92,6 +93,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_sidebars = {"index": []}
+html_context = {"default_mode": "auto"}
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -124,7 +126,7 @@ def _prepare_page(app: Any, name: str, source: list[str]) -> None:
     for pattern in re.findall(r"^[\w-]+\*$", text, re.MULTILINE):
         if not any(HERE.glob(f"{pattern}.md")):
             text = text.replace(f"{pattern}\n", "")
-    source[0] = text
+    source[0] = re.sub(r"\n+```$", "\n```", text, flags=re.MULTILINE)  # doctest needs these lines
 
 
 # What is left alone in a docstring (examples, code), and what Sphinx would read in another way:
@@ -151,7 +153,24 @@ def _prepare_docstring(app: Any, what: str, name: str, obj: Any, options: Any, l
     lines[:] = text.split("\n")
 
 
+def _signature(app: Any, what: str, name: str, obj: Any, *rest: Any) -> tuple[str, None] | None:
+    """Return the parameters of a class whose `__new__` takes any."""
+    if what != "class":
+        return None
+    parameters = inspect.signature(obj).parameters.values()
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in parameters]
+    return str(inspect.Signature(plain)), None
+
+
+def _skip_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out properties that only explain why a method of scikit-learn is missing."""
+    missing = name in ("predict_proba", "predict_log_proba") and isinstance(obj, property)
+    return True if missing else None
+
+
 def setup(app: Any) -> None:
     """Connect the functions above."""
+    app.connect("autodoc-process-signature", _signature)
+    app.connect("autodoc-skip-member", _skip_member)
     app.connect("source-read", _prepare_page)
     app.connect("autodoc-process-docstring", _prepare_docstring, priority=900)  # after numpydoc

@@ -17,12 +17,11 @@ X, y = checkerboard(20_000, random_state=0)
 model = ws.SVC(C=100.0, gamma=2.0, random_state=0).fit(X, y)
 print(model.certificate_)
 
-fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
-ConvergenceDisplay.from_estimator(model, ax=left)
-
 # %%
 # The working set grows until it holds all support vectors.
 
+fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+ConvergenceDisplay.from_estimator(model, ax=left)
 trace = model.trace_.to_frame()
 right.plot(trace["working_set"], "o-", label="rows of the working set")
 right.plot(trace["n_sv"], "o-", label="support vectors")

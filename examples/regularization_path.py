@@ -19,12 +19,12 @@ best = path.best(X_test, y_test)
 print(f"{len(path.breakpoints)} breakpoints, best C {best:.3g}")
 print(path.model_at(best).certificate_)
 
+# %%
+# The coefficients of all rows along the path; the error on held-out rows for 40 values of C, and
+# the best of all values.
+
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 path.plot(ax=left)
-
-# %%
-# The error on held-out rows for 40 values of C, and the best of all values.
-
 some = np.geomspace(0.05, 100.0, 40)
 errors = [1 - path.model_at(C).score(X_test, y_test) for C in some]
 right.semilogx(some, errors)
