@@ -74,7 +74,7 @@ def main() -> None:
     model = ws.SVC(C=1.0, gamma=0.5, random_state=0, n_jobs=1).fit(X, y)
     for theme, colours in THEMES.items():
         ink = colours["ink"]
-        style = {
+        style: dict[Any, Any] = {
             "font.size": 10,
             "svg.hashsalt": "widestreet",
             **dict.fromkeys(
