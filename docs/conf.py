@@ -73,6 +73,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "widestreet"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_extra_path = ["llms.txt"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
@@ -123,6 +124,7 @@ def _prepare_page(app: Any, name: str, source: list[str]) -> None:
         text = (HERE.parent / FILES[name]).read_text(encoding="utf-8")
     for link, page in LINKS.items():
         text = re.sub(rf"(?<=\]\(){link}(?=[)#])", page, text)
+    text = re.sub(r"\[(?:docs/)?([\w/-]+\.md)\]\(\1\)", r"[](\1)", text)  # show the title
     for pattern in re.findall(r"^[\w-]+\*$", text, re.MULTILINE):
         if not any(HERE.glob(f"{pattern}.md")):
             text = text.replace(f"{pattern}\n", "")
