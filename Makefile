@@ -9,6 +9,7 @@ READY  := $(VENV)/.ready
 RACE   := $(VENV)/.ready-race
 DIST   := $(VENV)/.ready-dist
 GPU    := $(VENV)/.ready-gpu
+DOCS   := $(VENV)/.ready-docs
 
 CORE   := $(wildcard core/*.cpp core/*.hpp core/*.h core/*/*.cpp core/*/*.hpp core/*/*.h)
 JOBS   ?= 2
@@ -33,7 +34,8 @@ sanitized = $(BIN)/cmake -S . -B $(SANITIZED)/$(1) -G Ninja --log-level=WARNING 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test full done test-gpu faults lint house format sanitize fuzz race dist clean distclean
+.PHONY: help demo test full done test-gpu faults lint house format sanitize fuzz race docs docs-links \
+        dist clean distclean
 
 help: ## this list
 	@echo "widestreet"
@@ -124,12 +126,23 @@ fuzz: $(READY) ## random problems, malformed calls, damaged files; SECONDS=600 S
 race: $(RACE) ## compare training times with other libraries: hours; widestreet race --quick: five minutes
 	@$(BIN)/widestreet race --report docs/race.md
 
+# Examples of the gallery are run with all processors; those of the pages are run by the tests.
+SPHINX := $(BIN)/python -m sphinx -q -W --keep-going -n
+docs: $(DOCS) ## the documentation site, in build/docs: warnings are errors, the gallery is run
+	@$(SPHINX) -b html docs build/docs
+	@$(BIN)/python tools/check_links.py build/docs
+	@echo "build/docs/index.html"
+
+docs-links: $(DOCS) ## follow all links of the site to other sites
+	@$(SPHINX) -b linkcheck -D plot_gallery=0 docs build/links
+
 dist: $(DIST) ## build the sdist and the wheels into dist/, check them with every Python at hand
 	@$(BIN)/python .ci/dist.py $(PYTHONS)
 
 clean: ## remove what was built, keep the virtual environment
 	@rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	@rm -f $(READY) $(RACE) $(DIST) $(GPU) widestreet-demo.png
+	@rm -rf docs/gallery docs/generated docs/sg_execution_times.rst
+	@rm -f $(READY) $(RACE) $(DIST) $(GPU) $(DOCS) widestreet-demo.png
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## remove the virtual environment too
@@ -172,6 +185,10 @@ $(RACE): $(READY)
 
 $(GPU): $(READY)
 	@$(PIP) install 'torch>=2.6' 'triton>=3.4'
+	@touch $@
+
+$(DOCS): $(READY)
+	@$(PIP) install --no-build-isolation -e '.[docs]'
 	@touch $@
 
 $(DIST): | $(BIN)/python

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import runpy
 
+import matplotlib
 import pytest
 
 from conftest import TOL
@@ -17,6 +20,8 @@ EXAMPLES = ROOT / "examples"
 def printed(capsys):
     """What an example prints, line by line."""
 
+    matplotlib.use("agg")
+
     def run(name: str) -> list[str]:
         runpy.run_path(str(EXAMPLES / name), run_name="__main__")
         return capsys.readouterr().out.splitlines()
@@ -28,11 +33,20 @@ def numbers(line: str) -> list[float]:
     return [float(found) for found in re.findall(r"\d+(?:\.\d+)?(?:e[-+]\d+)?", line)]
 
 
-def test_every_example_has_a_test():
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {
-        "drifting_series.py",
-        "forgetting_a_person.py",
-    }
+# All examples are run when the site is built. What the following two print is checked here.
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_examples_have_a_title_and_use_public_names(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    title, underline, empty, text, *_ = ast.get_docstring(tree).splitlines()
+    assert len(underline) == len(title)
+    assert set(underline) == {"="}
+    assert (empty, bool(text)) == ("", True)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("widestreet"):
+            public = importlib.import_module(node.module).__all__
+            assert {alias.name for alias in node.names} <= set(public)
 
 
 def test_a_window_follows_a_series_that_drifts(printed):

@@ -18,7 +18,7 @@ from support.checkout import ROOT
 SOURCE = ROOT / "src" / "widestreet"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-TOOLS = {"dev"}  # extras for those who work on the package
+TOOLS = {"dev", "docs"}  # extras for those who work on the package
 MODULES = {  # where the name of the distribution is another
     "libsvm-official": "libsvm",
     "scikit-learn": "sklearn",

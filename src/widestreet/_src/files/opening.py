@@ -31,7 +31,7 @@ def open_rows(
     Parameters
     ----------
     path : str, path or sequence of them
-        A file, a pattern such as "train/*.parquet", or a directory: Parquet (.parquet, .pq),
+        A file, a pattern such as ``"train/*.parquet"``, or a directory: Parquet (.parquet, .pq),
         Arrow and Feather (.arrow, .feather, .ipc), text (.csv, .tsv, also .gz) or NumPy (.npy).
         Files of a pattern or a directory are read in the order of their names.
     target : str or int, default=None
