@@ -14,6 +14,7 @@ from conftest import TOL
 from reference.duals import MODELS
 from support.rows_in_parts import POINTS, point, problem, split
 from widestreet._src.certificate import Part, scores, screening
+from widestreet._src.certificate.exact_bounds import largest_gap, reach
 from widestreet._src.certificate.screening import Limits
 
 pytestmark = pytest.mark.numeric
@@ -52,9 +53,9 @@ QUESTIONS = {
     "band": partial(Part.band, group=0, a=-1.0, z=1.0, most=None),
     "slopes": partial(Part.slopes, group=0, pivots=np.zeros(2)),
     "screen": partial(Part.screen, limits=Limits(np.zeros(1), np.zeros(1))),
-    "reach": partial(Part.reach, high=np.zeros(1), low=np.zeros(1), bias=np.zeros(1)),
+    "reach": partial(reach, high=np.zeros(1), low=np.zeros(1), bias=np.zeros(1)),
     "sharpen": Part.sharpen,
-    "largest gap": partial(Part.largest_gap, bias=np.zeros(1)),
+    "largest gap": partial(largest_gap, bias=np.zeros(1)),
 }
 
 

@@ -34,6 +34,7 @@ from math import isfinite
 import numpy as np
 
 from widestreet._src.arrays import Floats
+from widestreet._src.certificate.exact_bounds import largest_gap, reach
 from widestreet._src.certificate.examination import Examination
 from widestreet._src.certificate.loss import Objective
 from widestreet._src.certificate.parts import Answer, Extremes, Part, Parts
@@ -143,13 +144,12 @@ def _figures(parts: Parts, total: Floats, *, convex: bool, row_by_row: bool = Fa
     losses = rounded([[half, -0.5 * found.squares, *(one.loss for one in best)]])
     rounding = found.rounding
     if row_by_row:
-        reach = partial(Part.reach, high=found.high, low=found.low, bias=bias)
-        answers = parts.ask(reach)
+        answers = parts.ask(partial(reach, high=found.high, low=found.low, bias=bias))
         extremes = np.max([one.extremes for one in answers], axis=0)
         rounding = min(rounding, _distance(found.violation, extremes))
         terms = [one.gap for one in answers]
     else:
-        terms = parts.ask(partial(Part.largest_gap, bias=bias))
+        terms = parts.ask(partial(largest_gap, bias=bias))
     return Examination(
         rows=found.rows,
         bias=bias,

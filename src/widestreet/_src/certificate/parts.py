@@ -9,10 +9,10 @@ all parts are merged into an examination of all rows (merging.py). With F = t - 
                 of the few others: this gives bias and primal
     slopes      sums of the best coefficients at some biases, to narrow a band with too many kinks
     screen      scores in float64 of rows that may affect the figures, given extremes and biases
-    largest gap sum of the largest contributions to the gap, given one bound on the errors of scores
-    sharpen     scores of all rows with more digits; this and `screen` change a part
-    reach       bounds on the exact extremes and on the gap, given bounds of each row
     disagrees   comparison of some scores with a second computation
+    sharpen     scores of all rows with more digits; this and `screen` change a part
+
+Questions about rounding errors are in exact_bounds.py.
 
 The best bias lies between low and high. Let sum beta = total. The slope of the primal at b is the
 sum of (beta - c(b)) with the best coefficients c(b). For b > high, each variable has F < b or
@@ -39,7 +39,6 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
-from widestreet._src.certificate.gap_terms import largest_gap_terms
 from widestreet._src.certificate.loss import Band, Variables, band
 from widestreet._src.certificate.screening import Limits, Scores
 from widestreet._src.certificate.spot_check import disagrees
@@ -107,23 +106,6 @@ class Extremes:
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
-    """Bounds on what exact scores would give, from bounds on the error of each row's score.
-
-    Attributes
-    ----------
-    extremes : ndarray of shape (2, 2, groups)
-        Upper and lower bounds (first axis) on the largest F of variables that may grow, and on the
-        largest -F of variables that may shrink (second axis).
-    gap : Terms
-        Sum of the largest contributions to the gap.
-    """
-
-    extremes: Floats
-    gap: Terms
-
-
-@dataclass(frozen=True, eq=False)
 class _Box:
     """Figures of a part that do not depend on scores."""
 
@@ -186,17 +168,26 @@ class Part:
         support = np.flatnonzero(coef)
         return cls(gram, dual, beta, support, coef[support], score, poll)
 
+    def sharpen(self) -> bool:
+        """Compute all scores with more digits, if the kernel allows it; return whether it does.
+
+        A part that is made again has scores in float64, with their larger bounds. Sets: scores.
+        """
+        self.begin()
+        self._kept.clear()
+        return self.scores.sharpen()
+
     def repeat(self, screens: Sequence[Limits]) -> int:
         """Screen with each of these limits, unless that was done before.
 
         Return how many rows the last screening scored in float64. Sets: scores.
         """
-        self._begin()
+        self.begin()
         for limits in screens[len(self.scores.counts) :]:
             self.screen(limits)
         return self.scores.counts[len(screens) - 1] if screens else 0
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Score the support vectors in float64. Sets: scores."""
         if not self.scores.begun:
             self.scores.begin(np.flatnonzero(self.beta.any(axis=0)))
@@ -206,8 +197,8 @@ class Part:
     @np.errstate(over="ignore", invalid="ignore")  # infinite values prove nothing
     def extremes(self) -> Extremes:
         """Return the extremes of the rows with exact scores, at first the support vectors."""
-        self._begin()
-        exact, score, F = self.scores.exact, self.scores.score, self._indicator
+        self.begin()
+        exact, score, F = self.scores.exact, self.scores.score, self.indicator
         groups = range(self.dual.groups)
         mine = [self._mine(g) for g in groups]
         ends = [self._variables(g).ends for g in groups]
@@ -215,8 +206,8 @@ class Part:
             rows=self.dual.rows,
             pending=int(np.count_nonzero(~exact)),
             known=bool(np.isfinite(score[exact]).all()),
-            high=np.array([np.max(F, where=m & self._may_grow, initial=-np.inf) for m in mine]),
-            low=np.array([np.min(F, where=m & self._may_shrink, initial=np.inf) for m in mine]),
+            high=np.array([np.max(F, where=m & self.may_grow, initial=-np.inf) for m in mine]),
+            low=np.array([np.min(F, where=m & self.may_shrink, initial=np.inf) for m in mine]),
             least=np.array([least for least, _ in ends]),
             most=np.array([most for _, most in ends]),
             linear=exact_sum((self.dual.target * self.beta).ravel()),
@@ -240,56 +231,9 @@ class Part:
 
     def screen(self, limits: Limits) -> int:
         """Score rows in float64 that may affect the figures; return their number. Sets: scores."""
-        self._begin()
+        self.begin()
         self._kept.clear()
         return self.scores.screen(self.dual, limits)
-
-    def largest_gap(self, bias: Floats) -> Terms:
-        """Return the sum of the largest contributions of the rows to the gap."""
-        self._begin()
-        return self._largest_gap(self.scores.rounding, bias)
-
-    @np.errstate(over="ignore", invalid="ignore")  # infinite values prove nothing
-    def _largest_gap(self, rounding: Floats | float, bias: Floats) -> Terms:
-        dual, scores = self.dual, self.scores
-        error = scores.bounds() + rounding
-        terms = largest_gap_terms(dual, self.beta, scores.score, error, bias[dual.group])
-        return exact_sum(terms)
-
-    def sharpen(self) -> bool:
-        """Compute all scores with more digits, if the kernel allows it; return whether it does.
-
-        Sets: scores. A part that is made again has scores in float64, with their larger bounds.
-        """
-        self._begin()
-        self._kept.clear()
-        return self.scores.sharpen()
-
-    def reach(self, high: Floats, low: Floats, bias: Floats) -> Reach:
-        """Return bounds on the exact extremes of F and on the gap of the exact scores.
-
-        The computed F of a row that was screened in float32 does not exceed the extremes; the bound
-        on its own error limits how far the exact F can exceed them.
-
-        Parameters
-        ----------
-        high, low : ndarray of shape (groups,)
-            Computed extremes of all parts.
-        bias : ndarray of shape (groups,)
-        """
-        self._begin()
-        exact, F, rounding = self.scores.exact, self._indicator, self.scores.roundings()
-        error = rounding + 2.0 * UNIT * self._sizes
-        found = np.full((2, 2, self.dual.groups), -np.inf)
-        sides = (1.0, self._may_grow, high), (-1.0, self._may_shrink, -low)
-        for k, (sign, inside, extreme) in enumerate(sides):
-            for g in range(self.dual.groups):
-                if np.isfinite(extreme[g]):
-                    computed = np.where(exact, sign * F, np.minimum(sign * F, extreme[g]))
-                    which = (self.dual.group == g) & inside
-                    found[0, k, g] = np.max(computed + error, where=which, initial=-np.inf)
-                    found[1, k, g] = np.max(computed - error, where=which, initial=-np.inf)
-        return Reach(found, self._largest_gap(rounding, bias))
 
     def disagrees(self, rows: int | None = None) -> bool:
         """Return whether scores differ from a second computation by more than rounding.
@@ -321,20 +265,20 @@ class Part:
         return np.zeros(self.dual.rows) if d is None else d * self._coef
 
     @cached_property
-    def _may_grow(self) -> Bools:
+    def may_grow(self) -> Bools:
         return np.asarray(self.beta < self.dual.upper)
 
     @cached_property
-    def _may_shrink(self) -> Bools:
+    def may_shrink(self) -> Bools:
         return np.asarray(self.beta > self.dual.lower)
 
     @property
-    def _indicator(self) -> Floats:
+    def indicator(self) -> Floats:
         """F of all variables."""
         return self.dual.indicator(self.scores.score)
 
     @property
-    def _sizes(self) -> Floats:
+    def sizes(self) -> Floats:
         """Sum of the absolute values of the terms of F, row by row."""
         return np.asarray(np.abs(self.dual.target).max(axis=0) + np.abs(self.scores.score))
 
@@ -344,7 +288,7 @@ class Part:
 
     def _variables(self, group: int) -> Variables:
         """Return the variables of a group whose scores are exact."""
-        self._begin()
+        self.begin()
         if group in self._kept:
             return self._kept[group]
         dual, mine = self.dual, self._mine(group)
@@ -370,6 +314,6 @@ class Part:
 
     def _rounding(self) -> float:
         """Return a bound on the error of a difference of two F, for all rows."""
-        sizes = np.max(self._sizes, where=self.scores.exact, initial=0.0)
+        sizes = np.max(self.sizes, where=self.scores.exact, initial=0.0)
         rounding = 2.0 * self.scores.rounding + 4.0 * UNIT * float(sizes)
         return rounding if isfinite(rounding) else OVERFLOW

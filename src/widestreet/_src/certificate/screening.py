@@ -114,11 +114,14 @@ class Scores:
         Bound on the distance from the point examined before.
     rounding : float
         Bound on the rounding error of a float64 score.
+    sharp : ndarray of shape (n,), or None
+        Bounds on the errors of scores with more digits than those of float64.
     """
 
     begun: bool
     counts: list[int]
     drift: float
+    sharp: Floats | None
 
     def __init__(
         self, gram: Gram, rows: int, columns: Ints, coef: Floats, poll: Poll | None
@@ -129,7 +132,7 @@ class Scores:
         self.begun, self.counts, self.drift = False, [], np.inf
         self._change: Change | None = None
         self._before = self._updated = 0.0  # rounding of scores then, and of updated ones
-        self._sharp: Floats | None = None  # rounding of scores that have more digits
+        self.sharp = None
 
     @property
     def exact(self) -> Bools:
@@ -150,19 +153,9 @@ class Scores:
 
     @property
     def rounding(self) -> float:
-        if self._sharp is not None:
-            return float(np.max(self._sharp, initial=0.0))
+        if self.sharp is not None:
+            return float(np.max(self.sharp, initial=0.0))
         return max(self.from_scratch, self._updated)
-
-    def roundings(self) -> Floats:
-        """Return bounds on the rounding errors of float64 scores, row by row.
-
-        They take a pass over the rows, unless the scores were computed with more digits.
-        """
-        if self._sharp is not None:
-            return self._sharp
-        error = self.gram.score_errors(None, self.columns, self.coef, poll=self.poll)
-        return np.maximum(error, self._updated) if self._updated > self.from_scratch else error
 
     def sharpen(self) -> bool:
         """Compute all scores with more digits, if the kernel allows it; return whether it does.
@@ -172,7 +165,7 @@ class Scores:
         found = accurate_scan(self.gram, self.columns, self.coef, self.poll)
         if found is None:
             return False
-        score, self._sharp = found
+        score, self.sharp = found
         self.given(score)
         self.error[:] = 0.0
         return True
@@ -251,7 +244,7 @@ class Scores:
         """Compute scores in float64. Sets: score, error and state of the rows."""
         updates = self._updates
         if updates is not None:
-            known = self._exact_before(rows)
+            known = _exact_last(self.state[rows], self.error[rows])
             mine, rows = rows[known], rows[~known]
             if len(mine):
                 self.score[mine] = exact_scan(
@@ -265,10 +258,6 @@ class Scores:
                 self.state[mine], self._updated = EXACT, self._rounding_of_updates
         self.score[rows] = exact_scan(self.gram, rows, self.columns, self.coef, poll=self.poll)
         self.state[rows], self.error[rows] = EXACT, 0.0
-
-    def _exact_before(self, rows: Ints) -> Bools:
-        """Return the mask of rows with float64 scores of the last examination."""
-        return np.asarray((self.state[rows] == LAST) & (self.error[rows] == 0.0))
 
     def screen(self, dual: Dual, limits: Limits) -> int:
         """Compute scores that may affect the figures in float64; return their number.
@@ -288,7 +277,7 @@ class Scores:
         rest = rest[self.doubtful(dual, rest, limits)]
         rough = self.state[rest] != ROUGH
         if self._updates is not None:  # these are updated in float64 at once
-            rough &= ~self._exact_before(rest)
+            rough &= ~_exact_last(self.state[rest], self.error[rest])
         if not rough.any():
             return rest
         more = rest[rough]
@@ -353,3 +342,8 @@ class Scores:
         grow = (dual.upper[:, rows] > 0) & ~(most < limits.grow[group])
         shrink = (dual.lower[:, rows] < 0) & ~(least > limits.shrink[group])
         return np.asarray((grow | shrink).any(axis=0))
+
+
+def _exact_last(state: NDArray[np.int8], error: Floats) -> Bools:
+    """Return the mask of rows with float64 scores of the last examination."""
+    return np.asarray((state == LAST) & (error == 0.0))
