@@ -81,7 +81,17 @@ def test_a_bound_without_leave_one_out():
     assert error <= page.numbers["leave_one_out.bound"]
 
 
-def test_no_bound_for_nu():
-    subject = Subject.of(ws.NuSVC(nu=0.3).fit(*data("svc", 60)))
+@pytest.mark.parametrize("model", [ws.NuSVC(nu=0.3), ws.SVC(kernel="sigmoid", gamma=0.01)])
+def test_no_bound_for_nu_and_indefinite_kernels(model):
+    subject = Subject.of(model.fit(*data("svc", 60)))
     page = Page.of(section(subject, None, leave_one_out(subject, None, LONG)).content)
     assert page.numbers == {}
+
+
+def test_the_bound_counts_rows_of_positive_weight():
+    X, y = data("svc" + OF_THREE, 60)
+    weight = 1.0 * (np.arange(60) % 5 > 0)
+    model = ws.SVC().fit(X, y, weight)
+    subject = Subject.of(model)
+    page = Page.of(section(subject, None, leave_one_out(subject, None, LONG)).content)
+    assert page.numbers == {"leave_one_out.bound": len(model.support_) / 48}

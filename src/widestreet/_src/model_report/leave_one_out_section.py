@@ -73,7 +73,11 @@ def _bound(subject: Subject) -> Markup:
     exact = subject.certificates and all(c.status == "optimal" for c in subject.certificates)
     if subject.task != "classes" or not exact or formulation is None or formulation().groups > 1:
         return Markup("")
-    share = len(machine.support_) / machine.shape_fit_[0]
+    if not machine._kernel.positive:  # there may be several stationary points
+        return Markup("")
+    pairs_of_a_class = max(1, len(subject.classes) - 1)
+    rows = sum(one.n_rows for one in subject.certificates) / pairs_of_a_class  # of positive weight
+    share = len(machine.support_) / rows
     return paragraph(
         "What is known without it: a row that is no support vector is classified in the same way "
         "with and without it, and is on the right side of the margin. So at most ",
