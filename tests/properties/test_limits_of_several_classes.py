@@ -92,9 +92,9 @@ def test_working_sets_side_by_side_share_the_memory(monkeypatch):
     """Half of what a tile may take is the tile itself, in float64."""
     held, make = [], WorkingSet.__init__
 
-    def watched(self, gram, dual, capacity, *rest):
+    def watched(self, gram, dual, capacity, *rest, **options):
         held.append(capacity)
-        make(self, gram, dual, capacity, *rest)
+        make(self, gram, dual, capacity, *rest, **options)
 
     monkeypatch.setattr(WorkingSet, "__init__", watched)
     X, y = clouds(3, 1800)

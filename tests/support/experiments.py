@@ -147,6 +147,6 @@ def miniature(paper, rows: int = 120, chosen: str = ""):
 
 def parsed(*words: str) -> Namespace:
     """What the command line makes of words."""
-    from widestreet.cli import _parser
+    from widestreet.cli import make_parser
 
-    return _parser().parse_args(list(words))
+    return make_parser().parse_args(list(words))

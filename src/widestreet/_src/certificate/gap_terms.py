@@ -16,7 +16,7 @@ import numpy as np
 
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate.loss import Variables
-from widestreet._src.kernels.double_double import two_sum
+from widestreet._src.kernels.double_double import Pair, two_sum
 from widestreet._src.kernels.rounding import UNIT
 from widestreet._src.problems.dual import Dual
 
@@ -41,8 +41,8 @@ def gap_terms(dual: Dual, beta: Floats, excess: Floats) -> Floats:
     return terms
 
 
-def excess_of(dual: Dual, beta: Floats, score: Floats, bias: Floats) -> Floats:
-    """Return F' - b of each variable, rounded once.
+def excess_of(dual: Dual, beta: Floats, score: Floats, bias: Floats) -> Pair:
+    """Return F' - b of each variable, rounded, and what the rounding of its terms leaves out.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ def excess_of(dual: Dual, beta: Floats, score: Floats, bias: Floats) -> Floats:
         score = score - dual.diagonal * beta.sum(axis=0)
     first = two_sum(dual.target, -score)
     second = two_sum(first.high, -bias)
-    return second.high + (second.low + first.low)
+    left = second.low + first.low
+    return Pair(second.high + left, left)
 
 
 def largest_gap_terms(
@@ -68,9 +69,8 @@ def largest_gap_terms(
     which is the error of the dual objective.
     """
     coef = np.abs(beta.sum(axis=0))
-    middle = excess_of(dual, beta, score, bias)
-    sizes = np.abs(dual.target).max(axis=0) + np.abs(score) + np.abs(bias).max(axis=0)
-    more = error + 2.0 * UNIT * (np.abs(middle).max(axis=0) + 8.0 * UNIT * sizes)
+    middle, left = excess_of(dual, beta, score, bias)
+    more = error + 2.0 * UNIT * (np.abs(middle) + np.abs(left)).max(axis=0)
     if dual.diagonal is not None:
         more = more + 2.0 * UNIT * (dual.diagonal * coef + np.abs(score))
     ends = (gap_terms(dual, beta, middle + side) for side in (-more, more))

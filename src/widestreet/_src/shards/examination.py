@@ -157,7 +157,7 @@ def sampled_terms(
     dual = select(shard.dual, ids)
     beta = shard.memory.beta[:, ids]
     width = float((dual.upper - dual.lower).sum())
-    return gap_terms(dual, beta, excess_of(dual, beta, score, bias[dual.group])), width
+    return gap_terms(dual, beta, excess_of(dual, beta, score, bias[dual.group]).high), width
 
 
 # -- questions to all shards ---------------------------------------------------------------------
