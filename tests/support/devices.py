@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from widestreet._src.device.contract import Device, Map
+from widestreet._src.device.contract import Device, Look, Map, Variables
 from widestreet._src.estimators import placing
 
 DEVICES = ("numpy", "triton")
@@ -36,7 +36,9 @@ class PlainDevice:
     name: str = "NumPy"
     scans: list[tuple[int, int, bool]] = field(default_factory=list)
     held: list[int] = field(default_factory=list)
+    works: list[PlainWork] = field(default_factory=list)
     released: int = 0
+    carried: int = 0
 
     def room(self) -> int:
         return self.size
@@ -63,6 +65,91 @@ class PlainDevice:
         if not double:
             K = K.astype(np.float32).astype(np.float64)
         return coef @ K.T + self.off
+
+    def work(self, by, held, rows, variables, near, double):
+        X = held.values[rows]
+        self.works.append(PlainWork(values(by, X, X), variables, near, np.arange(len(rows))))
+        return self.works[-1]
+
+
+@dataclass
+class PlainWork:
+    """A working set in NumPy. Blocks are the rows that violate most; Newton steps are exact."""
+
+    K: np.ndarray
+    variables: Variables
+    near: float
+    slots: np.ndarray
+    calls: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.coef, self.score = self.variables.coef.copy(), self.variables.score.copy()
+
+    @property
+    def active(self) -> int:
+        return len(self.slots)
+
+    def sides(self) -> tuple[np.ndarray, np.ndarray]:
+        v, c = self.variables, self.coef
+        f = v.target - self.score
+        up = np.where(c < 0, f + v.tube, np.where(c < v.upper, f, -np.inf))
+        return up, np.where(c > 0, f, np.where(c > v.lower, f + v.tube, np.inf))
+
+    def look(self, steps: int = 0) -> Look:
+        up, down = (side[self.slots] for side in self.sides())
+        top, bottom = up.max(initial=-1e30), down.min(initial=1e30)
+        free = np.isfinite(up) & np.isfinite(down) & (self.coef[self.slots] != 0)
+        middle = 0.5 * (top + bottom)
+        violates = ((up - middle > self.near) | (middle - down > self.near)) & ~free
+        return Look(top, bottom, int(free.sum()), int(violates.sum()), steps)
+
+    def pairs(self, size, chances, tol, part, most, blocks=1) -> Look:
+        self.calls.append("pairs")
+        goal, taken = max(tol, part * self.look().violation), 0
+        for _ in range(blocks * most):
+            up, down = self.sides()
+            i, j = self.slots[up[self.slots].argmax()], self.slots[down[self.slots].argmin()]
+            if up[i] - down[j] <= goal:
+                break
+            c, v = self.coef, self.variables
+            room = (
+                -c[i] if c[i] < 0 else v.upper[i] - c[i],
+                c[j] if c[j] > 0 else c[j] - v.lower[j],
+            )
+            bend = max(1e-12, self.K[i, i] + self.K[j, j] - 2 * self.K[i, j])
+            self.move({i: 1.0, j: -1.0}, min((up[i] - down[j]) / bend, *room))
+            taken += 1
+        return self.look(taken)
+
+    def move(self, change: dict[int, float], length: float) -> None:
+        for row, sign in change.items():
+            self.coef[row] += sign * length
+            if abs(self.coef[row]) < 1e-14:
+                self.coef[row] = 0.0
+            self.score += sign * length * self.K[row]
+        v = self.variables
+        for bound in (v.lower, v.upper):
+            self.coef = np.where(np.abs(self.coef - bound) < 1e-14, bound, self.coef)
+
+    def newton(self, ridge, passes) -> Look:
+        self.calls.append("newton")
+        return self.look(1)
+
+    def set_aside(self, distance) -> Look:
+        self.calls.append("set_aside")
+        ends, (up, down) = self.look(), self.sides()
+        middle = 0.5 * (ends.highest + ends.lowest)
+        stay = np.maximum(up - middle, middle - down)[self.slots] > -distance
+        self.slots = self.slots[stay]
+        return self.look()
+
+    def take_back(self) -> Look:
+        self.calls.append("take_back")
+        self.slots = np.arange(len(self.coef))
+        return self.look()
+
+    def result(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.coef, self.score
 
 
 def values(by: Map, X: np.ndarray, S: np.ndarray) -> np.ndarray:

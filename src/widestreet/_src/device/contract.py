@@ -1,4 +1,4 @@
-"""Protocol of a device: it holds rows, and scans them without storing kernel values."""
+"""Protocol of a device: it holds rows, scans them, and solves a working set of them."""
 
 from __future__ import annotations
 
@@ -36,6 +36,120 @@ class Held(Protocol):
 
     @property
     def rows(self) -> int: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Variables:
+    """Variables of a working set, one per row.
+
+    A row with two variables has the sum of both as its coefficient. The coefficient is that of the
+    variable that may grow where it is positive, and that of the other one where it is negative.
+
+    Attributes
+    ----------
+    coef, score : ndarray of shape (m,)
+    target : ndarray of shape (m,)
+        Target of the coefficient where it is positive.
+    tube : ndarray of shape (m,)
+        What is added to the target where the coefficient is negative.
+    lower, upper : ndarray of shape (m,)
+        `lower` is not positive and `upper` not negative.
+    """
+
+    coef: Floats
+    score: Floats
+    target: Floats
+    tube: Floats
+    lower: Floats
+    upper: Floats
+
+
+@dataclass(frozen=True)
+class Look:
+    """State of the active rows of a working set.
+
+    Attributes
+    ----------
+    highest, lowest : float
+        Largest F where a coefficient may grow, and smallest F where it may shrink.
+    free, violators : int
+        Number of coefficients strictly between their bounds and zero, and of others that violate.
+    steps : int
+        Number of pair steps, or of factorisations, that the last call took.
+    """
+
+    highest: float
+    lowest: float
+    free: int
+    violators: int
+    steps: int = 0
+
+    @property
+    def violation(self) -> float:
+        return self.highest - self.lowest
+
+
+class Work(Protocol):
+    """A working set in the memory of a device. Its rows are active until they are set aside."""
+
+    @property
+    def active(self) -> int:
+        """Number of active rows."""
+        ...
+
+    def look(self) -> Look:
+        """Return the state of the active rows."""
+        ...
+
+    def pairs(
+        self,
+        size: int,
+        chances: tuple[float, float],
+        tol: float,
+        part: float,
+        most: int,
+        blocks: int = 1,
+    ) -> Look:
+        """Take pair steps within a block of active rows; update the scores of all active rows.
+
+        Parameters
+        ----------
+        size : int
+            Number of rows of the block. The two rows that violate most are among them.
+        chances : tuple of float
+            Probabilities that a free row, and another one that violates, is in the block.
+        tol, part : float
+            Violation at which the steps end: `tol`, or this part of the violation before.
+        most : int
+            Largest number of steps.
+        blocks : int
+            Number of blocks that are drawn and solved one after the other.
+        """
+        ...
+
+    def newton(self, ridge: float, passes: int) -> Look:
+        """Take a Newton step on the active rows that are free or violate; update the scores.
+
+        Parameters
+        ----------
+        ridge : float
+            Part of the violation that the diagonal term adds for a step across the whole box.
+        passes : int
+            Largest number of factorisations, between which variables reach or leave their bounds.
+        """
+        ...
+
+    def set_aside(self, distance: float) -> Look:
+        """Make rows that are farther than this from violating inactive."""
+        ...
+
+    def take_back(self) -> Look:
+        """Make all rows active, with their present scores."""
+        ...
+
+    def result(self) -> tuple[Floats, Floats]:
+        """Return the coefficients and scores of all rows."""
+        ...
 
 
 class Device(Protocol):
@@ -85,6 +199,26 @@ class Device(Protocol):
 
         Values and sums are float64 if `double`. Otherwise features are split into two halves of
         float16, products and values are float32.
+        """
+        ...
+
+    def work(
+        self, by: Map, held: Held, rows: Ints, variables: Variables, near: float, double: bool
+    ) -> Work:
+        """Return a working set of held rows.
+
+        Parameters
+        ----------
+        by : Map
+        held : Held
+        rows : ndarray
+            Positions of its rows among those held.
+        variables : Variables
+        near : float
+            Rows that violate by more, relative to the middle of the interval of biases, count as
+            violators.
+        double : bool
+            True if scores are updated in float64.
         """
         ...
 

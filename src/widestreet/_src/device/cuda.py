@@ -17,7 +17,8 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device import triton_kernels as programs
-from widestreet._src.device.contract import LANES, MOST_PARTS, Map
+from widestreet._src.device.contract import LANES, MOST_PARTS, Map, Variables
+from widestreet._src.device.working import CudaWork
 
 log = logging.getLogger("widestreet")
 
@@ -69,12 +70,18 @@ class CudaDevice:
     ----------
     where : str
         Name of the device in PyTorch.
+
+    Attributes
+    ----------
+    name : str
+    carried : int
+        Bytes that were copied to the device and back so far.
     """
 
     def __init__(self, where: str) -> None:
         self._where = torch.device(where)
         self._compiled: set[tuple[Any, ...]] = set()
-        self._units = 2
+        self._units, self.carried = 2, 0
         self.name = "Triton's interpreter"
         if self._where.type == "cuda":
             found = torch.cuda.get_device_properties(self._where)
@@ -109,11 +116,11 @@ class CudaDevice:
     def _held(self, values: Any, centre: Floats | None, by: Map) -> HeldRows:
         n, d = values.shape
         full = torch.zeros((n, padded(d)), dtype=torch.float64, device=self._where)
-        middle = None if centre is None else self._to(centre)
+        middle = None if centre is None else self.to(centre)
         step = max(1, _UPLOAD_VALUES // max(1, d))
         for a in range(0, n, step):
             part = values[a : a + step]
-            x = self._to(part.toarray() if sparse.issparse(part) else part).to(torch.float64)
+            x = self.to(part.toarray() if sparse.issparse(part) else part).to(torch.float64)
             full[a : a + step, :d] = (x if middle is None else x - middle) * by.factor
         norm = 0.5 * torch.linalg.vecdot(full, full)
         if by.of_differences or by.kind == "linear":
@@ -132,11 +139,20 @@ class CudaDevice:
             low[a : a + step] = x - high[a : a + step].to(torch.float64)
         return high, low
 
-    def _to(self, array: Any) -> Any:
+    def to(self, array: Any) -> Any:
+        """Copy an array to the device. Sets: carried."""
+        self.carried += array.nbytes
         return torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self._where)
 
-    def _index(self, index: Ints | None) -> Any:
-        return None if index is None else self._to(np.asarray(index, dtype=np.int32))
+    def fetch(self, tensor: Any) -> Floats:
+        """Copy a tensor of float64 to the host. Sets: carried."""
+        found: Floats = tensor.cpu().numpy()
+        self.carried += found.nbytes
+        return found
+
+    def index(self, index: Ints | None) -> Any:
+        """Copy row numbers to the device."""
+        return None if index is None else self.to(np.asarray(index, dtype=np.int32))
 
     # -- scans -------------------------------------------------------------------------------------
 
@@ -158,15 +174,29 @@ class CudaDevice:
         double = double or left.high is None
         self._announce(by.kind, by.degree, left.width, double, min(2, len(coef)))
         try:
-            rows, vectors, lines = self._index(I), self._index(J), self._to(coef)
+            rows, vectors, lines = self.index(I), self.index(J), self.to(coef)
             for a in range(0, len(coef), 1 if double else 2):
                 some = lines[a : a + (1 if double else 2)]
-                scan = self._double if double else self._half
-                sums = scan(by, left, rows, right, vectors, some, height)
-                out[a : a + len(some)] = sums.cpu().numpy()
+                parts = self.parts(by, left, rows, right, vectors, some, double)
+                out[a : a + len(some)] = self.fetch(parts.sum(0))
         except torch.OutOfMemoryError as error:
             raise MemoryError(str(error)) from error
         return out
+
+    def parts(
+        self, by: Map, left: HeldRows, I: Any, right: HeldRows, J: Any, coef: Any, double: bool
+    ) -> Any:
+        """Return partial sums of a scan on the device, for indices and coefficients there."""
+        scan = self._double if double or left.high is None else self._half
+        height = left.rows if I is None else len(I)
+        return scan(by, left, I, right, J, coef.contiguous(), height)
+
+    def work(
+        self, by: Map, held: HeldRows, rows: Ints, variables: Variables, near: float, double: bool
+    ) -> CudaWork:
+        """Return a working set of held rows."""
+        self._announce("steps", by.kind, by.degree, held.width, double)
+        return CudaWork.of(self, by, held, rows, variables, near, double)
 
     def _announce(self, *program: Any) -> None:
         """Log that a program may have to be compiled. Sets: compiled."""
@@ -215,14 +245,14 @@ class CudaDevice:
             CHUNK=min(left.width, _MOST_COLUMNS),
             BM=_ROWS,
             BN=_VECTORS,
-            SHORT=min(_SHORT, length // _VECTORS),
+            SHORT=min(_SHORT, 1 << (length // _VECTORS).bit_length() - 1),
             LINES=lines,
             MAP=programs.KINDS.index(by.kind),
             DEGREE=by.degree,
             num_stages=3,
             **_OPTIONS,
         )
-        return out.sum(0)
+        return out
 
     def _double(
         self, by: Map, left: HeldRows, I: Any, right: HeldRows, J: Any, coef: Any, height: int
@@ -239,14 +269,14 @@ class CudaDevice:
                 left.full, right.full, *index, coef, out, left.features, height, width, length,
                 **shape, **_OPTIONS,
             )  # fmt: skip
-            return out.sum(0)
+            return out
         start = torch.full((1,), by.start, dtype=torch.float64, device=self._where)
         programs.scan_double[(blocks, parts)](
             left.full, left.norm, right.full, right.norm, *index, coef, out, start,
             height, width, length,
             **shape, CHUNK=min(left.width, _MOST_COLUMNS), DEGREE=by.degree, **_OPTIONS,
         )  # fmt: skip
-        return out.sum(0)
+        return out
 
 
 def padded(features: int) -> int:

@@ -20,7 +20,7 @@ from widestreet._src.kernels.backend import Backend
 from widestreet._src.kernels.blocks import FunctionBackend, MatrixBackend
 from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
 from widestreet._src.kernels.native import NativeBackend
-from widestreet._src.kernels.on_device import DeviceBackend
+from widestreet._src.kernels.on_device import DeviceBackend, Resident
 from widestreet._src.kernels.poll import Pace, Poll
 from widestreet._src.kernels.rounding import UNIT
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
@@ -35,13 +35,8 @@ _LARGEST_DIAGONAL = 1e30  # to which float32 kernel values may be added
 
 def _restored(state: dict[str, Any]) -> Gram:
     """Return a Gram from its pickled state."""
-    gram = Gram(
-        state["kernel"],
-        state["left"],
-        state["right"],
-        threads=state["threads"],
-        longest=state["_longest"],
-    )
+    rows, longest = (state["left"], state["right"]), state["_longest"]
+    gram = Gram(state["kernel"], *rows, threads=state["threads"], longest=longest)
     vars(gram).update(state)
     return gram
 
@@ -393,3 +388,11 @@ def interpolates(gram: Gram, rows: int, vectors: int) -> bool:
     """Return whether a scan of so many rows in float32 is an interpolation, wherever they are."""
     smooth = gram._backend.smooth
     return smooth is not None and smooth.pays(rows, vectors)
+
+
+def resident(gram: Gram) -> Resident | None:
+    """Return the rows in the memory of a device that solves working sets; None without one."""
+    backend = gram._backend
+    if isinstance(backend, DeviceBackend) and gram._diagonal is None and gram._at.square:
+        return backend.resident(gram._at.rows)
+    return None

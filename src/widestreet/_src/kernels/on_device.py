@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.device.contract import Held, Map
+from widestreet._src.device.contract import Device, Held, Map, Variables, Work
 from widestreet._src.kernels import rounding
 from widestreet._src.kernels.kernels import RBF, Laplacian, NativeKernel, Poly, Sigmoid
 from widestreet._src.kernels.native import NativeBackend
@@ -49,6 +49,33 @@ def map_of(kernel: NativeKernel, far: bool) -> Map:
             return Map("linear", 1.0)
 
 
+@dataclass(frozen=True, eq=False)
+class Resident:
+    """All rows of a Gram matrix in the memory of a device.
+
+    Attributes
+    ----------
+    device : Device
+    by : Map
+    held : Held
+    index : ndarray or None
+        Positions of the rows of the Gram matrix among those held; None means all in order.
+    """
+
+    device: Device
+    by: Map
+    held: Held
+    index: Ints | None
+
+    def places(self, rows: Ints) -> Ints:
+        """Return the positions of rows among those held."""
+        return rows if self.index is None else self.index[rows]
+
+    def work(self, rows: Ints, variables: Variables, near: float, double: bool) -> Work:
+        """Return a working set of some rows in the memory of the device."""
+        return self.device.work(self.by, self.held, rows, variables, near, double)
+
+
 @dataclass(frozen=True)
 class DeviceBackend(NativeBackend):
     """Backend of one native kernel whose left rows have a copy on a device."""
@@ -62,6 +89,14 @@ class DeviceBackend(NativeBackend):
     @cached_property
     def _map(self) -> Map:
         return map_of(self.kernel, self._far)
+
+    def resident(self, index: Ints | None) -> Resident | None:
+        """Return the rows on the device, if all of them are there and it can take steps on them."""
+        by = self._map
+        if by.of_differences or by.kind == "linear" or self.right is not self.left:
+            return None
+        held = self.left.held(by)
+        return None if held is None else Resident(self.left.device, by, held, index)
 
     def facing(self, right: Vectors) -> DeviceBackend:
         """Return the backend of the same left rows and other right rows."""

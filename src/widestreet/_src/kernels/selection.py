@@ -26,6 +26,13 @@ class Selection:
     rows: Ints | None = None
     columns: Ints | None = None
 
+    @property
+    def square(self) -> bool:
+        """True if rows and columns are the same, in the same order."""
+        if self.rows is None or self.columns is None:
+            return self.rows is self.columns
+        return self.rows is self.columns or np.array_equal(self.rows, self.columns)
+
     def select(self, rows: Ints | None, columns: Ints | None) -> Selection:
         """Return a selection of this selection."""
         return Selection(compose(self.rows, rows), compose(self.columns, columns))

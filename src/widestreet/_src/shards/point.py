@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Bools, Floats, Ints
+
+_SPARSEST = 64  # rows per row of a list, up to which a table of all rows is fast
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,7 @@ class Point:
 
     def with_rows(self, ids: Ints, beta: Floats) -> Point:
         """Return a point in which the coefficients of some rows are replaced."""
-        kept, used = ~np.isin(self.ids, ids), beta.any(axis=0)
+        kept, used = ~among(self.ids, ids), beta.any(axis=0)
         every = np.concatenate([self.ids[kept], ids[used]])
         order = np.argsort(every, kind="stable")
         values = np.concatenate([self.beta[:, kept], beta[:, used]], axis=1)
@@ -76,3 +78,10 @@ class Point:
         beta = np.zeros((len(self.beta), rows))
         beta[:, self.ids] = self.beta
         return beta
+
+
+def among(ids: Ints, others: Ints) -> Bools:
+    """Return which of some rows are among others, by a table of all rows unless they are few."""
+    rows = int(ids.max(initial=-1))
+    table = rows <= _SPARSEST * (len(ids) + len(others))
+    return np.isin(ids, others, kind="table" if table else None)

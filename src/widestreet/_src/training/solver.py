@@ -185,8 +185,16 @@ class Engines:
     low_rank: LowRank | None = None
 
     def by_rounds(self, strategy: Strategy) -> Solution:
-        """Run the working-set engine."""
-        inputs = Inputs(
+        """Run the working-set engine; on the CPU if a device ends without a solution."""
+        found = WorkingSetEngine(inputs := self._inputs(strategy)).solve()
+        if inputs.resident is None or found.status != Status.STALLED:
+            return found
+        rest = replace(self._after(found)._inputs(strategy), on_device=False)
+        return continued(found, WorkingSetEngine(rest).solve())
+
+    def _inputs(self, strategy: Strategy) -> Inputs:
+        """Return the inputs of the working-set engine."""
+        return Inputs(
             shards=self.shards,
             strategy=strategy,
             goal=self.settings.goal,
@@ -200,7 +208,6 @@ class Engines:
             start=self.start,
             first=self.first,
         )
-        return WorkingSetEngine(inputs).solve()
 
     def by_rounds_or_interior(self, strategy: Strategy) -> Solution:
         """Run the working-set engine and, if it makes slow progress, the interior-point engine."""

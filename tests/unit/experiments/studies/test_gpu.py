@@ -13,6 +13,8 @@ def small(monkeypatch):
     device = use(monkeypatch, PlainDevice())
     monkeypatch.setattr(gpu, "gpu", lambda: device)
     jobs = {name: (name, 300, options) for name, _, options in gpu.JOBS.values()}
+    large = {name: (name, 300, options) for name, _, options in gpu.LARGE.values()}
+    monkeypatch.setattr(gpu, "LARGE", large)
     for name, value in (("JOBS", jobs), ("REPEATS", 1), ("SCANNED", 200), ("VECTORS", 64)):
         monkeypatch.setattr(gpu, name, value)
     monkeypatch.setattr(gpu, "SMALL", 100)
@@ -22,10 +24,10 @@ def cells(table):
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
 
 
-@pytest.mark.parametrize("part", ["fits", "cpu"])
+@pytest.mark.parametrize("part", ["fits", "large", "cpu"])
 def test_every_fit_is_certified(part):
     lines = cells(gpu.PARTS[part](2))
-    assert {line[0] for line in lines} == set(gpu.JOBS)
+    assert {line[0] for line in lines} == set(gpu.LARGE if part == "large" else gpu.JOBS)
     assert {line[4] for line in lines} == {"optimal"}
 
 

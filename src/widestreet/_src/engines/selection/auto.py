@@ -21,7 +21,7 @@ method (engines/interior/cost.py) are given up for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -37,6 +37,8 @@ from widestreet._src.engines.selection.contract import (
 from widestreet._src.engines.solution import Solution
 from widestreet._src.shards.survey import SurveyOrder
 
+_FIRST_ON_DEVICE, _LARGEST_ON_DEVICE = 4, 32  # times the sizes of the CPU
+_LOOSER_ON_DEVICE = 2.0  # times the looseness of the CPU
 _ALL_AT_ONCE = 1.5  # times `start_size`: up to this many rows all are in the first working set
 
 
@@ -52,7 +54,8 @@ class Auto(Stateless):
     max_size : int, default=8192
         Number of rows up to which the working set grows freely. Beyond it the set keeps only free
         support vectors and violators, up to twice the number of free support vectors. Other support
-        vectors leave the set and keep their coefficients in the model.
+        vectors leave the set and keep their coefficients in the model. If a GPU solves the working
+        set, `start_size` is multiplied by 4, `max_size` by 32 and `looseness` by 2.
     looseness : float, default=0.05
         Fraction of the violations last seen outside the working set, to which the set is solved:
         of the geometric mean of the average violation and the largest.
@@ -76,6 +79,15 @@ class Auto(Stateless):
     def solve(self, context: Context) -> Solution:
         """Solve a problem by rounds; if they are slow, by the interior-point engine."""
         return context.by_rounds_or_interior(self)
+
+    def on_device(self) -> Auto:
+        """Return the strategy with larger working sets: on a device, surveys cost less."""
+        return replace(
+            self,
+            start_size=_FIRST_ON_DEVICE * self.start_size,
+            max_size=_LARGEST_ON_DEVICE * self.max_size,
+            looseness=_LOOSER_ON_DEVICE * self.looseness,
+        )
 
     def start(self, rows: int, capacity: int) -> int:
         """Return the number of rows in the first working set."""

@@ -203,6 +203,10 @@ class Strategy:
         """Return a new search."""
         raise TypeError(f"{type(self).__name__} must override search, or solve")
 
+    def on_device(self) -> Strategy:
+        """Return the strategy for a working set in the memory of a device: itself."""
+        return self
+
     def solve(self, context: Context) -> Solution:
         """Solve a problem by rounds of the working-set engine."""
         return context.by_rounds(self)

@@ -28,11 +28,13 @@ from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.selection.contract import Proposal, Situation
 from widestreet._src.engines.solution import Solution
 from widestreet._src.engines.working_set import precision
+from widestreet._src.engines.working_set.on_device import solve_on_device
 from widestreet._src.engines.working_set.state import Check, Inputs, State
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
 from widestreet._src.shards.examination import adopt, estimate_norm
 from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.news import Released
+from widestreet._src.shards.point import among
 from widestreet._src.shards.survey import Survey, SurveyOrder
 from widestreet._src.status import Status
 
@@ -99,8 +101,9 @@ class WorkingSetEngine:
             self._publish()
         if not inputs.budget.affordable:
             return Status.TIME_LIMIT
-        seconds = inputs.budget.elapsed
-        inputs.observer(replace(state.trace[-1], phase="certificate", seconds=seconds))
+        inputs.observer(
+            replace(state.trace[-1], phase="certificate", seconds=inputs.budget.elapsed)
+        )
         check = state.checked(inputs)
         if check.next_violation is None:
             return Status.OPTIMAL
@@ -202,16 +205,15 @@ class WorkingSetEngine:
                 work.ids[leaving], work.score[leaving], state.expansion.version
             )
         state.newcomers += len(proposal.add)
-        rows = None
-        if len(proposal.add):
-            rows = shards.take(np.sort(proposal.add))
+        rows = shards.take(np.sort(proposal.add)) if len(proposal.add) else None
         work.exchange(proposal.drop, rows)
         state.clock("exchange", begun)
 
     def _solve(self, proposal: Proposal) -> None:
         """Solve the dual restricted to the working set. Sets: work, moved."""
         begun = time.perf_counter()
-        solve_subproblem(self.inputs, self.state, proposal.inner_tol, self._keep_time)
+        solve = solve_subproblem if self.inputs.resident is None else solve_on_device
+        solve(self.inputs, self.state, proposal.inner_tol, self._keep_time)
         self.state.clock("solve", begun)
         if len(proposal.add):
             self.state.moved = self.state.steps > 0
@@ -261,7 +263,7 @@ class WorkingSetEngine:
         state.norm += norm
         state.point = state.point.with_rows(ids, now)
         inside = work.coef() != 0
-        outside = ~np.isin(expansion.ids, ids)
+        outside = ~among(expansion.ids, ids)
         state.expansion = expansion.published(
             np.concatenate([ids[inside], expansion.ids[outside]]),
             np.concatenate([work.coef()[inside], expansion.coef[outside]]),

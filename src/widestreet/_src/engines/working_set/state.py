@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -14,9 +15,12 @@ from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.forecast import Forecast
 from widestreet._src.engines.selection.contract import Notes, Search, Situation, Strategy
 from widestreet._src.engines.solution import Observer, Trace, TraceRecord
+from widestreet._src.engines.working_set.device_schedule import DevicePacing
 from widestreet._src.engines.working_set.newton_schedule import Pacing
 from widestreet._src.engines.working_set.stalling import Attempts, Progress
 from widestreet._src.engines.working_set.tile import WorkingSet, tiles_memory
+from widestreet._src.kernels.gram import resident
+from widestreet._src.kernels.on_device import Resident
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import Released
@@ -25,6 +29,8 @@ from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey import Survey
 
 _VALUES_OF_FIRST_CHECK = 500_000_000  # rows times support vectors of a start that is examined
+_MOST_ON_DEVICE = 1 << 20  # rows of a working set on a device
+FEW_FOR_DEVICE = 30_000  # rows up to which the CPU solves the working set
 _DRIFT_BEFORE_CHECKS = 0.1  # of the drift bound, before the first survey that is safe
 
 
@@ -78,6 +84,8 @@ class Inputs:
         Feasible starting point.
     first : ndarray, optional
         Rows of the first working set, in addition to those that the strategy draws.
+    on_device : bool
+        True if a device that holds the rows may solve the working set.
     """
 
     shards: ShardSet
@@ -92,11 +100,20 @@ class Inputs:
     skip: bool = True
     start: Point | None = None
     first: Ints | None = None
+    on_device: bool = True
 
     @property
     def capacity(self) -> int:
         """Largest number of rows in the working set."""
-        return min(self.room, self.shards.rows)
+        return min(self.room if self.resident is None else _MOST_ON_DEVICE, self.shards.rows)
+
+    @cached_property
+    def resident(self) -> Resident | None:
+        """The rows in the memory of a device that solves the working set; None for the CPU."""
+        few = self.shards.rows <= FEW_FOR_DEVICE
+        if not self.on_device or few or self.shards.form.groups > 1:
+            return None
+        return resident(self.shards.known.gram)
 
 
 @dataclass(eq=False)
@@ -154,6 +171,7 @@ class State:
     gave_up: bool = False
     forecast: Forecast = field(default_factory=Forecast)
     schedule: Pacing = field(default_factory=Pacing)
+    device_schedule: DevicePacing = field(default_factory=DevicePacing)
     progress: Progress = field(default_factory=Progress)
     refreshed: Attempts = field(default_factory=Attempts)
     checks: Attempts = field(default_factory=Attempts)
@@ -166,10 +184,17 @@ class State:
         shards, nothing = inputs.shards, np.empty(0, dtype=np.int64)
         shards.start()
         memory = tiles_memory(inputs.room)
+        strategy = inputs.strategy if inputs.resident is None else inputs.strategy.on_device()
         return cls(
-            search=inputs.strategy.search(),
+            search=strategy.search(),
             work=WorkingSet(
-                shards.known, shards.form, inputs.capacity, inputs.threads, memory, shards.poll
+                shards.known,
+                shards.form,
+                inputs.capacity,
+                inputs.threads,
+                memory,
+                shards.poll,
+                stored=inputs.resident is None,
             ),
             point=shards.news.point,
             expansion=shards.news.expansion,

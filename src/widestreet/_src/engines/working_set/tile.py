@@ -55,6 +55,8 @@ class WorkingSet:
     memory : int, optional
         Memory limit in bytes of the tile and of copies and factors of it.
     poll : Poll, optional
+    stored : bool
+        False if a device computes kernel values when it needs them. There is no tile then.
 
     Attributes
     ----------
@@ -78,8 +80,10 @@ class WorkingSet:
         threads: int,
         memory: int = _NO_LIMIT,
         poll: Poll | None = None,
+        stored: bool = True,
     ) -> None:
         self.known = known
+        self.stored = stored
         self.poll = poll or Poll()
         self.capacity = capacity
         self._memory = memory
@@ -132,6 +136,8 @@ class WorkingSet:
         names = ("ids", "entered", "score", "target", "lower", "upper", "beta", "group")
         for name in names:
             setattr(self, name, _grown(getattr(self, name), length))
+        if not self.stored:
+            return
         self._scratch = np.empty(0, dtype=np.uint8)
         tile = np.empty((length, length + _APART), dtype=self.tile.dtype)[:, :length]
         step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
@@ -170,6 +176,8 @@ class WorkingSet:
 
     def _compute(self, slots: Ints) -> None:
         """Compute the tile rows and columns of some slots. Sets: tile."""
+        if not self.stored:
+            return
         assert self.known is not None
         at = self.known.places(self.ids[self.present])
         self.known.gram.block(at[slots], at, out=self.tile, out_rows=slots, poll=self.poll)
@@ -187,12 +195,13 @@ class WorkingSet:
                 array[targets] = array[movers]
             for layered in (self.target, self.lower, self.upper, self.beta, self.group):
                 layered[:, targets] = layered[:, movers]
-            _core.relocate(self.tile, self.size, movers, targets, self.threads)
+            if self.stored:
+                _core.relocate(self.tile, self.size, movers, targets, self.threads)
         self.size = size
 
     def use_double(self) -> None:
         """Compute the tile again in float64. Sets: tile."""
-        length = len(self.tile)
+        length = len(self.tile)  # zero if there is none
         self.tile = np.empty((0, 0))  # free the old tile before the new one is allocated
         self.tile = np.empty((length, length + _APART))[:, :length]
         if self.size:

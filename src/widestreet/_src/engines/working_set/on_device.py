@@ -1,0 +1,182 @@
+"""The dual restricted to the working set, solved in the memory of a device.
+
+Blocks of pair steps alternate with Newton steps on all rows that are free or violate
+(device_schedule.py). While the violation falls, rows that are far from violating are set aside:
+their scores are updated at the end, and they return.
+
+The device computes kernel values faster than it could load them, so that no tile is stored and the
+working set may be large. Sequential steps are what costs time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from widestreet._src.arrays import Floats
+from widestreet._src.device.contract import Look, Variables, Work
+from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.working_set.device_schedule import DevicePacing
+from widestreet._src.engines.working_set.state import Inputs, State
+from widestreet._src.engines.working_set.tile import WorkingSet
+
+_LEAST_BLOCK, _LARGEST_BLOCK = 256, 2048  # rows of a block of pair steps
+_MOST_BLOCKS = 4  # solved between two looks at the result
+_PART = 0.1  # of the violation to which a block is solved
+_PART_OF_ALL = 0.03  # the same for a block of all rows that are free or violate
+_NEAR = 0.25  # of the goal: rows at a bound that violate by more take part in a Newton step
+_PASSES = 8  # factorisations of a Newton step
+_RIDGE, _LAST_RIDGE = 0.1, 0.03  # of the violation; the second where few rows violate
+_FEW = 0.05  # violators per free row
+_PATIENCE = 60  # calls without progress after which a solve ends
+_PROGRESS = 0.95  # of the best violation
+_LARGE = 6000  # rows from which on some are set aside
+_ACTIVE = 0.25  # part of the rows below which those that take part are few
+_DISTANCE = 4.0  # violations: rows farther away are set aside
+_AGAIN = 0.2  # of the violation at which rows were last set aside
+
+
+@dataclass(eq=False)
+class _Solve:
+    """One solve of a working set.
+
+    Attributes
+    ----------
+    work : Work
+    tol : float
+    tick : callable
+        Called after each call of the device with the number of pair steps and of kernel values, and
+        with whether the goal is reached.
+    pace : DevicePacing
+    budget : Budget
+    """
+
+    work: Work
+    tol: float
+    tick: Callable[[int, int, bool], None]
+    pace: DevicePacing
+    budget: Budget
+
+    def run(self) -> None:
+        """Take steps until the working set violates by at most `tol`, or progress ends."""
+        work, look = self.work, self.work.look()
+        self.pace.begin()
+        rows, best, idle, threshold = work.active, np.inf, 0, np.inf
+        while True:
+            if look.violation > self.tol and idle <= _PATIENCE:
+                look = self._block(look)
+                idle = 0 if look.violation < _PROGRESS * best else idle + 1
+                best = min(best, look.violation)
+                if look.violation > self.tol and self.pace.due(look):
+                    look = self._newton(look)
+            if look.violation <= self.tol or idle > _PATIENCE:
+                if work.active == rows:
+                    return
+                threshold, look = 0.3 * look.violation, work.take_back()
+                if look.violation <= self.tol or idle > _PATIENCE:
+                    return
+            elif self._few(look) and look.violation < threshold:
+                threshold = _AGAIN * look.violation
+                look = work.set_aside(_DISTANCE * look.violation)
+
+    def _few(self, look: Look) -> bool:
+        """Return whether so few rows take part that others should be set aside."""
+        active = self.work.active
+        return active > _LARGE and look.free + look.violators < _ACTIVE * active
+
+    def _block(self, look: Look) -> Look:
+        """Take pair steps in one block."""
+        active, taking = self.work.active, look.free + look.violators
+        size = 1 << max(0, int(1.1 * taking) - 1).bit_length()
+        size = min(_LARGEST_BLOCK, max(_LEAST_BLOCK, size))
+        part = _PART
+        if active <= size:
+            part = 0.0
+        elif taking <= 0.95 * size:
+            part = _PART_OF_ALL
+        room = max(size - look.free, size // 2)  # for violators
+        free = min(1.0, (size - min(look.violators, room)) / max(1, look.free))
+        chances = free, min(1.0, 0.97 * room / max(1, look.violators))
+        most = max(1, min(self.budget.steps_left, self.pace.allowed(look, size)))
+        blocks = max(1, min(_MOST_BLOCKS, taking // size, self.budget.steps_left // most))
+        after = self.work.pairs(size, chances, 0.9 * self.tol, part, most, blocks)
+        self.pace.spend(after.steps, size)
+        self.tick(after.steps, blocks * size * (size + active), after.violation <= self.tol)
+        return after
+
+    def _newton(self, look: Look) -> Look:
+        """Take a Newton step."""
+        few = look.violators <= _FEW * look.free
+        after = self.work.newton(_LAST_RIDGE if few else _RIDGE, _PASSES)
+        self.pace.took(look.violation, after.steps)
+        size = look.free + look.violators
+        self.tick(0, size * (size + self.work.active), after.violation <= self.tol)
+        return after
+
+
+def variables_of(work: WorkingSet) -> Variables:
+    """Return the variables of a working set, one per row."""
+    here = work.present
+    target, lower, upper = work.target[:, here], work.lower[:, here], work.upper[:, here]
+    up, down = _layers(work)
+    return Variables(
+        coef=work.coef(),
+        score=work.score[here].copy(),
+        target=target[up],
+        tube=target[down] - target[up],
+        lower=lower[down],
+        upper=upper[up],
+    )
+
+
+def _layers(work: WorkingSet) -> tuple[int, int]:
+    """Return the layer whose variables may be positive, and that of the others."""
+    if len(work.beta) == 1:
+        return 0, 0
+    return (0, 1) if bool((work.upper[1, work.present] <= 0).all()) else (1, 0)
+
+
+def put_back(work: WorkingSet, coef: Floats, score: Floats) -> None:
+    """Set the coefficients and scores of a working set. Sets: beta, score."""
+    here, (up, down) = work.present, _layers(work)
+    if up == down:
+        work.beta[0, here] = coef
+    else:
+        work.beta[up, here], work.beta[down, here] = np.maximum(coef, 0.0), np.minimum(coef, 0.0)
+    work.score[here] = score
+
+
+def solve_on_device(
+    inputs: Inputs, state: State, tol: float, keep_time: Callable[[], None]
+) -> None:
+    """Solve the dual restricted to the working set on a device.
+
+    `keep_time` is called after every call of the device. An exception ends the solve early; the
+    working set is consistent then.
+    Sets: beta and score of the working set; before, steps, pair_steps, gave_up.
+    """
+    work, resident = state.work, inputs.resident
+    assert resident is not None
+    assert work.known is not None
+    state.before = work.beta[:, work.present].copy(), work.score[work.present].copy()
+    state.gave_up, state.steps = False, 0
+    keep_time()
+    inputs.budget.look_at_clock()
+    rows = resident.places(work.known.places(work.ids[work.present]))
+    near = _NEAR * state.goal.tol
+    held = resident.work(rows, variables_of(work), near, work.double)
+
+    def tick(steps: int, values: int, finished: bool) -> None:
+        state.steps += max(1, steps)  # a Newton step counts as one
+        state.pair_steps += steps
+        work.poll.kernel_values += values
+        work.poll.look()
+        inputs.budget.spend(steps, finished=finished)
+        keep_time()
+
+    try:
+        _Solve(held, tol, tick, state.device_schedule, inputs.budget).run()
+    finally:
+        put_back(work, *held.result())

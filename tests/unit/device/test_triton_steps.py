@@ -1,0 +1,66 @@
+"""Single programs of the steps: where rows stand, blocks that are drawn, tiles, arcs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conftest import TOL
+from support.devices import device_of
+from unit.device.test_working import Problem, variables
+from widestreet._src.device.contract import Map
+
+
+@pytest.fixture
+def programs():
+    device_of("triton")
+    from widestreet._src.device import triton_steps
+
+    return triton_steps
+
+
+def test_ends_and_kinds(rng):
+    work = Problem(rng, Map("rbf", 0.7), 0.4).work
+    look = work.look()
+    v = variables(np.zeros(1), 0.4)
+    assert v.tube[0] == 0.4
+    _, score, target, tube, _, _ = work.lines.cpu().numpy()
+    f = target - score
+    assert look.highest == f.max()
+    assert look.lowest == (f + tube).min()
+    kind = work._kind.cpu().numpy()
+    assert set(np.flatnonzero(kind == 3)) >= {int(f.argmax()), int((f + tube).argmin())}
+
+
+def test_blocks_have_the_extreme_rows(rng):
+    work = Problem(rng, Map("rbf", 0.7), 0.001).work
+    work.look()
+    extreme = set(np.flatnonzero(work._kind.cpu().numpy() == 3))
+    drawn = work._drawn(32, 0.0, 0.0).cpu().numpy()
+    assert set(drawn[drawn >= 0]) == extreme
+    every = work._drawn(64, 1.0, 1.0).cpu().numpy()
+    assert len(set(every[every >= 0])) == work.active
+
+
+def test_tiles_are_kernel_values(rng):
+    import torch
+
+    problem = Problem(rng, Map("poly", 0.5, 1.0, 3), 0.0)
+    slots = problem.work.slots[:20]
+    found = problem.work._tile(slots, 64, torch.float64).cpu().numpy()
+    np.testing.assert_allclose(found[:, :20], problem.K[:20, :20], rtol=TOL.twin)
+    assert not found[:, 20:].any()
+
+
+def test_points_of_an_arc_have_zero_sums(programs, rng):
+    import torch
+
+    n, where = 10, device_of("triton")._where
+    c, step = np.zeros(n), rng.normal(size=n)
+    arrays = [torch.from_numpy(a).to(where) for a in (c, c - 1.0, c + 1.0, step, c + 1.0)]
+    out = torch.empty((16, n), dtype=torch.float64, device=where)
+    programs.arc[(16,)](*arrays, out, n, 0.7, 64)
+    points = out.cpu().numpy()
+    assert (np.abs(points) <= 1.0).all()
+    assert np.abs(points.sum(axis=1)).max() < TOL.twin
+    assert np.abs(points).sum() > 0

@@ -1,0 +1,36 @@
+"""When Newton steps on a device are due."""
+
+from __future__ import annotations
+
+from widestreet._src.device.contract import Look
+from widestreet._src.engines.working_set.device_schedule import DevicePacing
+
+FEW, MANY = Look(1.0, 0.0, 50, 50), Look(1.0, 0.0, 5000, 50_000)
+
+
+def test_newton_steps_of_many_rows_are_never_due():
+    pace = DevicePacing(spent=1e9)
+    assert pace.due(FEW)
+    assert not pace.due(MANY)
+
+
+def test_pair_steps_are_allowed_until_a_newton_step_is_due():
+    pace = DevicePacing()
+    allowed = pace.allowed(FEW, 256)
+    assert not pace.due(FEW)
+    pace.spend(allowed + 1, 256)
+    assert pace.due(FEW)
+    pace.begin()
+    assert not pace.due(FEW)
+
+
+def test_useless_newton_steps_become_rare():
+    pace = DevicePacing()
+    before = pace.cost(FEW)
+    pace.took(1.0, 6)
+    pace.took(1.0, 6)
+    pace.took(1.0, 6)
+    assert pace.cost(FEW) > before
+    rare = pace.cost(FEW)
+    pace.took(0.1, 6)
+    assert pace.cost(FEW) < rare

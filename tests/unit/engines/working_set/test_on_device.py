@@ -1,0 +1,98 @@
+"""Working sets that a device solves: same optimum as on the CPU, one variable per row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import widestreet as ws
+from support.devices import PlainDevice, use
+from support.machines import assert_same_function, assert_same_objective, data, machine
+from support.problems import toy_svc
+from widestreet._src.engines.working_set import device_schedule, on_device, state
+from widestreet._src.engines.working_set.on_device import put_back, variables_of
+from widestreet._src.engines.working_set.tile import WorkingSet
+from widestreet._src.problems.dual import Dual
+
+
+@pytest.fixture
+def every_size(monkeypatch, by_rounds):
+    monkeypatch.setattr(state, "FEW_FOR_DEVICE", 0)
+
+
+@pytest.mark.parametrize("kind", ["svc", "svr", "one_class"])
+def test_a_device_solves_the_working_set(kind, monkeypatch, every_size):
+    device = use(monkeypatch, PlainDevice())
+    X, y = data(kind)
+    one, other = (machine(kind, device=name).fit(X, y) for name in ("cpu", "cuda"))
+    assert device.works
+    assert {c.status for c in other.certificates_} == {"optimal"}
+    assert_same_function(one, other, X)
+    assert_same_objective(one, other)
+
+
+def test_two_groups_stay_on_the_cpu(monkeypatch, every_size):
+    device = use(monkeypatch, PlainDevice())
+    machine("nu_svc", device="cuda").fit(*data("nu_svc"))
+    assert not device.works
+    assert device.scans
+
+
+def test_rows_are_set_aside_and_newton_steps_are_taken(monkeypatch, every_size):
+    device = use(monkeypatch, PlainDevice())
+    monkeypatch.setattr(on_device, "_LARGE", 10)
+    monkeypatch.setattr(on_device, "_ACTIVE", 2.0)
+    monkeypatch.setattr(device_schedule, "_LEAST_STEPS", 5)
+    monkeypatch.setattr(device_schedule, "_MOST_STEPS", 5)
+    monkeypatch.setattr(on_device.DevicePacing, "due", lambda self, look: True)
+    problem = toy_svc(150, 3)
+    model = ws.SVC(device="cuda", random_state=0).fit(problem.X, problem.y)
+    calls = {call for work in device.works for call in work.calls}
+    assert {"pairs", "newton", "set_aside", "take_back"} <= calls
+    assert model.certificate_.status == "optimal"
+
+
+class Idle(PlainDevice):
+    """A device whose working sets do not move."""
+
+    def work(self, *arguments):
+        found = super().work(*arguments)
+        found.pairs = lambda *_: found.look()
+        return found
+
+
+def test_the_cpu_continues_where_a_device_stalls(monkeypatch, every_size):
+    use(monkeypatch, Idle())
+    problem = toy_svc(150, 3)
+    model = ws.SVC(device="cuda", random_state=0).fit(problem.X, problem.y)
+    assert model.certificate_.status == "optimal"
+
+
+def test_a_limit_of_steps_leaves_a_consistent_set(monkeypatch, every_size):
+    use(monkeypatch, PlainDevice())
+    problem = toy_svc(150, 3)
+    with pytest.warns(UserWarning, match="max_iter"):
+        model = ws.SVC(device="cuda", max_iter=5, random_state=0).fit(problem.X, problem.y)
+    assert model.certificate_.status == "iteration_limit"
+    assert abs(model.dual_coef_.sum()) < 1e-9
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_two_layers_become_one_coefficient(order, rng):
+    t = rng.normal(size=5)
+    target, zero = np.stack([t - 0.1, t + 0.1])[order], np.zeros((2, 5))
+    lower, upper = np.stack([t * 0, t * 0 - 1])[order], np.stack([t * 0 + 1, t * 0])[order]
+    dual = Dual(target, lower, upper, zero.astype(np.uint8), np.zeros(1))
+    work = WorkingSet(None, dual, 5, threads=1, stored=False)
+    work.size, work.ids, work.score = 5, np.arange(5), np.zeros(5)
+    work.target, work.lower, work.upper, work.beta = target, lower, upper, zero.copy()
+    found = variables_of(work)
+    np.testing.assert_array_equal(found.target, t - 0.1)
+    np.testing.assert_allclose(found.tube, 0.2)
+    np.testing.assert_array_equal(found.lower, -1.0)
+    coef = np.array([0.5, -0.5, 0.0, 1.0, -1.0])
+    put_back(work, coef, t)
+    np.testing.assert_array_equal(work.coef(), coef)
+    assert (work.beta >= lower).all()
+    assert (work.beta <= upper).all()
+    np.testing.assert_array_equal(variables_of(work).coef, coef)
