@@ -38,7 +38,7 @@ def imported(*, on_import: bool = False) -> set[str]:
 
     Those of a cluster and of a device are imported when they are asked for.
     """
-    on_demand = {"dask", "cuda", "triton_kernels", "triton_steps", "widget"}
+    on_demand = {"dask", "cuda", "triton_kernels", "triton_steps", "working", "widget"}
     found = set()
     for path in SOURCE.rglob("*.py"):
         if on_import and on_demand & {path.stem, path.parent.name}:

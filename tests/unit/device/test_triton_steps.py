@@ -42,7 +42,7 @@ def test_blocks_have_the_extreme_rows(rng):
     assert len(set(every[every >= 0])) == work.active
 
 
-def test_tiles_are_kernel_values(rng):
+def test_tiles_are_kernel_values(programs, rng):
     import torch
 
     problem = Problem(rng, Map("poly", 0.5, 1.0, 3), 0.0)

@@ -6,6 +6,8 @@ change updates the scores, are computed when they are needed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -29,9 +31,18 @@ _ON_BOUND = 1e-12  # of a box: nearer coefficients are put on the bound
 _POINTS, _RATIO = 16, 0.7  # of the arc of a Newton step
 
 
+@contextmanager
+def _within_memory() -> Iterator[None]:
+    """Raise MemoryError where PyTorch says that the memory of the device is short."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise MemoryError(str(error)) from error
+
+
 @dataclass(eq=False)
 class CudaWork:
-    """A working set on a GPU.
+    """A working set on a GPU. Its methods raise MemoryError if memory is short.
 
     Attributes
     ----------
@@ -76,6 +87,7 @@ class CudaWork:
         self._mark()
 
     @classmethod
+    @_within_memory()
     def of(
         cls,
         device: CudaDevice,
@@ -105,6 +117,7 @@ class CudaWork:
 
     # -- the state of the rows -----------------------------------------------------------------
 
+    @_within_memory()
     def look(self, steps: Any = None) -> Look:
         """Return the state of the active rows. Sets: kind, ends."""
         counts = self._mark()
@@ -160,6 +173,7 @@ class CudaWork:
 
     # -- pair steps ----------------------------------------------------------------------------
 
+    @_within_memory()
     def pairs(
         self,
         size: int,
@@ -203,6 +217,7 @@ class CudaWork:
 
     # -- Newton steps --------------------------------------------------------------------------
 
+    @_within_memory()
     def newton(self, ridge: float, passes: int) -> Look:
         """Take a Newton step. Sets: coefficients, scores.
 
@@ -256,6 +271,7 @@ class CudaWork:
 
     # -- rows that are set aside ---------------------------------------------------------------
 
+    @_within_memory()
     def set_aside(self, distance: float) -> Look:
         """Make rows that are farther than this from violating inactive. Sets: slots, aside."""
         slots = self.slots.long()
@@ -268,6 +284,7 @@ class CudaWork:
         self._activate(self.slots[stay])
         return self.look()
 
+    @_within_memory()
     def take_back(self) -> Look:
         """Make all rows active, with their present scores. Sets: slots, aside, scores."""
         self._bring_up_to_date()
@@ -282,6 +299,7 @@ class CudaWork:
             self._add(slots, changed.to(torch.int32), change, self.double)
         self.aside = []
 
+    @_within_memory()
     def result(self) -> tuple[Floats, Floats]:
         """Return the coefficients and scores of all rows. Sets: aside, scores."""
         self._bring_up_to_date()

@@ -61,8 +61,22 @@ class Idle(PlainDevice):
         return found
 
 
-def test_the_cpu_continues_where_a_device_stalls(monkeypatch, every_size):
-    use(monkeypatch, Idle())
+class Full(PlainDevice):
+    """A device whose memory is short in every block of pair steps."""
+
+    def work(self, *arguments):
+        found = super().work(*arguments)
+
+        def pairs(*_):
+            raise MemoryError("out of memory")
+
+        found.pairs = pairs
+        return found
+
+
+@pytest.mark.parametrize("device", [Idle, Full])
+def test_the_cpu_continues_where_a_device_stalls(device, monkeypatch, every_size):
+    use(monkeypatch, device())
     problem = toy_svc(150, 3)
     model = ws.SVC(device="cuda", random_state=0).fit(problem.X, problem.y)
     assert model.certificate_.status == "optimal"

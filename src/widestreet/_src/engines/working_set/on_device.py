@@ -10,6 +10,7 @@ working set may be large. Sequential steps are what costs time.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.working_set.device_schedule import DevicePacing
 from widestreet._src.engines.working_set.state import Inputs, State
 from widestreet._src.engines.working_set.tile import WorkingSet
+
+log = logging.getLogger("widestreet")
 
 _LEAST_BLOCK, _LARGEST_BLOCK = 256, 2048  # rows of a block of pair steps
 _MOST_BLOCKS = 4  # solved between two looks at the result
@@ -154,7 +157,7 @@ def solve_on_device(
     """Solve the dual restricted to the working set on a device.
 
     `keep_time` is called after every call of the device. An exception ends the solve early; the
-    working set is consistent then.
+    working set is consistent then. If the memory of the device is short, the solve is given up.
     Sets: beta and score of the working set; before, steps, pair_steps, gave_up.
     """
     work, resident = state.work, inputs.resident
@@ -178,5 +181,8 @@ def solve_on_device(
 
     try:
         _Solve(held, tol, tick, state.device_schedule, inputs.budget).run()
+    except MemoryError as error:
+        log.info("memory of the device is short, and the CPU solves the working set: %s", error)
+        state.gave_up = True
     finally:
         put_back(work, *held.result())
