@@ -19,6 +19,7 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
 
 _BETWEEN_LOOKS = 0.2  # seconds that may pass before the end of the time for rounds is noticed
 _MOST_BETWEEN_LOOKS = 0.05  # of all time
+_UNFORESEEN = 0.01  # of all time, which other programs may take while a certificate is computed
 _NO_PAUSE = 2**62  # pair steps
 _LEAST_SECONDS = 1e-9  # a limit of zero would be none at all to a reader
 
@@ -120,7 +121,8 @@ class Budget:
             What is reserved if the time has never sufficed for a certificate, up to half of all.
         """
         if self.max_time is not None:
-            seconds += min(_BETWEEN_LOOKS, _MOST_BETWEEN_LOOKS * self.max_time)
+            between = min(_BETWEEN_LOOKS, _MOST_BETWEEN_LOOKS * self.max_time)
+            seconds += between + _UNFORESEEN * self.max_time
             self.affordable |= self.elapsed + seconds <= self.max_time
             self.reserve = seconds if self.affordable else min(least, 0.5 * self.max_time)
 
