@@ -118,16 +118,13 @@ LINKS = {
 
 
 def _prepare_page(app: Any, name: str, source: list[str]) -> None:
-    """Insert files of the repository, let links lead to pages, leave out pages not written yet."""
+    """Insert files of the repository, and let links lead to pages."""
     text = source[0]
     if name in FILES:
         text = (HERE.parent / FILES[name]).read_text(encoding="utf-8")
     for link, page in LINKS.items():
         text = re.sub(rf"(?<=\]\(){link}(?=[)#])", page, text)
     text = re.sub(r"\[(?:docs/)?([\w/-]+\.md)\]\(\1\)", r"[](\1)", text)  # show the title
-    for pattern in re.findall(r"^[\w-]+\*$", text, re.MULTILINE):
-        if not any(HERE.glob(f"{pattern}.md")):
-            text = text.replace(f"{pattern}\n", "")
     source[0] = re.sub(r"\n+```$", "\n```", text, flags=re.MULTILINE)  # doctest needs these lines
 
 

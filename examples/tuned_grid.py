@@ -12,6 +12,7 @@ from sklearn.datasets import make_moons
 
 import widestreet as ws
 from widestreet.model_selection import GridSearchCV
+from widestreet.plots import SearchDisplay
 
 X, y = make_moons(400, noise=0.3, random_state=0)
 grid = {"C": np.geomspace(0.01, 1000, 11), "gamma": np.geomspace(0.01, 100, 9)}
@@ -24,10 +25,6 @@ print(search.best_estimator_.certificate_)
 # If the best point lay on the edge, the grid would have to be extended; ``SVCCV`` does that by
 # itself.
 
-score = search.cv_results_["mean_test_score"].reshape(len(grid["C"]), len(grid["gamma"]))
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
-mesh = ax.pcolormesh(grid["gamma"], grid["C"], score, shading="nearest")
-ax.plot(gamma, C, "o", markersize=12, markerfacecolor="none", markeredgecolor="white")
-ax.set(xscale="log", yscale="log", xlabel="gamma", ylabel="C")
-fig.colorbar(mesh, label="mean accuracy of 5 folds")
+SearchDisplay.from_estimator(search, ax=ax)
 plt.show()

@@ -36,7 +36,7 @@ def module_of(requirement: str) -> str:
 def imported(*, on_import: bool = False) -> set[str]:
     """Return the top-level modules that the code imports, or those it imports unconditionally.
 
-    Those of a cluster and of a device are imported when they are asked for.
+    Those of a cluster, a device and a notebook are imported when they are asked for.
     """
     on_demand = {"dask", "cuda", "triton_kernels", "triton_steps", "working", "widget"}
     found = set()
