@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from widestreet._src.playground.session import Session
-
 
 def play(tab: str = "classification") -> Any:
     """Return the playground as a notebook widget.
@@ -31,6 +29,8 @@ def play(tab: str = "classification") -> Any:
     >>> widget.estimator.verify().status
     'optimal'
     """
+    from widestreet._src.playground.session import Session
+
     try:
         from widestreet._src.playground.widget import Playground
     except ModuleNotFoundError as error:

@@ -90,6 +90,7 @@ class Page {
   build() {
     const root = this.root;
     root.classList.add("ws-play");
+    root.dataset.lmSuppressShortcuts = "true"; // keys on the plane are no commands of JupyterLab
     this.tabs = h("div", { role: "tablist", class: "ws-tabs", "aria-label": "Kind of problem" });
     this.themeButton = h("button", { type: "button", class: "ws-quiet", onclick: () => this.toggleTheme() });
     this.canvas = h("canvas", {
@@ -98,7 +99,7 @@ class Page {
     });
     this.legend = h("ul", { class: "ws-legend", "aria-label": "Legend" });
     this.progress = h("div", { class: "ws-progress", "aria-hidden": "true" });
-    this.summary = h("p", { class: `ws-summary-${this.number}`, id: `ws-summary-${this.number}` });
+    this.summary = h("p", { class: "ws-summary", id: `ws-summary-${this.number}` });
     this.live = h("p", { class: "ws-hidden", role: "status", "aria-live": "polite" });
     this.alert = h("p", { class: "ws-alert", role: "alert", hidden: true });
     this.side = h("div", { class: "ws-side" }, this.tools(), this.modelCard(), this.certificateCard(), this.pathCard());
@@ -546,6 +547,7 @@ class Page {
     const arrow = arrows[event.key], act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!arrow && !act) return;
     event.preventDefault();
+    event.stopPropagation();
     this.keyboard = true;
     if (arrow) this.walk(...arrow, event.shiftKey ? STEP / 5 : STEP);
     else act();
