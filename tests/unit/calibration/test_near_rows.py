@@ -40,7 +40,7 @@ def _always(monkeypatch):
 def test_values_are_those_of_all_rows(kind, storage, near, kernel, monkeypatch):
     """However few rows are near at first: violators are added."""
     model, X, y, code = problem(kind, storage, kernel=kernel)
-    monkeypatch.setattr(near_rows, "NEAR", (near,))
+    monkeypatch.setattr(near_rows, "NEAR", near)
     folds = list(StratifiedKFold(3).split(code, code))
     coef = coefficients_of(model, N)
     found = scores_by_near_rows(model, model, coef, X, code, np.ones(N), folds, Budget())
@@ -82,19 +82,13 @@ def test_a_class_without_near_rows_takes_the_other_way(monkeypatch):
     X = np.concatenate([np.linspace(-9, -1, 20), np.linspace(1, 9, 20)])[:, None]
     y = np.repeat([-1, 1], 20)
     model = ws.SVC(kernel="linear", C=100.0, tol=TOL.twins, n_jobs=1).fit(X, y)
-    monkeypatch.setattr(near_rows, "NEAR", (0.0,))
+    monkeypatch.setattr(near_rows, "NEAR", 0.0)
     code = (y > 0).astype(int)
     folds = [(np.r_[:15, 25:40], np.r_[15:25]), (np.r_[5:35], np.r_[:5, 35:40])]
     assert scores_by_near_rows(model, model, None, X, code, np.ones(40), folds, Budget()) is None
     assert np.isfinite(
         held_out_decisions(model, X, code, np.ones(40), folds, Budget()).values
     ).all()
-
-
-def test_near_rows_are_few_if_that_is_possible():
-    margin = np.arange(60) / 10  # 21 rows are at most at 2, 16 at 1.5
-    assert near_rows._near(margin).sum() == 21
-    assert near_rows._near(margin[:40]).sum() == 16
 
 
 def test_the_margin_of_a_row_is_that_of_its_worst_pair():

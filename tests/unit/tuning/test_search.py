@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,6 +14,8 @@ from support.cross_validation import folds_of, one_by_one
 from support.machines import data, machine
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.tuning import search as module
+from widestreet._src.tuning.chain import working_memory
+from widestreet._src.tuning.matrices import matrix_memory
 from widestreet._src.tuning.search import Search
 from widestreet._src.tuning.tasks import Fold, SearchData, Task
 
@@ -75,6 +78,16 @@ def test_no_time():
     with pytest.raises(OutOfBudget):
         search.run()
     assert not found
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_blocks_of_pair_steps_count_as_memory(n_jobs):
+    _, search, _ = arranged("svc", n_jobs=n_jobs)
+    rows = len(search.data.merged.kept)
+    need = matrix_memory(rows) + n_jobs * working_memory(rows)
+    for memory, fits in ((need, True), (need - 1, False)):
+        limited = replace(search, settings=replace(search.settings, max_memory=memory))
+        assert limited._fits(1) == fits
 
 
 def test_distances_are_shared_only_if_they_fit():

@@ -3,8 +3,7 @@
 A row that is far on the right side of the margin has no coefficient in the C-SVC of all rows, and
 hardly ever in one without a fold. So the folds are solved over the other rows only:
 
-    1) the near rows are those whose decision value for their class is at most 2, or 1.5 if those
-       are many
+    1) the near rows are those whose decision value for their class is at most 1 + NEAR
     2) solve all folds over the near rows
     3) score all rows by all models, with one scan of the union of their support vectors
     4) rows of a training set whose decision value is below 1 - tol are added; repeat from 2
@@ -18,15 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.arrays import Floats, Ints
 from widestreet._src.calibration.removals import Folds
 from widestreet._src.engines.budget import Budget, parse_memory
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.tuning.folds import fold_coefficients
 
-NEAR = (1.0, 0.5)  # distances from the margin, in its units: the first with few rows within it
-_FEW = 0.5  # of the rows
+NEAR = 0.5  # distance from the margin, in its units
 LEAST_ROWS = 1000  # rows of a pair of classes, on average, whose kernel matrix is worth saving
 MOST_ROWS = 5000  # near rows, whose kernel matrix is stored
 _MEMORY_SHARE = 0.25  # of max_memory, for the decision values of all models
@@ -70,7 +68,7 @@ def scores_by_near_rows(
     if memory > _MEMORY_SHARE * parse_memory(machine.max_memory):
         return None
     own = np.concatenate([values for _, values in machine._decisions(X)])
-    near = _near(margins(layout, own, code))
+    near = margins(layout, own, code) <= 1.0 + NEAR
     while True:
         rows = np.flatnonzero(near)
         parts = _restricted(folds, rows, len(code))
@@ -99,13 +97,6 @@ def scores_by_near_rows(
     for (_, test), one in zip(folds, values, strict=True):
         found[test] = one[test]
     return found
-
-
-def _near(margin: Floats) -> Bools:
-    """Return the mask of the near rows, from the decision value of each row for its class."""
-    most = min(_FEW * len(margin), MOST_ROWS)
-    within = [margin <= 1.0 + distance for distance in NEAR]
-    return next((near for near in within if near.sum() <= most), within[-1])
 
 
 def margins(layout: PairLayout, decision: Floats, code: Ints) -> Floats:

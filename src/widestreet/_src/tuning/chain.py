@@ -27,14 +27,21 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
 _BLOCK = 0.74  # of the rows: larger blocks of pair steps would not be copied into the cache
+_ROUND_TO = 32  # rows by which a block may be longer
 _DIRECT = 0.5  # pair steps per row before the first block
 _MANY = 0.4  # of the rows: if fewer take part, a block of them is copied at once
 _MOST_STEPS = 400  # pair steps per row after which another engine continues
 _STEP_COST = 35.0  # of a pair step per row of its block, in flops of a factorisation
 _FACTOR = 2.0  # pair steps may cost so many times a proximal Newton step before one is taken
 _LEAST_ORDER = 300  # variables of a proximal Newton step
+_FEW_ROWS = 600  # all of them may take part in the first steps: to count them would cost more
 _SNAP = 1e-12  # of the width of a box: what is nearer to a bound is put there
 _SUM_ROUNDING = 1e-12  # of the sum of all coefficients: a smaller lack is rounding
+
+
+def working_memory(rows: int) -> int:
+    """Return the bytes of a block of pair steps, beside the kernel matrix."""
+    return 8 * (int(_BLOCK * rows) + _ROUND_TO) ** 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +110,12 @@ def solve_next(
         Pair steps after which the point is returned as it is.
     """
     beta, score = _start(tile, dual, scale, before)
-    work, rows = whole_set(tile, dual, beta, score, poll), dual.rows
+    rows = dual.rows
+    memory = tile.nbytes + working_memory(rows)
+    work = whole_set(tile, dual, beta, score, poll, memory)
     most = _MOST_STEPS * rows if most_steps is None else most_steps
     violation, steps, since = np.inf, 0, 0
-    order = taking_part(work, tol) if rows > _LEAST_ORDER else rows
+    order = taking_part(work, tol) if rows > _FEW_ROWS else rows
     direct = int(_DIRECT * rows) if order > _MANY * rows else 0
     while violation > tol and steps < most:
         poll.look()

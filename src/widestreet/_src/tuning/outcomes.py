@@ -47,7 +47,7 @@ class Outcome:
     def readings(self) -> list[Reading]:
         """Intercept and margin of each pair."""
         task = self.task
-        return [task.formulation.read(bias, task.estimator._goal().tol) for bias in self.biases]
+        return [task.formulation.read(bias, task.goal.tol) for bias in self.biases]
 
     def coefficients(self) -> tuple[Floats, Floats]:
         """Return the coefficients of all rows for each pair, and the intercepts."""

@@ -24,7 +24,7 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.settings import Settings
-from widestreet._src.tuning.chain import ChainPoint
+from widestreet._src.tuning.chain import ChainPoint, working_memory
 from widestreet._src.tuning.kernel_values import KernelValues, Step, StoredValues, StreamedValues
 from widestreet._src.tuning.matrices import MANY_COLUMNS, KernelMatrices, matrix_memory
 from widestreet._src.tuning.outcomes import Outcome
@@ -121,10 +121,15 @@ class Search:
         return 2 if two else 1
 
     def _fits(self, matrices: int) -> bool:
-        """Return whether the memory suffices for so many matrices of all rows."""
-        need = matrices * matrix_memory(len(self.data.merged.kept))
+        """Return whether the memory suffices for so many matrices of all rows.
+
+        Each thread has a block of pair steps, and the matrix of a pair if there are several.
+        """
+        rows = len(self.data.merged.kept)
+        own = working_memory(rows)
         if self.data.classes is not None and len(self.data.classes) > 2:
-            need += self.settings.threads * matrix_memory(self._largest_pair)
+            own = working_memory(self._largest_pair) + matrix_memory(self._largest_pair)
+        need = matrices * matrix_memory(rows) + self.settings.threads * own
         return need <= self.settings.max_memory
 
     @cached_property
@@ -251,7 +256,7 @@ class Search:
         if task.class_weight is not None:
             sign = task.layout.sign_of_first
             target = np.where(target == pair[0], sign, -sign)
-        settings = replace(self.settings, goal=task.estimator._goal())
+        settings = replace(self.settings, goal=task.goal)
         return Step(task.formulation.dual(target, box), task.formulation.scale, settings)
 
     # -- results -----------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from widestreet._src.estimators.regressor import Regressor
 from widestreet._src.kernels.kernels import Kernel, Linear, Precomputed
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import DualFormulation
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import KernelRows, Merged, Rows, Vectors, as_rows, merge_duplicates
 
 
@@ -215,12 +216,17 @@ class Task:
         kernel = _kernel(estimator, fold)
         return cls(estimator, fold, formulation, kernel, own, data.summed(own), class_weight)
 
-    @property
+    @cached_property
+    def goal(self) -> Goal:
+        """Tolerances of the candidate."""
+        return self.estimator._goal()
+
+    @cached_property
     def layout(self) -> PairLayout:
         """Layout of the pairs of classes; of one class for models without classes."""
         return PairLayout(1 if self.class_weight is None else len(self.class_weight))
 
-    @property
+    @cached_property
     def pairs(self) -> list[tuple[int, int]]:
         """Pairs of classes, by their indices among all classes; (0, 0) if there are none."""
         if self.class_weight is None:

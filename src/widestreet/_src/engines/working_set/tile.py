@@ -309,13 +309,18 @@ class WorkingSet:
 
 
 def whole_set(
-    tile: Real, dual: Dual, beta: Floats, score: Floats, poll: Poll | None = None
+    tile: Real,
+    dual: Dual,
+    beta: Floats,
+    score: Floats,
+    poll: Poll | None = None,
+    memory: int = _NO_LIMIT,
 ) -> WorkingSet:
     """Return a working set of all rows of a dual, with their kernel matrix.
 
     Solving it sets `beta` and `score`.
     """
-    work = WorkingSet(None, dual, dual.rows, threads=1, poll=poll)
+    work = WorkingSet(None, dual, dual.rows, threads=1, memory=memory, poll=poll)
     work.size, work.ids, work.tile = dual.rows, np.arange(dual.rows), tile
     work.target, work.lower, work.upper = dual.target, dual.lower, dual.upper
     work.group, work.beta, work.score = dual.group, beta, score
