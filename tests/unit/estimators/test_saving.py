@@ -46,6 +46,12 @@ def test_a_random_state_goes_on_where_it_was():
     assert np.array_equal(other.standard_normal(5), state.standard_normal(5))
 
 
+@pytest.mark.parametrize("values", [[1.0, 2], (0.5,), np.array([1.0, 2.0]), np.arange(3)])
+def test_values_to_search_come_back_as_a_list(values):
+    other = parameters_from(parameters_of(ws.SVCCV(Cs=values)), ESTIMATORS)["Cs"]
+    assert other == list(values)
+
+
 def kernel(A, B):
     return A @ B.T
 
@@ -54,7 +60,7 @@ def kernel(A, B):
     ("given", "reason"),
     [
         ({"kernel": kernel}, "kernel=.*files hold no code"),
-        ({"C": [1.0]}, "C=.*only text and numbers"),
+        ({"C": [[1.0]]}, "C=.*only text and numbers"),
         ({"random_state": np.random.default_rng(0)}, "random_state="),
     ],
 )

@@ -26,11 +26,11 @@ from widestreet._experiments.harness.discovery import tasks
 from widestreet._experiments.harness.tables import digits, markdown
 from widestreet.datasets import checkerboard, ringnorm, twonorm
 
-ROWS, TEST_ROWS, SPLITS = 1000, 4000, 3
+ROWS, TEST_ROWS, SPLITS = 500, 4000, 3
 FOLDS = 5
-GRID = {"C": np.logspace(-2, 4, 7), "gamma": np.logspace(-4, 2, 7)}
+GRID = {"C": np.logspace(-2, 3, 6), "gamma": np.logspace(-4, 1, 6)}
 EPSILONS = [0.03, 0.3]  # of the standard deviation of y, as the first values of SVRCV
-SPIRAL_ROWS, SPIRAL_NOISE = 3000, 0.045
+SPIRAL_ROWS, SPIRAL_NOISE = 3000, 0.085
 
 
 def _classifications() -> Iterator[tuple[str, Any, Any]]:

@@ -146,10 +146,10 @@ class SearchDisplay:
         best = ties[np.lexsort(ties.T)[0]]  # the smallest, by the last parameter first
         if len(self.names) == 2:
             a, b = points.T
-            drawn = ax.scatter(a, b, c=scores, s=90, marker="s", linewidths=0)
+            drawn = ax.scatter(a, b, c=scores, s=30, marker="s", linewidths=0)
             ax.figure.colorbar(drawn, ax=ax, label=self.score_name)
             ax.scatter(
-                best[:1], best[1:], s=220, facecolors="none", edgecolors="black", linewidths=1.5
+                best[:1], best[1:], s=140, facecolors="none", edgecolors="black", linewidths=1.5
             )
         else:
             values, place = np.unique(points[:, 0], return_inverse=True)
