@@ -48,6 +48,27 @@ def test_errors_are_within_their_bound_and_below_those_of_float32(
     assert np.array_equal(score, gram.scan(I, J, coef, dtype=np.float32))
 
 
+@pytest.mark.parametrize("features", [1, 2, 3])
+def test_interpolation_in_float64_is_as_accurate_as_its_sums(features, rng, eager):
+    X, J, coef = problem(rng, features)
+    lines, poll = np.stack([coef, rng.normal(size=len(J))]), Poll()
+    gram = Gram(RBF(0.3), as_rows(X))
+    exact = gram.scan(None, J, lines)
+    found = gram.scan(None, J, lines, near=True, poll=poll)
+    assert poll.kernel_values % (NODES**features * len(J)) == 0
+    slack = TOL.scan_float64 * np.abs(lines).sum(axis=1, keepdims=True)
+    assert (np.abs(found - exact) <= slack).all()
+
+
+def test_decision_values_of_many_rows_are_those_of_few(rng, eager):
+    X = rng.uniform(size=(2000, 2))
+    model = SVC(C=10.0, gamma=2.0, random_state=0).fit(X, X[:, 0] > X[:, 1] ** 2)
+    found = model.decision_function(X)
+    each = np.concatenate([model.decision_function(X[a : a + 1]) for a in range(20)])
+    slack = TOL.scan_float64 * np.abs(model.dual_coef_).sum()
+    np.testing.assert_allclose(found[:20], each, atol=slack, rtol=0)
+
+
 def test_the_bound_holds_for_the_worst_cell(rng):
     """One vector: the sum is the kernel itself, at all places relative to the cell."""
     X = np.linspace(-0.3, 0.3, 2001)[:, None]

@@ -280,7 +280,7 @@ class Scorer:
         if parts is None:
             support = np.arange(model.coef.shape[1])
             scans = [
-                self._gram.scan(rows, support[a:b], model.coef[:, a:b])
+                self._gram.scan(rows, support[a:b], model.coef[:, a:b], near=True)
                 for a, b in pairwise(model.ends)
             ]
             parts = np.array(scans)

@@ -283,13 +283,15 @@ class Gram:
         *,
         dtype: Any = np.float64,
         out: Floats | None = None,
+        near: bool = False,
         poll: Poll | None = None,
     ) -> Floats:
         """Return K[I, J] @ coef in float64, from kernel values of precision `dtype`.
 
         The result is added to `out` if that is given. With several lines of coefficients the result
-        has one line for each, and every kernel value is computed only once. Float32 stands for its
-        precision: where interpolation is faster and more accurate, it takes the place of values.
+        has one line for each, and every kernel value is computed only once. Where it is faster,
+        interpolation takes the place of float32 values and, if `near`, of float64 values: with an
+        error far below, or like, that of their rounding.
         """
         height, width = self.shape[0] if I is None else len(I), coef.shape[-1]
         if out is None:
@@ -299,10 +301,10 @@ class Gram:
         begun = time.perf_counter()
         lines = np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64)
         left, right = compose(self._at.rows, I), compose(self._at.columns, J)
-        if dtype != np.float64 and self._backend.smooth is not None:
-            near = self._backend.smooth.sums(left, right, lines, poll)
-            if near is not None:
-                out += near.sums.reshape(out.shape) + self.diagonal_times(I, J, coef)
+        if (near or dtype != np.float64) and self._backend.smooth is not None:
+            found = self._backend.smooth.sums(left, right, lines, poll, dtype)
+            if found is not None:
+                out += found.sums.reshape(out.shape) + self.diagonal_times(I, J, coef)
                 return out
         backend, right, lines = self._backend.reduced(right, lines)
         order = backend.together(left, lines.shape[1])

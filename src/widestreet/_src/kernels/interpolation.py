@@ -23,7 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, factorial, log, pi, sqrt
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -36,15 +36,15 @@ from widestreet._src.rows import DenseRows
 NODES = 16  # in each direction: kDegrees of core/kernels/interpolate.hpp
 MOST_FEATURES = 3
 _CRAMER = 1.09
-_ACCURACY = (
-    1e-10  # largest error of a kernel value in one direction; float32 values are off by 1e-7
-)
+# Largest error of a kernel value in one direction: far below that of float32 (1e-7), and at most
+# that of a sum in float64 (24 units of rounding and more, rounding.py).
+_ACCURACY: dict[Any, float] = {np.float32: 1e-10, np.float64: 2e-15}
 _LEBESGUE = 1.0 + 2.0 / pi * log(NODES)
 _MOST_NODES = 1 << 20
 _INSIDE = 1.0 + 1e-9  # width of cells, relative to what would just contain all rows
 _LEAST_COST = 2e8  # multiply-adds of the kernel values of a scan, from which on a grid is made
 _SAVING = 0.8  # largest cost of an interpolation, relative to that of the kernel values
-_FLOAT64 = 2.5  # cost of a kernel value, relative to float32
+_FLOAT64 = 2.5  # cost of a kernel value in float64, relative to float32
 _CALL_COST = 1e9  # multiply-adds of one native call, per thread
 _AT_ROW, _PER_TERM = 1500.0, 4.0  # cost of a polynomial at a row, in multiply-adds of float32
 
@@ -104,12 +104,15 @@ class Grid:
     count: Ints
 
     @classmethod
-    def of(cls, gamma: float, rows: DenseRows) -> Grid | None:
-        """Return a grid that contains rows; None if they have many features or need many cells."""
+    def of(cls, gamma: float, rows: DenseRows, accuracy: float = 1e-10) -> Grid | None:
+        """Return a grid that contains rows; None if they have many features or need many cells.
+
+        `accuracy` bounds the error of an interpolated kernel value in one direction.
+        """
         if not 1 <= rows.shape[1] <= MOST_FEATURES or rows.shape[0] == 0:
             return None
         low, high = rows.box
-        widest = (_ACCURACY * sqrt(factorial(NODES)) / (2.0 * _CRAMER)) ** (1.0 / NODES)
+        widest = (accuracy * sqrt(factorial(NODES)) / (2.0 * _CRAMER)) ** (1.0 / NODES)
         widest /= sqrt(gamma / 2.0)
         needed = (high - low) / (2.0 * widest)
         if not np.prod(np.maximum(needed, 1.0)) * NODES ** len(low) <= _MOST_NODES:
@@ -146,19 +149,22 @@ class Grid:
         """Cost of a polynomial at a row, in multiply-adds of float32."""
         return _AT_ROW + _PER_TERM * self.size
 
-    def pays(self, cells: int, rows: int, vectors: int, value: float) -> bool:
-        """Return whether interpolation takes much less time than kernel values in float32.
+    def cost(self, cells: int, rows: int, shape: tuple[int, ...], value: float) -> float:
+        """Return the cost of interpolation, in multiply-adds of float32.
 
         Parameters
         ----------
         cells : int
-            Number of cells that contain rows.
-        rows, vectors : int
+            Number of cells whose polynomials are computed.
+        rows : int
+        shape : tuple of int
+            Number of sums of each row, and of their terms.
         value : float
-            Cost of a kernel value, in multiply-adds. Those at nodes are float64.
+            Cost of a kernel value in float64, as they are at nodes.
         """
-        at_nodes = cells * self.size * (_FLOAT64 * value * vectors + 2.0 * NODES)
-        return at_nodes + rows * self.cost_at_row <= _SAVING * value * rows * vectors
+        sets, vectors = shape
+        at_nodes = cells * self.size * (value * vectors + 2.0 * NODES * sets)
+        return at_nodes + rows * sets * self.cost_at_row
 
     def occupied(self, rows: DenseRows, index: Ints | None, threads: int) -> Ints:
         """Return the cells that contain some of the rows."""
@@ -227,6 +233,7 @@ class _Polynomials:
 
     Attributes
     ----------
+    grid : Grid
     columns, weights : ndarray
         The right rows and their coefficients.
     cells : ndarray
@@ -236,6 +243,7 @@ class _Polynomials:
         Bounds on the errors of the values.
     """
 
+    grid: Grid
     columns: Ints | None
     weights: Floats
     cells: Ints
@@ -243,19 +251,18 @@ class _Polynomials:
     coef: Floats
     at_nodes: Floats
 
-    def are_of(self, columns: Ints | None, weights: Floats) -> bool:
-        """Return whether these are polynomials of a given sum."""
-        return np.array_equal(self.weights, weights) and np.array_equal(
-            np.asarray(self.columns), np.asarray(columns)
-        )
+    def are_of(self, grid: Grid, columns: Ints | None, weights: Floats) -> bool:
+        """Return whether these are polynomials of a given sum on a given grid."""
+        same = self.grid is grid and np.array_equal(self.weights, weights)
+        return same and np.array_equal(np.asarray(self.columns), np.asarray(columns))
 
-    def with_cells(self, grid: Grid, cells: Ints, values: Floats, at_nodes: Floats) -> _Polynomials:
+    def with_cells(self, cells: Ints, values: Floats, at_nodes: Floats) -> _Polynomials:
         """Return these polynomials and those of more cells."""
         return replace(
             self,
             cells=np.concatenate([self.cells, cells]),
             values=np.concatenate([self.values, values], axis=1),
-            coef=np.concatenate([self.coef, grid.coefficients(values)], axis=1),
+            coef=np.concatenate([self.coef, self.grid.coefficients(values)], axis=1),
             at_nodes=at_nodes,
         )
 
@@ -287,37 +294,54 @@ class Interpolation:
         self._last: _Polynomials | None = None
 
     @cached_property
-    def _grid(self) -> Grid | None:
-        return Grid.of(self._gamma, self._rows)
+    def _grids(self) -> dict[Any, Grid | None]:
+        """Grids for the precisions of a scan; None if there would be too many cells."""
+        return {
+            dtype: Grid.of(self._gamma, self._rows, accuracy)
+            for dtype, accuracy in _ACCURACY.items()
+        }
 
-    def _grid_for(self, rows: int, vectors: int) -> Grid | None:
-        """Return the grid; None if there is none, or not worth making for so few values."""
-        few = self._value * rows * vectors < _LEAST_COST or self._rows.shape[1] > MOST_FEATURES
-        return None if few else self._grid
+    def _grid(self, rows: int, shape: tuple[int, ...], dtype: Any) -> tuple[Grid | None, float]:
+        """Return the grid for sums of this shape, and the largest cost at which it saves work."""
+        sets, vectors = shape
+        value = self._value * (_FLOAT64 if dtype == np.float64 else 1.0)
+        direct = rows * vectors * value
+        if direct < _LEAST_COST or self._rows.shape[1] > MOST_FEATURES:
+            return None, 0.0
+        grid, most = self._grids[np.dtype(dtype).type], _SAVING * direct
+        if grid is None or rows * sets * grid.cost_at_row > most:
+            return None, 0.0
+        return grid, most
 
-    def pays(self, rows: int, vectors: int) -> bool:
+    def pays(self, rows: int, vectors: int, dtype: Any = np.float32) -> bool:
         """Return whether interpolation saves work for so many rows, wherever they are."""
-        grid = self._grid_for(rows, vectors)
-        return grid is not None and grid.pays(grid.cells, rows, vectors, self._value)
+        grid, most = self._grid(rows, (1, vectors), dtype)
+        value = _FLOAT64 * self._value
+        return grid is not None and grid.cost(grid.cells, rows, (1, vectors), value) <= most
 
     def sums(
-        self, index: Ints | None, columns: Ints | None, weights: Floats, poll: Poll | None = None
+        self,
+        index: Ints | None,
+        columns: Ints | None,
+        weights: Floats,
+        poll: Poll | None = None,
+        dtype: Any = np.float32,
     ) -> Interpolated | None:
-        """Return sums at rows; None if kernel values take less time.
+        """Return sums at rows; None if kernel values of precision `dtype` take less time.
 
         Sets: polynomials, kernel values of the poll.
         """
-        count, vectors = self._rows.shape[0] if index is None else len(index), weights.shape[1]
-        grid, poll = self._grid_for(count, vectors), poll or Poll()
-        if grid is None or not grid.pays(0, count, vectors, self._value):
+        count, poll = self._rows.shape[0] if index is None else len(index), poll or Poll()
+        grid, most = self._grid(count, weights.shape, dtype)
+        if grid is None:
             return None
         found = self._polynomials_of(grid, columns, weights)
         missing = np.setdiff1d(grid.occupied(self._rows, index, self._threads), found.cells)
-        if not grid.pays(len(missing), count, vectors, self._value):
+        if grid.cost(len(missing), count, weights.shape, _FLOAT64 * self._value) > most:
             return None
         if len(missing):
             values, at_nodes = self._values(grid, missing, columns, weights, poll)
-            found = self._last = found.with_cells(grid, missing, values, at_nodes)
+            found = self._last = found.with_cells(missing, values, at_nodes)
         sums, size = np.zeros((len(weights), count)), np.abs(weights).sum(axis=1)
         step = int(self._threads * _CALL_COST / grid.cost_at_row)
         for a in range(0, count, step):
@@ -333,13 +357,13 @@ class Interpolation:
     def _polynomials_of(self, grid: Grid, columns: Ints | None, weights: Floats) -> _Polynomials:
         """Return the polynomials of a sum that are known."""
         last = self._last
-        if last is not None and last.are_of(columns, weights):
+        if last is not None and last.are_of(grid, columns, weights):
             return last
         nothing = np.zeros((len(weights), 0, grid.size))
         cells = np.empty(0, dtype=np.int64)
         columns = None if columns is None else columns.copy()
         return _Polynomials(
-            columns, weights.copy(), cells, nothing, nothing, np.zeros(len(weights))
+            grid, columns, weights.copy(), cells, nothing, nothing, np.zeros(len(weights))
         )
 
     def _values(
