@@ -34,7 +34,9 @@ def problem(model, rng, n=80):
 def test_the_terms_of_all_rows_add_up_to_the_gap(model, seed):
     gram, dual, beta = problem(model, np.random.default_rng(seed))
     found = examine(gram, dual, beta)
-    terms = gap_terms(dual, beta, excess_of(dual, beta, scores(gram, beta), found.bias[dual.group]).high)
+    terms = gap_terms(
+        dual, beta, excess_of(dual, beta, scores(gram, beta), found.bias[dual.group]).high
+    )
     size = max(1.0, abs(found.primal), abs(found.dual))
     assert (terms >= -TOL.twin * size).all()
     assert terms.sum() == pytest.approx(found.primal - found.dual, abs=TOL.twin * size)
@@ -48,7 +50,9 @@ def test_the_terms_of_a_squared_hinge_add_up_to_the_gap(rng):
     gram = Gram(RBF(0.5), as_rows(X)).select(None, diagonal=dual.diagonal)
     beta = dual.nearest(np.where(y > 0, 1.0, -1.0)[None] * rng.random(60))
     found = examine(gram, dual, beta)
-    terms = gap_terms(dual, beta, excess_of(dual, beta, scores(gram, beta), found.bias[dual.group]).high)
+    terms = gap_terms(
+        dual, beta, excess_of(dual, beta, scores(gram, beta), found.bias[dual.group]).high
+    )
     assert (terms >= -TOL.twin).all()
     assert terms.sum() == pytest.approx(found.primal - found.dual, rel=TOL.twin)
 

@@ -127,12 +127,15 @@ def served(browser, **options):
         thread.join()
 
 
-def test_points_are_added_forgotten_and_dragged(player, rng):
+def test_points_are_added_forgotten_and_dragged(player, rng, request):
     mouse, page = player.page.mouse, player.page
+    added, forgotten, dragged = (
+        (200, 100, 20) if request.config.getoption("--full") else (30, 12, 4)
+    )
     with player.acting():
         page.get_by_role("button", name="Remove all").click()
     assert player.points == []
-    for k in range(200):
+    for k in range(added):
         label = (k + 5) // 10 % 2
         if k % 10 in (0, 5):
             page.get_by_role("radio").nth(label).check()
@@ -144,7 +147,7 @@ def test_points_are_added_forgotten_and_dragged(player, rng):
         assert len(player.points) == k + 1
         if k >= 5:  # there are points of both classes
             player.assert_certified()
-    for _ in range(100):
+    for _ in range(forgotten):
         at = rng.uniform((-1.4, -0.9), (1.4, 0.9))
         distance = [np.hypot(p.x - at[0], p.y - at[1]) for p in player.points]
         before = {p.id: d for p, d in zip(player.points, distance, strict=True)}
@@ -153,7 +156,7 @@ def test_points_are_added_forgotten_and_dragged(player, rng):
         [gone] = set(before) - {p.id for p in player.points}
         assert before[gone] < min(distance) + 0.01
         player.assert_certified()
-    for _ in range(20):
+    for _ in range(dragged):
         chosen = player.points[int(rng.integers(len(player.points)))]
         end = rng.uniform((-1.4, -0.9), (1.4, 0.9))
         mouse.move(*player.place(chosen.x, chosen.y))
@@ -162,7 +165,7 @@ def test_points_are_added_forgotten_and_dragged(player, rng):
             mouse.move(*player.place(*end), steps=4)
         mouse.up()
         assert any(abs(p.x - end[0]) < 0.01 and abs(p.y - end[1]) < 0.01 for p in player.points)
-        assert len(player.points) == 100
+        assert len(player.points) == added - forgotten
         player.assert_certified()
 
 
