@@ -15,7 +15,7 @@
 #include "solve/newton.hpp"
 #include "solve/slots.hpp"
 #include "solve/small.hpp"
-#include "solve/survey.hpp"
+#include "solve/triage.hpp"
 
 namespace widestreet {
 

@@ -24,9 +24,9 @@ from widestreet._src.engines.multiplicative.engine import (
 from widestreet._src.engines.multiplicative.members import best_size
 from widestreet._src.engines.solution import Observer, Solution
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.gram_products import Held, LowRank, Product, Streamed
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.kernels.products import Held, LowRank, Product, Streamed
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Merged, Rows

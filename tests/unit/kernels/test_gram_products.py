@@ -11,10 +11,10 @@ from scipy import sparse
 from conftest import TOL
 from reference import kernels as plain
 from widestreet import _core
-from widestreet._src.kernels import kernels, products
+from widestreet._src.kernels import gram_products, kernels
 from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.gram_products import Held, LowRank, Streamed
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.kernels.products import Held, LowRank, Streamed
 from widestreet._src.rows import as_rows
 
 pytestmark = pytest.mark.numeric
@@ -109,7 +109,7 @@ def test_a_matrix_is_filled_in_pieces(rng, monkeypatch):
     """So that nobody waits long for an answer."""
     gram, K = gram_of("rbf", rng.normal(size=(50, 3)))
     looks = []
-    monkeypatch.setattr(products, "_PIECE", 300)
+    monkeypatch.setattr(gram_products, "_PIECE", 300)
     held = Held.of(gram, Poll(lambda: looks.append(1)))
     np.testing.assert_allclose(held.K, K, rtol=0, atol=TOL.kernel_float64)
     assert len(looks) == 50 // 7 + 1

@@ -16,7 +16,7 @@ from support.settings import settings
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.interior.cholesky import NotPositive, RankTooLarge
 from widestreet._src.status import Status
-from widestreet._src.training.low_rank import LowRank, Patience
+from widestreet._src.training.interior_point import LowRank, Patience
 from widestreet._src.training.solver import Engines
 from widestreet.strategies import Interior
 

@@ -1,4 +1,4 @@
-#include "solve/survey.hpp"
+#include "solve/triage.hpp"
 
 #include <algorithm>
 #include <limits>
