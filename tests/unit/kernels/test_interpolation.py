@@ -165,3 +165,22 @@ def test_fits_with_interpolated_surveys_are_certified(features, rng, eager, by_r
     margin = y * (K @ model.dual_coef_[0] + model.intercept_)
     inside = np.setdiff1d(np.arange(4000), model.support_)
     assert margin[inside].min() >= 1.0 - tol
+
+
+@pytest.mark.parametrize("gamma", [0.0, 5e-324])
+def test_a_kernel_of_no_width_is_not_interpolated(gamma, rng, eager):
+    X, J, coef = problem(rng, 2)
+    found = Gram(RBF(gamma), as_rows(X)).scan(None, J, coef, near=True)
+    np.testing.assert_allclose(found, coef.sum(), rtol=TOL.scan_float64)
+
+
+def test_the_bound_is_that_of_the_farthest_nodes():
+    """Cells are added one after the other, and the bounds of their nodes differ."""
+    grid = Grid.of(1.0, as_rows(np.array([[0.0], [1.0]])))
+    values, cells = np.zeros((1, 1, grid.size)), np.arange(2)
+    empty = values[:, :0]
+    nothing = interpolation._Polynomials(
+        grid, None, np.ones((1, 2)), cells[:0], empty, empty, np.zeros(1)
+    )
+    first = nothing.with_cells(cells[:1], values, np.array([2.0]))
+    assert first.with_cells(cells[1:], values, np.array([1.0])).at_nodes == 2.0

@@ -172,6 +172,11 @@ def test_other_paths_do_not_exist(server, method, name):
     assert answer.status == 404
 
 
+def test_the_address_ends_with_a_slash(server):
+    answer, _ = ask(server, "GET", f"/{server.token}")
+    assert answer.status == 404
+
+
 @pytest.mark.parametrize("method", ["PUT", "OPTIONS", "HEAD", "DELETE"])
 def test_other_methods_do_not_exist(server, method):
     answer, _ = ask(server, method, message_path(server))

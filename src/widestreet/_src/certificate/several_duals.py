@@ -100,4 +100,5 @@ def _largest_gaps(
     for g in range(dual.groups):
         sums = np.add.reduceat(np.where(dual.group == g, beta, 0.0).sum(axis=0), begin)
         gaps += np.abs(biases[:, g] * (sums - totals[:, g]))
+    gaps *= 1.0 + 2.0 * UNIT * (end - begin)  # rounding of the sums
     return np.nan_to_num(gaps, nan=np.inf, posinf=np.inf)

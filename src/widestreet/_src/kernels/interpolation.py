@@ -109,7 +109,7 @@ class Grid:
 
         `accuracy` bounds the error of an interpolated kernel value in one direction.
         """
-        if not 1 <= rows.shape[1] <= MOST_FEATURES or rows.shape[0] == 0:
+        if not 1 <= rows.shape[1] <= MOST_FEATURES or rows.shape[0] == 0 or not gamma / 2.0 > 0:
             return None
         low, high = rows.box
         widest = (accuracy * sqrt(factorial(NODES)) / (2.0 * _CRAMER)) ** (1.0 / NODES)
@@ -123,9 +123,10 @@ class Grid:
 
     @property
     def longest(self) -> float:
-        """Bound on |x|^2 in the grid."""
+        """Bound on |x|^2 in the grid; infinite if it overflows."""
         high = self.low + 2.0 * self.count * self.half
-        return float(np.square(np.maximum(np.abs(self.low), np.abs(high))).sum())
+        with np.errstate(over="ignore"):
+            return float(np.square(np.maximum(np.abs(self.low), np.abs(high))).sum())
 
     @property
     def size(self) -> int:
@@ -263,7 +264,7 @@ class _Polynomials:
             cells=np.concatenate([self.cells, cells]),
             values=np.concatenate([self.values, values], axis=1),
             coef=np.concatenate([self.coef, self.grid.coefficients(values)], axis=1),
-            at_nodes=at_nodes,
+            at_nodes=np.maximum(self.at_nodes, at_nodes),
         )
 
 
@@ -377,7 +378,7 @@ class Interpolation:
             poll.look()
             nodes = grid.nodes(cells[a : a + step])
             part = np.zeros((sets, len(nodes)))
-            error = self._at_nodes(DenseRows(nodes), columns, weights, part)
+            error = np.maximum(error, self._at_nodes(DenseRows(nodes), columns, weights, part))
             values[:, a : a + step] = part.reshape(sets, -1, grid.size)
         poll.kernel_values += values.size // sets * vectors
         return values, error

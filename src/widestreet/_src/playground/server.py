@@ -138,9 +138,11 @@ class _Handler(BaseHTTPRequestHandler):
             raise Refusal(HTTPStatus.FORBIDDEN, "the origin is not that of this server")
         if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             raise Refusal(HTTPStatus.FORBIDDEN, "the request comes from another site")
-        token, _, name = self.path.removeprefix("/").partition("/")
+        token, slash, name = self.path.removeprefix("/").partition("/")
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
             raise Refusal(HTTPStatus.FORBIDDEN, "the token is missing or wrong")
+        if not slash:
+            raise Refusal(HTTPStatus.NOT_FOUND, "the address of the page ends with a slash")
         return name
 
     def _message(self) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,8 @@ from widestreet._src.engines.working_set import device_schedule, on_device, stat
 from widestreet._src.engines.working_set.on_device import put_back, variables_of
 from widestreet._src.engines.working_set.tile import WorkingSet
 from widestreet._src.problems.dual import Dual
+
+pytestmark = pytest.mark.in_process("rows that were pickled are no longer on a device")
 
 
 @pytest.fixture
@@ -61,6 +65,15 @@ class Idle(PlainDevice):
         return found
 
 
+class Broken(PlainDevice):
+    """A device whose values are no numbers."""
+
+    def work(self, *arguments):
+        found = super().work(*arguments)
+        found.pairs = lambda *_: replace(found.look(), highest=np.nan)
+        return found
+
+
 class Full(PlainDevice):
     """A device whose memory is short in every block of pair steps."""
 
@@ -74,7 +87,7 @@ class Full(PlainDevice):
         return found
 
 
-@pytest.mark.parametrize("device", [Idle, Full])
+@pytest.mark.parametrize("device", [Broken, Idle, Full])
 def test_the_cpu_continues_where_a_device_stalls(device, monkeypatch, every_size):
     use(monkeypatch, device())
     problem = toy_svc(150, 3)

@@ -45,3 +45,9 @@ def test_gains_below_the_rounding_of_the_objective_add_up():
     progress = Progress()
     values = 1.0 + np.arange(200) * 4e-15
     assert not any(progress.stuck(v, 1.0, busy=False, pass_rounds=1.0) for v in values)
+
+
+def test_an_objective_that_overflowed_ends_busy_rounds():
+    progress = Progress()
+    found = [progress.stuck(np.nan, 1e299, busy=True, pass_rounds=1.0) for _ in range(20)]
+    assert found[-1]

@@ -142,6 +142,7 @@ class WorkingSetEngine:
             status = status or self._verdict(after, busy)
             if status is not None:
                 return status
+            inputs.budget.look_at_clock()
 
     def _check_start(self) -> Status | None:
         """Examine the point of the first round; return a status if it is optimal.

@@ -68,7 +68,7 @@ class _Solve:
         self.pace.begin()
         rows, best, idle, threshold = work.active, np.inf, 0, np.inf
         while True:
-            if look.violation > self.tol and idle <= _PATIENCE:
+            if not look.violation <= self.tol and idle <= _PATIENCE:  # or nan
                 look = self._block(look)
                 idle = 0 if look.violation < _PROGRESS * best else idle + 1
                 best = min(best, look.violation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class Progress:
     """Best objective and violation so far, and the number of rounds that improved neither.
 
     A round that only visited more rows, or that enlarged the working set, is busy. It does not
-    count as a round without improvement.
+    count as a round without improvement, unless the objective has overflowed.
 
     If support vectors are outside the working set, a round improves only a part of the point. The
     violation then rises and falls from round to round. Progress is therefore judged over passes,
@@ -62,7 +63,7 @@ class Progress:
         if gained or violation < _NOTABLE_DECREASE * self.violation:
             self.idle = 0
         else:
-            self.idle += not busy
+            self.idle += not (busy and isfinite(objective))
         self.objective = objective if gained else self.objective  # so that small gains add up
         self.violation = min(self.violation, violation)
         return self.idle >= _IDLE_PASSES * pass_rounds
