@@ -84,8 +84,9 @@ class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
         best candidate so far; during the refit it keeps the best model so far. The results of the
         search, such as `cv_results_` and `best_params_`, are kept in both cases.
     racing : bool, default=False
-        If True, candidates whose scores in the first three folds, and again in further ones, are
-        worse than those of the best candidate by a t-test are not evaluated in the other folds.
+        If True, candidates whose scores in the first folds (three, or more until they have 30 test
+        rows), and again in further ones, are worse than those of the best candidate by a t-test
+        are not evaluated in the other folds.
     halving : int, default=None
         Factor q, for example 3: candidates are first compared on a few rows, the best 1/q of them
         on q times as many, and so on; those that are left on all rows. Weights are multiplied, so

@@ -14,6 +14,8 @@ folds so far and the differences d of their scores,
 
     mean(d) > t(0.99, m - 1) sqrt((1 / m + test rows / training rows) var(d)).
 
+Equal differences, as in folds of one row, estimate no variance: the candidate stays.
+
 Both can drop the candidate that all folds of all rows would have chosen.
 """
 
@@ -34,6 +36,8 @@ from widestreet._src.tuning.plan import Plan
 
 _LEAST_ROWS = 300  # of a round of halving
 _FIRST_FOLDS = 3  # before the first test
+_FIRST_TEST_ROWS = 30  # in these folds together
+_ROUNDING = 1e-12  # part of the scores; a smaller standard deviation of differences is none
 _LEVEL = 0.99
 
 
@@ -146,10 +150,12 @@ class Rounds:
 
     def _groups_of_folds(self) -> Iterator[slice]:
         """Yield the folds of each round with all rows."""
-        count, begin, size = len(self.plan.splits), 0, _FIRST_FOLDS
+        count, begin = len(self.plan.splits), 0
         if not self.racing:
             yield slice(0, count)
             return
+        tested = np.cumsum([len(test) for _, test in self.plan.splits])
+        size = max(_FIRST_FOLDS, int(np.searchsorted(tested, _FIRST_TEST_ROWS)) + 1)
         while begin < count:
             end = min(count, begin + size)
             yield slice(begin, end)
@@ -188,10 +194,13 @@ class Rounds:
         self.last_score[left] = mean = scores.mean(axis=1)
         if folds == len(self.plan.splits) or not np.isfinite(mean).any():
             return left
-        difference = scores[np.nanargmax(mean)] - scores
+        best, size = np.nanargmax(mean), np.abs(scores).max(axis=1)
+        difference = scores[best] - scores
         train, test = (sum(map(len, part)) for part in zip(*self.plan.splits[:folds], strict=True))
-        error = np.sqrt((1.0 / folds + test / train) * difference.var(axis=1, ddof=1))
+        spread = difference.std(axis=1, ddof=1)
+        error = spread * np.sqrt(1.0 / folds + test / train)
         worse = difference.mean(axis=1) > student.ppf(_LEVEL, folds - 1) * error
+        worse &= spread > _ROUNDING * np.maximum(size, size[best])
         return [k for k, dropped in zip(left, worse, strict=True) if not dropped]
 
     def _noted(self, part: Plan, left: list[int], rows: int) -> Floats:
