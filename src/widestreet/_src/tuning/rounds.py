@@ -4,7 +4,7 @@ Halving, with a factor q:
 
     1) evaluate all candidates on n / q^s rows, with weights multiplied by q^s, so that C means the
        same as with all rows
-    2) keep the best ceil(1 / q) of them; repeat with q times as many rows
+    2) keep the best ceil(m / q) of m; repeat with q times as many rows
     3) evaluate those that are left on all rows
 
 Racing: after the first folds, and again after further ones, a candidate is dropped if its scores
