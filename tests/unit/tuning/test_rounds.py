@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import LeaveOneOut, ParameterGrid
+from sklearn.model_selection import KFold, LeaveOneOut, ParameterGrid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -119,6 +119,49 @@ def test_halving_evaluates_a_third_on_three_times_as_many_rows(monkeypatch):
     assert found.figures["dropped"].tolist() == [k != 2 for k in range(9)]
     np.testing.assert_allclose(found.last_score, np.array(values), atol=0.001)
     assert set(found.plan.found) == {(2, f) for f in range(3)}
+
+
+def test_halving_compares_folds_in_which_all_candidates_have_a_score(monkeypatch):
+    monkeypatch.setattr(module, "_LEAST_ROWS", 20)
+    values = [0.1, 0.2, 0.9, 0.3, 0.8, 0.4, 0.5, 0.6, 0.7]
+    none = np.nan
+    lost = {0: [none] * 3, 1: [none, none, 9.0]}  # candidate 0 has no score, 1 only in fold 2
+    plain = by_number(values)
+
+    def score(part):
+        found = plain(part)
+        if len(part.candidates) > 1:
+            at = [list(ParameterGrid(GRID)).index(one) for one in part.candidates]
+            found += np.array([lost.get(k, [none, 0.0, 0.0]) for k in at])
+        return found
+
+    found = made(score, halving=3, folds=3)
+    found.run()
+    rows = dict.fromkeys(range(9), 27) | {2: 80, 4: 80} | {1: 240}
+    assert found.n_rows.tolist() == [rows[k] for k in range(9)]
+    expected = np.array([none, *values[1:]])
+    np.testing.assert_allclose(found.last_score, expected, atol=0.001)
+
+
+def test_halving_without_a_common_fold_warns_and_drops_nothing(monkeypatch):
+    monkeypatch.setattr(module, "_LEAST_ROWS", 100)
+    both = np.array([[0.9, np.nan], [np.nan, 0.5]])
+    for scores in (both, np.full((2, 2), np.nan)):
+        grid = {"C": [1.0, 2.0]}
+        found = made(lambda part, scores=scores: scores, halving=2, folds=2, grid=grid)
+        with pytest.warns(UserWarning, match="drops no candidate on 120 rows") as said:
+            found.run()
+        assert len(said) == 1
+        assert not found.figures["dropped"].any()
+
+
+def test_halving_drops_candidates_though_folds_of_a_round_are_empty(rng):
+    X = rng.standard_normal((900, 2))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    search = GridSearchCV(ws.SVC(), {"C": [0.1, 1, 10]}, cv=KFold(200), halving=3, refit=False)
+    with pytest.warns(UserWarning, match="Scoring failed"):  # of scikit-learn
+        search.fit(X, y)
+    assert search.cv_results_["dropped"].sum() == 2
 
 
 def test_rows_of_rounds_are_nested_and_stratified():

@@ -21,6 +21,7 @@ Both can drop the candidate that all folds of all rows would have chosen.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,6 +33,7 @@ from scipy.stats import t as student
 from sklearn.utils import _safe_indexing
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.tuning.plan import Plan
 
 _LEAST_ROWS = 300  # of a round of halving
@@ -204,8 +206,25 @@ class Rounds:
         return [k for k, dropped in zip(left, worse, strict=True) if not dropped]
 
     def _noted(self, part: Plan, left: list[int], rows: int) -> Floats:
-        """Return the mean scores of a round of halving. Sets: results of the round."""
-        mean: Floats = self.score(part).mean(axis=1)
+        """Return the mean scores of a round of halving. Sets: results of the round.
+
+        They are means over the folds in which all candidates have a score, since a fold of few rows
+        can have none. A candidate without a score in any fold has the mean nan.
+        """
+        scores = self.score(part)
+        known = ~np.isnan(scores)
+        some = known.any(axis=1)
+        common = known[some].all(axis=0)
+        mean = np.full(len(left), np.nan)
+        if some.any() and common.any():
+            mean[some] = scores[np.ix_(some, common)].mean(axis=1)
+        else:
+            warnings.warn(
+                f"halving drops no candidate on {rows} rows: there is no fold in which all of them "
+                "have a score",
+                UserWarning,
+                stacklevel=level_of_caller(),
+            )
         self.n_rows[left], self.n_folds[left] = rows, len(part.splits)
         self.last_score[left] = mean
         return mean
