@@ -211,8 +211,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         if reason:  # outside of the handler: errors of scikit-learn are not caused by the reason
             return self._fit_unshared(X, y, cv, params, reason)
         self._adopt(plan, rounds, stop, params)
-        interrupted = isinstance(stop, KeyboardInterrupt)
-        if interrupted and self.on_interrupt == "raise":
+        if self.stopped_ == "interrupt" and self.on_interrupt == "raise":
             raise KeyboardInterrupt
         if self.refit:
             self._refit(plan, params, whole.part().max_time)
@@ -329,7 +328,9 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         done, ctrl_c = sum(plan.complete), isinstance(stop, KeyboardInterrupt)
         if done == 0 and stop is not None:
             if ctrl_c:
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt(
+                    "interrupted before a candidate was complete: there is no model to keep"
+                )
             raise TimeoutError(
                 f"max_time={self.max_time:g} was too short for a single candidate: raise max_time"
             )
