@@ -199,7 +199,12 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
 
     def _run(self, search: Stages, ranges: Ranges) -> None:
         """Evaluate the coarse grid, extend it while the best point is on its edge, refine it."""
-        search.evaluate(ranges, ranges.coarse())
+        try:
+            search.evaluate(ranges, ranges.coarse())
+        except TimeoutError:  # names the time of this stage
+            raise TimeoutError(
+                f"max_time={self.max_time:g} was too short for a single candidate: raise max_time"
+            ) from None
         for _ in range(_MOST_EXTENSIONS):
             points = ranges.beyond(search.best)
             if not points or search.stopped:
