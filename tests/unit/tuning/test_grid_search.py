@@ -322,6 +322,14 @@ def test_ctrl_c_during_the_refit_keeps_the_results(action, monkeypatch):
         assert search.stopped_ == "interrupt"
 
 
+@pytest.mark.parametrize("search", [GridSearchCV(ws.SVC(), {"C": [1.0]}), ws.SVCCV()])
+def test_ctrl_c_before_a_candidate_is_complete(search, monkeypatch):
+    X, y = data("svc")
+    stopped_after(monkeypatch, 0, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt, match="there is no model to keep"):
+        clone(search).set_params(on_interrupt="keep").fit(X, y)
+
+
 def test_an_interrupted_search_has_no_model_of_the_fit_before(monkeypatch):
     X, y = data("svc")
     search = GridSearchCV(machine("svc"), GRIDS["svc"]).fit(X, y)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import ParameterGrid
+from sklearn.model_selection import KFold, LeaveOneOut, ParameterGrid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -42,16 +43,63 @@ def by_number(values):
     return score
 
 
-def test_worse_candidates_run_in_three_folds_only():
-    found = made(by_number([0.5, 0.5, 0.9, 0.5, 0.9, 0.5, 0.5, 0.5, 0.5]), racing=True)
+def raced(factors, folds=9):
+    """Run a race: differences to the first candidate are multiples of the threshold of the test.
+
+    They vary in the first three folds, and are zero in the others. A factor of None stands for
+    equal differences in all folds.
+    """
+    grid = {"C": [1.0 + k for k in range(len(factors) + 1)]}
+    found = made(None, racing=True, folds=folds, grid=grid)
+    first = found.plan.splits[:3]
+    ratio = sum(len(test) for _, test in first) / sum(len(train) for train, _ in first)
+    threshold = student.ppf(0.99, 2) * 0.01 * np.sqrt(1 / 3 + ratio)
+    lost = np.zeros((len(grid["C"]), folds))
+    for k, factor in enumerate(factors, start=1):
+        if factor is None:
+            lost[k] = 0.5
+        else:
+            lost[k, :3] = factor * threshold + 0.01 * np.array([-1.0, 0.0, 1.0])
+
+    def score(part):
+        at = [grid["C"].index(one["C"]) for one in part.candidates]
+        return 0.9 - lost[at, : len(part.splits)]
+
+    found.score = score
     found.run()
-    kept = np.zeros(9, dtype=bool)
-    kept[[2, 4]] = True
+    return found
+
+
+def test_candidates_beyond_the_threshold_run_in_three_folds_only():
+    found = raced([1.01, 0.99, 1.01, 0.99])
+    kept = np.array([True, False, True, False, True])
     figures = found.figures
     np.testing.assert_array_equal(figures["dropped"], ~kept)
     np.testing.assert_array_equal(figures["n_folds"], np.where(kept, 9, 3))
     assert (figures["n_rows"] == 240).all()
-    assert set(found.plan.found) == {(k, f) for k in range(9) for f in range(9) if kept[k] or f < 3}
+    assert set(found.plan.found) == {(k, f) for k in range(5) for f in range(9) if kept[k] or f < 3}
+
+
+def test_equal_differences_are_no_evidence():
+    assert raced([None, 1.01]).figures["dropped"].tolist() == [False, False, True]
+
+
+def test_the_first_test_has_30_test_rows():
+    groups = list(made(None, racing=True, folds=60)._groups_of_folds())  # of 4 rows each
+    assert groups[:2] == [slice(0, 8), slice(8, 16)]
+    assert groups[-1].stop == 60
+
+
+def test_leave_one_out_is_raced_to_the_choice_of_the_whole_search(rng):
+    """The first three rows are all outliers of one class."""
+    centres = [-3.0] * 3 + [3.0] * 32 + [-3.0] * 25
+    X = rng.normal(np.array(centres)[:, None], 0.3, (60, 2))
+    y = np.where(np.arange(60) < 35, 1, -1)
+    for racing in (False, True):
+        search = GridSearchCV(
+            ws.SVC(gamma=0.1), {"C": [1e-6, 1.0]}, cv=LeaveOneOut(), racing=racing
+        )
+        assert search.fit(X, y).best_params_ == {"C": 1.0}
 
 
 def test_candidates_that_differ_by_noise_stay(rng):
@@ -71,6 +119,49 @@ def test_halving_evaluates_a_third_on_three_times_as_many_rows(monkeypatch):
     assert found.figures["dropped"].tolist() == [k != 2 for k in range(9)]
     np.testing.assert_allclose(found.last_score, np.array(values), atol=0.001)
     assert set(found.plan.found) == {(2, f) for f in range(3)}
+
+
+def test_halving_compares_folds_in_which_all_candidates_have_a_score(monkeypatch):
+    monkeypatch.setattr(module, "_LEAST_ROWS", 20)
+    values = [0.1, 0.2, 0.9, 0.3, 0.8, 0.4, 0.5, 0.6, 0.7]
+    none = np.nan
+    lost = {0: [none] * 3, 1: [none, none, 9.0]}  # candidate 0 has no score, 1 only in fold 2
+    plain = by_number(values)
+
+    def score(part):
+        found = plain(part)
+        if len(part.candidates) > 1:
+            at = [list(ParameterGrid(GRID)).index(one) for one in part.candidates]
+            found += np.array([lost.get(k, [none, 0.0, 0.0]) for k in at])
+        return found
+
+    found = made(score, halving=3, folds=3)
+    found.run()
+    rows = dict.fromkeys(range(9), 27) | {2: 80, 4: 80} | {1: 240}
+    assert found.n_rows.tolist() == [rows[k] for k in range(9)]
+    expected = np.array([none, *values[1:]])
+    np.testing.assert_allclose(found.last_score, expected, atol=0.001)
+
+
+def test_halving_without_a_common_fold_warns_and_drops_nothing(monkeypatch):
+    monkeypatch.setattr(module, "_LEAST_ROWS", 100)
+    both = np.array([[0.9, np.nan], [np.nan, 0.5]])
+    for scores in (both, np.full((2, 2), np.nan)):
+        grid = {"C": [1.0, 2.0]}
+        found = made(lambda part, scores=scores: scores, halving=2, folds=2, grid=grid)
+        with pytest.warns(UserWarning, match="drops no candidate on 120 rows") as said:
+            found.run()
+        assert len(said) == 1
+        assert not found.figures["dropped"].any()
+
+
+def test_halving_drops_candidates_though_folds_of_a_round_are_empty(rng):
+    X = rng.standard_normal((900, 2))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    search = GridSearchCV(ws.SVC(), {"C": [0.1, 1, 10]}, cv=KFold(200), halving=3, refit=False)
+    with pytest.warns(UserWarning, match="Scoring failed"):  # of scikit-learn
+        search.fit(X, y)
+    assert search.cv_results_["dropped"].sum() == 2
 
 
 def test_rows_of_rounds_are_nested_and_stratified():

@@ -132,8 +132,8 @@ def test_a_second_fit_leaves_nothing_of_the_first():
 
 def test_no_time():
     X, y = data("svc")
-    with pytest.raises(TimeoutError, match="max_time"):
-        ws.SVCCV(max_time=1e-9).fit(X, y)
+    with pytest.raises(TimeoutError, match=r"max_time=1\.5e-09 was too short"):
+        ws.SVCCV(max_time=1.5e-9).fit(X, y)
 
 
 @pytest.mark.parametrize("stop", [OutOfBudget("max_time"), KeyboardInterrupt()])
@@ -149,14 +149,34 @@ def test_a_stage_without_a_complete_point_keeps_the_stages_before(stop, monkeypa
 
     monkeypatch.setattr(Plan, "run", stopping)
     options = {"cv": 3, "random_state": 0, "max_time": 1000.0}
-    model = ws.SVCCV(on_interrupt="keep", **options).fit(X, y)
+    why = "Ctrl-C" if isinstance(stop, KeyboardInterrupt) else "max_time=1000"
+    with pytest.warns(UserWarning, match=f"{why} ended the search after [0-9]+ cand") as said:
+        model = ws.SVCCV(on_interrupt="keep", **options).fit(X, y)
+    assert f"after {len(model.scores_)} candidates" in str(said[0].message)
+    assert len(said) == 1
     assert len(calls) == 2
     assert model.certificate_.status == "optimal"
     assert np.isfinite(model.scores_).all()
     if isinstance(stop, KeyboardInterrupt):
         calls.clear()
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match=why):
             ws.SVCCV(**options).fit(X, y)
+
+
+def test_a_warning_counts_the_complete_candidates_of_a_stage(monkeypatch):
+    X, y = data("svc")
+    run = Plan.run
+
+    def stopping(self):
+        run(self)
+        self.found = {(k, f): one for (k, f), one in self.found.items() if k < 2 or f > 0}
+        raise OutOfBudget("max_time")
+
+    monkeypatch.setattr(Plan, "run", stopping)
+    model = ws.SVCCV(Cs=[1.0, 2.0, 4.0], gammas=[0.5], cv=3, max_time=1000.0)
+    with pytest.warns(UserWarning, match="max_time=1000 ended the search after 2 candidates"):
+        model.fit(X, y)
+    assert model.stopped_ == "max_time"
 
 
 def test_parameters_are_checked():

@@ -43,6 +43,12 @@ def test_the_unit_is_weighted():
     assert ws.SVRCV()._size(SearchData.of(ws.SVR(), X, np.ones(len(y)), None)) == 1.0
 
 
+def test_a_target_without_a_finite_deviation_is_refused():
+    X, y = data("svr")
+    with pytest.raises(ValueError, match="y is too large: its standard deviation"):
+        ws.SVRCV(cv=3).fit(X, 1e200 * y)
+
+
 def test_it_is_a_regressor_of_widestreet():
     assert is_regressor(ws.SVRCV())
     assert ws.SVRCV.__module__ == "widestreet"

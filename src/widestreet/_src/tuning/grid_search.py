@@ -84,8 +84,9 @@ class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
         best candidate so far; during the refit it keeps the best model so far. The results of the
         search, such as `cv_results_` and `best_params_`, are kept in both cases.
     racing : bool, default=False
-        If True, candidates whose scores in the first three folds, and again in further ones, are
-        worse than those of the best candidate by a t-test are not evaluated in the other folds.
+        If True, candidates whose scores in the first folds (three, or more until they have 30 test
+        rows), and again in further ones, are worse than those of the best candidate by a t-test
+        are not evaluated in the other folds.
     halving : int, default=None
         Factor q, for example 3: candidates are first compared on a few rows, the best 1/q of them
         on q times as many, and so on; those that are left on all rows. Weights are multiplied, so
@@ -210,8 +211,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         if reason:  # outside of the handler: errors of scikit-learn are not caused by the reason
             return self._fit_unshared(X, y, cv, params, reason)
         self._adopt(plan, rounds, stop, params)
-        interrupted = isinstance(stop, KeyboardInterrupt)
-        if interrupted and self.on_interrupt == "raise":
+        if self.stopped_ == "interrupt" and self.on_interrupt == "raise":
             raise KeyboardInterrupt
         if self.refit:
             self._refit(plan, params, whole.part().max_time)
@@ -328,7 +328,9 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         done, ctrl_c = sum(plan.complete), isinstance(stop, KeyboardInterrupt)
         if done == 0 and stop is not None:
             if ctrl_c:
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt(
+                    "interrupted before a candidate was complete: there is no model to keep"
+                )
             raise TimeoutError(
                 f"max_time={self.max_time:g} was too short for a single candidate: raise max_time"
             )

@@ -4,7 +4,7 @@ Halving, with a factor q:
 
     1) evaluate all candidates on n / q^s rows, with weights multiplied by q^s, so that C means the
        same as with all rows
-    2) keep the best ceil(1 / q) of them; repeat with q times as many rows
+    2) keep the best ceil(m / q) of m; repeat with q times as many rows
     3) evaluate those that are left on all rows
 
 Racing: after the first folds, and again after further ones, a candidate is dropped if its scores
@@ -14,11 +14,14 @@ folds so far and the differences d of their scores,
 
     mean(d) > t(0.99, m - 1) sqrt((1 / m + test rows / training rows) var(d)).
 
+Equal differences, as in folds of one row, estimate no variance: the candidate stays.
+
 Both can drop the candidate that all folds of all rows would have chosen.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,10 +33,13 @@ from scipy.stats import t as student
 from sklearn.utils import _safe_indexing
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.tuning.plan import Plan
 
 _LEAST_ROWS = 300  # of a round of halving
 _FIRST_FOLDS = 3  # before the first test
+_FIRST_TEST_ROWS = 30  # in these folds together
+_ROUNDING = 1e-12  # part of the scores; a smaller standard deviation of differences is none
 _LEVEL = 0.99
 
 
@@ -146,10 +152,12 @@ class Rounds:
 
     def _groups_of_folds(self) -> Iterator[slice]:
         """Yield the folds of each round with all rows."""
-        count, begin, size = len(self.plan.splits), 0, _FIRST_FOLDS
+        count, begin = len(self.plan.splits), 0
         if not self.racing:
             yield slice(0, count)
             return
+        tested = np.cumsum([len(test) for _, test in self.plan.splits])
+        size = max(_FIRST_FOLDS, int(np.searchsorted(tested, _FIRST_TEST_ROWS)) + 1)
         while begin < count:
             end = min(count, begin + size)
             yield slice(begin, end)
@@ -188,15 +196,35 @@ class Rounds:
         self.last_score[left] = mean = scores.mean(axis=1)
         if folds == len(self.plan.splits) or not np.isfinite(mean).any():
             return left
-        difference = scores[np.nanargmax(mean)] - scores
+        best, size = np.nanargmax(mean), np.abs(scores).max(axis=1)
+        difference = scores[best] - scores
         train, test = (sum(map(len, part)) for part in zip(*self.plan.splits[:folds], strict=True))
-        error = np.sqrt((1.0 / folds + test / train) * difference.var(axis=1, ddof=1))
+        spread = difference.std(axis=1, ddof=1)
+        error = spread * np.sqrt(1.0 / folds + test / train)
         worse = difference.mean(axis=1) > student.ppf(_LEVEL, folds - 1) * error
+        worse &= spread > _ROUNDING * np.maximum(size, size[best])
         return [k for k, dropped in zip(left, worse, strict=True) if not dropped]
 
     def _noted(self, part: Plan, left: list[int], rows: int) -> Floats:
-        """Return the mean scores of a round of halving. Sets: results of the round."""
-        mean: Floats = self.score(part).mean(axis=1)
+        """Return the mean scores of a round of halving. Sets: results of the round.
+
+        They are means over the folds in which all candidates have a score, since a fold of few rows
+        can have none. A candidate without a score in any fold has the mean nan.
+        """
+        scores = self.score(part)
+        known = ~np.isnan(scores)
+        some = known.any(axis=1)
+        common = known[some].all(axis=0)
+        mean = np.full(len(left), np.nan)
+        if some.any() and common.any():
+            mean[some] = scores[np.ix_(some, common)].mean(axis=1)
+        else:
+            warnings.warn(
+                f"halving drops no candidate on {rows} rows: there is no fold in which all of them "
+                "have a score",
+                UserWarning,
+                stacklevel=level_of_caller(),
+            )
         self.n_rows[left], self.n_folds[left] = rows, len(part.splits)
         self.last_score[left] = mean
         return mean

@@ -109,6 +109,13 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
         ranges = self._ranges(data, validation.resolve_rng(self.random_state))
         search = Stages(self._task(data, groups, weighted=sample_weight is not None))
         self._run(search, ranges)
+        if search.stopped:
+            why = "Ctrl-C" if search.stopped == "interrupt" else f"max_time={self.max_time:g}"
+            warnings.warn(
+                f"{why} ended the search after {search.complete} candidates; others were not tried",
+                UserWarning,
+                stacklevel=level_of_caller(),
+            )
         best = ranges.parameters(search.best)
         try:
             if search.stopped == "interrupt" and self.on_interrupt == "raise":
@@ -192,7 +199,12 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
 
     def _run(self, search: Stages, ranges: Ranges) -> None:
         """Evaluate the coarse grid, extend it while the best point is on its edge, refine it."""
-        search.evaluate(ranges, ranges.coarse())
+        try:
+            search.evaluate(ranges, ranges.coarse())
+        except TimeoutError:  # names the time of this stage
+            raise TimeoutError(
+                f"max_time={self.max_time:g} was too short for a single candidate: raise max_time"
+            ) from None
         for _ in range(_MOST_EXTENSIONS):
             points = ranges.beyond(search.best)
             if not points or search.stopped:

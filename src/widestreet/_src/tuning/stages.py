@@ -120,6 +120,11 @@ class Stages:
         return np.stack([self.results[name] for name in names], axis=1)
 
     @property
+    def complete(self) -> int:
+        """Number of points that have a score in all folds."""
+        return int(np.count_nonzero(~np.isnan(self.results["mean_test_score"])))
+
+    @property
     def best(self) -> Point:
         """Best point: of several, that with the smallest C and then the smallest gamma."""
         mean = self.results["mean_test_score"]

@@ -138,8 +138,18 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         return Ranges(names, [*found.values, epsilons], given, found.unit)
 
     def _size(self, data: SearchData) -> float:
-        """Return the weighted standard deviation of y; 1 if y is constant."""
-        return float(np.sqrt(figures.weighted_variance(data.y[:, None], data.weight))) or 1.0
+        """Return the weighted standard deviation of y; 1 if y is constant.
+
+        ValueError is raised if float64 cannot represent it.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = float(np.sqrt(figures.weighted_variance(data.y[:, None], data.weight)))
+        if not np.isfinite(found):
+            raise ValueError(
+                "y is too large: its standard deviation, the unit of C and epsilon, is not finite: "
+                f"divide y by a number such as {np.abs(data.y).max():.0e}"
+            )
+        return found or 1.0
 
 
 register(SVRCV)
