@@ -116,7 +116,7 @@ def section(subject: Subject, support: Support, train: Sample | None) -> Section
     rows = int(subject.machine.shape_fit_[0])
     total = len(support.group)
     one_by_one = support.bounded and subject.task != "outliers"
-    alone = one_by_one and subject.machine._formulation().groups == 1
+    alone = one_by_one and subject.optimal and subject.machine._formulation().groups == 1
     unused = ". The other rows could be left out without a change of the model, at the same gamma."
     parts = [
         paragraph(
@@ -169,6 +169,12 @@ def section(subject: Subject, support: Support, train: Sample | None) -> Section
 def _meaning(subject: Subject) -> str:
     """Return what free and bound mean."""
     several = ", in at least one pair of classes" if len(subject.classes) > 2 else ""
+    if not subject.optimal:
+        return (
+            "Bound support vectors have the largest coefficient that the parameters allow"
+            f"{several}, free ones a smaller one. The model is not proved to be optimal, so that "
+            "this does not say where they lie."
+        )
     if subject.task == "classes":
         return (
             "Free support vectors lie on the margin. Bound ones have the largest coefficient that "
