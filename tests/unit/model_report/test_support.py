@@ -43,6 +43,19 @@ def test_free_ones_are_on_the_margin_and_bound_ones_are_not_outside():
     assert 0 < support.bound.sum() < len(support.bound)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("kind", "where"), [("svc", "on the margin"), ("svr", "on the edge")])
+def test_what_holds_at_the_optimum_is_said_of_optimal_models_only(kind, where):
+    X, y = data(kind)
+    for limit, status in ((-1, "optimal"), (1, "iteration_limit")):
+        model = machine(kind, max_iter=limit).fit(X, y)
+        assert model.certificate_.status == status
+        text = page_of(Subject.of(model)).text
+        assert ("could be left out" in text) == (status == "optimal")
+        assert (where in text) == (status == "optimal")
+        assert ("not proved to be optimal" in text) == (status != "optimal")
+
+
 def test_weights_are_those_of_the_training_rows():
     X, y = data("svc")
     weight = 1.0 + np.arange(len(y)) % 3

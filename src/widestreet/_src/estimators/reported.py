@@ -25,8 +25,9 @@ def report(
     X_test, y_test : array-like, default=None
         Test rows with their labels or targets, for the results on them.
     X, y, sample_weight : array-like, default=None
-        The training rows, for leave-one-out predictions and the rows of the largest influence.
-        Online estimators hold their rows, which need not be passed.
+        All training rows, in the order of the fit, for leave-one-out predictions and the rows of
+        the largest influence. ValueError is raised if they cannot be those of the fit. Online
+        estimators hold their rows, which need not be passed.
     max_time : float, default=10.0
         Seconds that leave-one-out may take. If it would take longer, the page says so.
 

@@ -49,14 +49,15 @@ def _by_removal(
         "The change of the value of a row if the row is left out of the training. "
         "Large changes mean that the model has only this row to learn from: check these rows first."
     )
-    head = ("Row", _target_name(subject), "Value", "Value without the row", "Change")
+    names = (_target_name(subject), "Value", "Value without the row", "Change")
+    head = (_row_name(subject, train), *names)
     order = _largest(np.abs(change))
     return (
         text,
         head,
         [
             (
-                number(f"influence.{rank}.row", int(train.index[i]), str(train.index[i])),
+                number(f"influence.{rank}.row", int(train.index[i]), _row(train, i)),
                 _target(subject, train, i),
                 number(f"influence.{rank}.value", with_row[i]),
                 number(f"influence.{rank}.without", without[i]),
@@ -76,13 +77,14 @@ def _by_margin(
         "Check these rows: their labels or targets may be wrong. With leave-one-out, this table "
         "shows by how much each row changes the model."
     )
-    head = ("Row", _target_name(subject), "Residual" if subject.task == "targets" else "Value")
+    value = "Residual" if subject.task == "targets" else "Value"
+    head = (_row_name(subject, sample), _target_name(subject), value)
     return (
         text,
         head,
         [
             (
-                number(f"influence.{rank}.row", int(sample.index[i]), str(sample.index[i])),
+                number(f"influence.{rank}.row", int(sample.index[i]), _row(sample, i)),
                 _target(subject, sample, i),
                 number(f"influence.{rank}.value", margin[i]),
             )
@@ -99,6 +101,19 @@ def _largest(size: Floats) -> Ints:
 def _own(subject: Subject, sample: Sample, values: Floats) -> Floats:
     """Return the prediction, or the decision value of the own class."""
     return values[:, 0] if subject.task == "targets" else sample.margin(subject, values)
+
+
+def _row_name(subject: Subject, sample: Sample) -> str:
+    """Return what the first column holds."""
+    if subject.online:
+        return "Id of the row"
+    return "Index label" if hasattr(sample.X, "iloc") else "Position of the row, from 0"
+
+
+def _row(sample: Sample, row: int) -> str:
+    """Return the label of a row in the index of its pandas frame, or its position or id."""
+    at = int(sample.index[row])
+    return shortened(sample.X.index[at]) if hasattr(sample.X, "iloc") else str(at)
 
 
 def _target_name(subject: Subject) -> str:

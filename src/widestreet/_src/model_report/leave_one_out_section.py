@@ -70,8 +70,8 @@ def _bound(subject: Subject) -> Markup:
     """Return what is known without leave-one-out: rows that are no support vectors do not count."""
     machine = subject.machine
     formulation = getattr(machine, "_formulation", None)
-    exact = subject.certificates and all(c.status == "optimal" for c in subject.certificates)
-    if subject.task != "classes" or not exact or formulation is None or formulation().groups > 1:
+    exact = subject.task == "classes" and subject.optimal
+    if not exact or formulation is None or formulation().groups > 1:
         return Markup("")
     if not machine._kernel.positive:  # there may be several stationary points
         return Markup("")

@@ -45,10 +45,15 @@ class ModelReport:
     X_test, y_test : array-like, default=None
         Test rows with their labels or targets.
     X, y, sample_weight : array-like, default=None
-        The rows that the model was trained on. A model holds its support vectors only; online
-        estimators hold all of their rows, which need not be passed.
+        All rows that the model was trained on, in the order of the fit. A model holds its support
+        vectors only; online estimators hold all of their rows, which need not be passed.
     max_time : float, default=10.0
         Seconds that leave-one-out may take. If it would take longer, the page says so.
+
+    Raises
+    ------
+    ValueError
+        If `X`, `y` and `sample_weight` cannot be those of the fit.
 
     Examples
     --------
@@ -84,7 +89,7 @@ class ModelReport:
         train = None
         if X is not None:
             train = Sample.of(subject, "", X, y, sample_weight)
-        elif subject.online:
+        if subject.online:
             train = Sample.stored(subject)
         if train is not None and not subject.certificates:
             given = None if y is None else y

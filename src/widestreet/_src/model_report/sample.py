@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.calibration.near_rows import margins
 from widestreet._src.estimators import columns, validation
+from widestreet._src.model_report import training_rows
 from widestreet._src.model_report.subject import Subject
 
 
@@ -42,7 +43,10 @@ class Sample:
 
     @classmethod
     def of(cls, subject: Subject, what: str, X: Any, y: Any, weight: Any = None) -> Sample:
-        """Validate rows and evaluate the model on them; `what` names the parameters."""
+        """Validate rows and evaluate the model on them.
+
+        `what` is what the names of the parameters end with; it is empty for the rows of the fit.
+        """
         rows = subject.rows(X)
         weight = validation.check_weight(weight, rows.shape[0])
         target = None
@@ -52,6 +56,8 @@ class Sample:
             target = _targets(subject, what, y)
         elif subject.task != "outliers":
             raise ValueError(f"y{what} is missing: pass the labels or targets of the rows")
+        if not what:
+            training_rows.require(subject, rows, target, weight)
         used = np.flatnonzero(weight > 0)
         kept = rows if len(used) == rows.shape[0] else rows[used]
         values = subject.decisions(kept)

@@ -86,6 +86,12 @@ class Subject:
         return isinstance(self.machine, OnlineMachine)
 
     @property
+    def optimal(self) -> bool:
+        """Whether the certificates prove that the model is optimal."""
+        found = self.certificates
+        return bool(found) and all(one.status == "optimal" for one in found)
+
+    @property
     def classes(self) -> list[Any]:
         """Labels of the classes; empty for other tasks."""
         found: list[Any] = self.machine.classes_.tolist() if self.task == "classes" else []

@@ -23,6 +23,7 @@ from widestreet._src.model_report.sample import Sample
 from widestreet._src.model_report.subject import Subject
 
 _AT_BOUND = 1e-9  # of the box: coefficients are sums and quotients
+_ABOVE_BOUND = 1e-6  # of the box: no rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,11 @@ class Support:
 
     @classmethod
     def of(cls, subject: Subject, train: Sample | None) -> Support:
-        """Divide the support vectors of a model."""
+        """Divide the support vectors of a model.
+
+        ValueError is raised if coefficients exceed the bound that the weights of the training rows
+        allow. The scale of coefficients of other libraries is not known.
+        """
         coef = subject.coefficients
         names, group = ["all"], np.zeros(coef.shape[1], dtype=np.int64)
         if subject.task == "classes":
@@ -59,6 +64,12 @@ class Support:
         box = _boxes(subject, group, train)
         if box is None:
             return cls(names, group, np.zeros(len(group), dtype=bool), False)
+        own = hasattr(subject.machine, "certificates_")
+        if train is not None and own and (np.abs(coef) > (1.0 + _ABOVE_BOUND) * box).any():
+            raise ValueError(
+                "coefficients of the model exceed their bound: pass the weights of the fit as "
+                "sample_weight="
+            )
         bound: Bools = np.any(np.abs(coef) >= (1.0 - _AT_BOUND) * box, axis=0)
         return cls(names, group, bound, True)
 
@@ -105,7 +116,7 @@ def section(subject: Subject, support: Support, train: Sample | None) -> Section
     rows = int(subject.machine.shape_fit_[0])
     total = len(support.group)
     one_by_one = support.bounded and subject.task != "outliers"
-    alone = one_by_one and subject.machine._formulation().groups == 1
+    alone = one_by_one and subject.optimal and subject.machine._formulation().groups == 1
     unused = ". The other rows could be left out without a change of the model, at the same gamma."
     parts = [
         paragraph(
@@ -127,6 +138,9 @@ def section(subject: Subject, support: Support, train: Sample | None) -> Section
                     class_="note",
                 )
             )
+    if train is not None and not subject.online and (train.weight == 1.0).all():
+        text = "All sample weights are taken to be one. Pass others as sample_weight=."
+        parts.append(paragraph(text, class_="note"))
     pieces = [("free", "first", free.astype(np.float64))]
     if support.bounded:
         pieces.append(("bound", "second", bound.astype(np.float64)))
@@ -155,6 +169,12 @@ def section(subject: Subject, support: Support, train: Sample | None) -> Section
 def _meaning(subject: Subject) -> str:
     """Return what free and bound mean."""
     several = ", in at least one pair of classes" if len(subject.classes) > 2 else ""
+    if not subject.optimal:
+        return (
+            "Bound support vectors have the largest coefficient that the parameters allow"
+            f"{several}, free ones a smaller one. The model is not proved to be optimal, so that "
+            "this does not say where they lie."
+        )
     if subject.task == "classes":
         return (
             "Free support vectors lie on the margin. Bound ones have the largest coefficient that "
