@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from argparse import Namespace
 
@@ -13,6 +14,8 @@ import widestreet as ws
 from conftest import TOL
 from support.machines import assert_same_function, data
 from support.tables import people
+from widestreet._src.engines.working_set import small as whole
+from widestreet._src.tuning.plan import Plan
 from widestreet.cli import main
 from widestreet.cli.models import load_model
 
@@ -159,3 +162,57 @@ def test_a_parameter_without_a_value(folder, capsys):
     with pytest.raises(SystemExit):
         main(["fit", "train.csv", "--set", "C"])
     assert "NAME=VALUE" in capsys.readouterr().err
+
+
+# -- Ctrl-C ------------------------------------------------------------------------------------
+
+
+@pytest.mark.whole
+def test_an_interrupt_leaves_a_model(tmp_path, capfd, monkeypatch):
+    X, y = data("svc")
+    np.save(tmp_path / "rows.npy", np.column_stack([X, y]))
+    handlers = []
+
+    def interrupted(*arguments, **options):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    monkeypatch.setattr(whole, "solve", interrupted)
+    given = ["--target", "-1", "--preprocess", "none", "-o", str(tmp_path / "m.street")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert main(["fit", str(tmp_path / "rows.npy"), *given]) == 130
+    out, err = capfd.readouterr()
+    assert out.startswith("interrupted")
+    assert "m.street; its certificate: interrupted" in err
+    assert handlers == [signal.SIG_DFL]  # the second one ends the process
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    model = ws.load(tmp_path / "m.street")
+    assert model.certificate_.status == "interrupted"
+    assert model.on_interrupt == "raise"
+
+
+def test_an_interrupted_search_leaves_the_best_model_so_far(folder, capfd, monkeypatch):
+    pytest.importorskip("skops")
+    run, calls = Plan.run, []
+
+    def stopping(self):
+        calls.append(self)
+        if len(calls) == 2:
+            signal.raise_signal(signal.SIGINT)
+        run(self)
+
+    monkeypatch.setattr(Plan, "run", stopping)
+    assert main(["fit", "train.csv", *LABELS, "--tune", "--probabilities", "--seed", "0"]) == 130
+    assert "the model has no probabilities" in capfd.readouterr().err
+    model = loaded(folder / "model.skops")
+    assert isinstance(model[-1], ws.SVC)
+    assert model[-1].certificate_.status == "optimal"
+
+
+def test_without_a_model_an_interrupt_leaves_no_file(folder, capfd, monkeypatch):
+    monkeypatch.setattr(Plan, "run", lambda self: signal.raise_signal(signal.SIGINT))
+    assert main(["fit", "train.csv", *LABELS, "--tune"]) == 130
+    assert not (folder / "model.skops").exists()
