@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         machine.fit(X, *given, sample_weight=rows.weight)
         machine = _as_model(_chosen(machine, X, rows, options, stopped))
     model = Pipeline([*steps, (name, machine)]) if steps else machine
-    with undisturbed():  # a file is written as a whole
+    with undisturbed(swallow=True):  # short; the model must not be lost
         models.save_model(model, options.output)
     if stopped:
         remark(f"{stopped[-1]}: wrote {options.output}; its certificate: {machine.certificate_}")

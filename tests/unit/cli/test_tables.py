@@ -80,7 +80,7 @@ def test_text_of_libsvm(tmp_path):
     rows = read_rows(str(tmp_path / "rows.txt"), width=4)
     assert rows.X.shape == (2, 4)
     np.testing.assert_array_equal(rows.y, y)
-    for given in ({"weight": "w"}, {"drop": ["a"]}):
+    for given in ({"target": "y"}, {"weight": "w"}, {"drop": ["a"]}):
         with pytest.raises(ValueError, match="LIBSVM"):
             read_rows(str(tmp_path / "rows.txt"), **given)
 
