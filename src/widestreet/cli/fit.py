@@ -24,6 +24,7 @@ from widestreet.cli.streams import remark, result
 
 SUMMARY = "train an SVM on the rows of a file"
 
+_OUTPUT = Path("model.skops")
 _MOST_CLASSES = 50  # different numbers of a target that is classified
 _KINDS = ("svc", "nusvc", "svr", "nusvr", "oneclass", "ensemble")
 _OPTIONS = ("C", "kernel", "gamma", "nu", "epsilon", "class_weight", "max_time", "random_state")
@@ -35,8 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("data", metavar="DATA", help="file of the training rows")
     tables.configure(parser)
     add("--drop", action="append", default=[], metavar="COLUMN", help="column to leave out")
-    add("-o", "--output", type=Path, default=Path("model.skops"), metavar="FILE",
-        help="file of the model, .skops or .street (%(default)s)")  # fmt: skip
+    add("-o", "--output", type=Path, metavar="FILE",
+        help=f"file of the model, .skops or .street; default: {_OUTPUT}, which must be new")  # fmt: skip
     add("--estimator", choices=_KINDS, help="SVM to train; default: by the target")
     add("--preprocess", choices=("auto", "none"), default="auto", help="default: %(default)s")
     add("-C", type=float, help="penalty of errors")
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     from widestreet._src.interrupts import noticed, undisturbed
     from widestreet.cli.preprocessing import as_python
 
-    _check_output(options)
+    _settle_output(options)
     rows = tables.read_rows(options.data, options.target, options.weight, drop=options.drop)
     name = options.estimator or _guessed(rows.y)
     machine, X = _machine(name, options), rows.X
@@ -102,8 +103,15 @@ def _tell(options: argparse.Namespace, text: str) -> None:
         remark(text)
 
 
-def _check_output(options: argparse.Namespace) -> None:
-    """Raise ValueError if the file cannot hold what will be trained."""
+def _settle_output(options: argparse.Namespace) -> None:
+    """Set the default file; raise ValueError if it exists, or cannot hold what will be trained.
+
+    Sets: options.output.
+    """
+    if options.output is None:
+        options.output = _OUTPUT
+        if _OUTPUT.exists():
+            raise ValueError(f"{_OUTPUT} exists: pass -o {_OUTPUT} to replace it, or another file")
     models.check_ending(options.output)
     single = options.output.suffix in (".street", ".model")
     if single and options.preprocess == "auto":

@@ -93,7 +93,7 @@ def test_tuning_with_probabilities(folder, capsys):
     assert model[-1].estimator_.C == chosen.C_
     assert model.predict_proba(columns(people())).shape == (120, 2)
     capsys.readouterr()
-    assert main(["fit", "train.csv", *LABELS, "--tune", "-C", "1"]) == 2
+    assert main(["fit", "train.csv", *LABELS, "--tune", "-C", "1", "-o", "other.skops"]) == 2
     assert "-C: it is chosen by --tune" in capsys.readouterr().err
 
 
@@ -156,6 +156,16 @@ def test_the_code_is_printed(folder, capsys):
 def test_what_is_wrong_ends_with_status_2(folder, capsys, given, message):
     assert main(["fit", "train.csv", *LABELS, *given]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_only_a_file_that_is_named_is_replaced(folder, capsys):
+    pytest.importorskip("skops")
+    (folder / "model.skops").write_text("old")
+    assert main(["fit", "train.csv", *LABELS, "--quiet"]) == 2
+    assert "-o model.skops" in capsys.readouterr().err
+    assert (folder / "model.skops").read_text() == "old"
+    assert main(["fit", "train.csv", *LABELS, "--quiet", "-o", "model.skops"]) == 0
+    assert isinstance(loaded(folder / "model.skops")[-1], ws.SVC)
 
 
 def test_a_parameter_without_a_value(folder, capsys):
