@@ -66,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
     _settle_output(options)
     rows = tables.read_rows(options.data, options.target, options.weight, drop=options.drop)
     name = options.estimator or _guessed(rows.y)
+    if rows.y is None and name != "oneclass":
+        raise ValueError(f"--estimator {name} needs --target, the column of labels or targets")
     machine, X = _machine(name, options), rows.X
     _tell(options, f"{X.shape[0]:,} rows, {X.shape[1]:,} columns: {type(machine).__name__}")
     steps = _preprocessing(X, options)

@@ -146,6 +146,8 @@ def _frame(
 ) -> Rows:
     """Read a table with named columns."""
     frame = _read(path)
+    if frame.empty:
+        raise ValueError(f"{path} has no rows: it must have a line of names and a line per row")
     known = [str(name) for name in frame.columns]
     frame.columns = known
     for option, names in (("--target", [target]), ("--weight", [weight]), ("--drop", drop)):
@@ -184,11 +186,13 @@ def _normalized(frame: Any) -> Any:
 def _read(path: str) -> Any:
     """Return a file as a data frame."""
     frames = pandas(f"reading {path}")
-    if path == "-":
-        return frames.read_csv(sys.stdin)
     name = path.lower()
-    if name.endswith(_TEXT):
-        return frames.read_csv(path, sep="\t" if ".tsv" in name else ",")
+    if path == "-" or name.endswith(_TEXT):
+        source = sys.stdin if path == "-" else path
+        try:
+            return frames.read_csv(source, sep="\t" if ".tsv" in name else ",")
+        except frames.errors.EmptyDataError:
+            return frames.DataFrame()
     try:
         return frames.read_parquet(path) if name.endswith(_PARQUET) else frames.read_feather(path)
     except ImportError:

@@ -158,6 +158,11 @@ def test_what_is_wrong_ends_with_status_2(folder, capsys, given, message):
     assert message in capsys.readouterr().err
 
 
+def test_an_estimator_without_its_target(folder, capsys):
+    assert main(["fit", "train.csv", "--estimator", "svc"]) == 2
+    assert "--estimator svc needs --target" in capsys.readouterr().err
+
+
 def test_only_a_file_that_is_named_is_replaced(folder, capsys):
     pytest.importorskip("skops")
     (folder / "model.skops").write_text("old")

@@ -95,6 +95,13 @@ def test_what_is_missing_is_named(tmp_path):
         read_rows(str(tmp_path / "rows.csv"), drop=["z"])
 
 
+@pytest.mark.parametrize("text", ["", "a,b\n"])
+def test_files_without_rows_are_named(tmp_path, text):
+    (tmp_path / "rows.csv").write_text(text)
+    with pytest.raises(ValueError, match=r"rows\.csv has no rows"):
+        read_rows(str(tmp_path / "rows.csv"))
+
+
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ValueError, match=r"widestreet\[cli\]"):
