@@ -1,7 +1,8 @@
 """Write a saved model in another format.
 
 The ending of OUTPUT says which: .street, .skops, .onnx, or .model for a text model of LIBSVM.
-.street and .model hold one estimator, without preprocessing. A text model of LIBSVM has no
+.street and .model hold one estimator, without preprocessing. .onnx holds an estimator, or a
+pipeline that takes all columns as numbers, with an input of float32. A text model of LIBSVM has no
 parameters C, nu and epsilon: state them if MODEL is one.
 """
 

@@ -5,12 +5,15 @@ imputed, text becomes columns of zeros and ones, and columns are scaled, by a sc
 (--preprocess none: no preprocessing; --python prints it as code). A target of text or of few
 different numbers is classified, other targets are regressed, and without a target the SVM learns
 what usual rows are. Prints the certificate. The exit status is 0 if the model is optimal, else 1.
+Ctrl-C keeps the best model so far, with status 130; a second Ctrl-C stops at once.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import os
+import signal
 import sys
 from inspect import signature
 from pathlib import Path
@@ -21,6 +24,7 @@ from widestreet.cli.streams import remark, result
 
 SUMMARY = "train an SVM on the rows of a file"
 
+_OUTPUT = Path("model.skops")
 _MOST_CLASSES = 50  # different numbers of a target that is classified
 _KINDS = ("svc", "nusvc", "svr", "nusvr", "oneclass", "ensemble")
 _OPTIONS = ("C", "kernel", "gamma", "nu", "epsilon", "class_weight", "max_time", "random_state")
@@ -32,8 +36,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("data", metavar="DATA", help="file of the training rows")
     tables.configure(parser)
     add("--drop", action="append", default=[], metavar="COLUMN", help="column to leave out")
-    add("-o", "--output", type=Path, default=Path("model.skops"), metavar="FILE",
-        help="file of the model, .skops or .street (%(default)s)")  # fmt: skip
+    add("-o", "--output", type=Path, metavar="FILE",
+        help=f"file of the model, .skops or .street; default: {_OUTPUT}, which must be new")  # fmt: skip
     add("--estimator", choices=_KINDS, help="SVM to train; default: by the target")
     add("--preprocess", choices=("auto", "none"), default="auto", help="default: %(default)s")
     add("-C", type=float, help="penalty of errors")
@@ -53,29 +57,46 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train, write the model, and return 0 if it is optimal, else 1."""
+    """Train, write the model, and return 0 if it is optimal, 130 after Ctrl-C, else 1."""
     from sklearn.pipeline import Pipeline
 
+    from widestreet._src.interrupts import noticed, undisturbed
     from widestreet.cli.preprocessing import as_python
 
-    _check_output(options)
+    _settle_output(options)
     rows = tables.read_rows(options.data, options.target, options.weight, drop=options.drop)
     name = options.estimator or _guessed(rows.y)
+    if rows.y is None and name != "oneclass":
+        raise ValueError(f"--estimator {name} needs --target, the column of labels or targets")
     machine, X = _machine(name, options), rows.X
     _tell(options, f"{X.shape[0]:,} rows, {X.shape[1]:,} columns: {type(machine).__name__}")
     steps = _preprocessing(X, options)
     for _, step in steps:
         X = step.fit_transform(X)
     given = () if name == "oneclass" else (rows.y,)
-    machine.fit(X, *given, sample_weight=rows.weight)
-    machine = _silent(_chosen(machine, X, rows, options))
+    stopped: list[str] = []
+    with noticed(lambda: _hear(stopped)):
+        machine.fit(X, *given, sample_weight=rows.weight)
+        machine = _as_model(_chosen(machine, X, rows, options, stopped))
     model = Pipeline([*steps, (name, machine)]) if steps else machine
-    models.save_model(model, options.output)
+    with undisturbed(swallow=True):  # short; the model must not be lost
+        models.save_model(model, options.output)
+    if stopped:
+        remark(f"{stopped[-1]}: wrote {options.output}; its certificate: {machine.certificate_}")
     result(machine.certificate_)
     if options.python:
         result(f"\n{as_python(model)}")
     _tell(options, f"{_described(machine)}, written to {options.output}")
+    if stopped:
+        return 130
     return 0 if machine.certificate_.status.success else 1
+
+
+def _hear(stopped: list[str]) -> None:
+    """Note that Ctrl-C was pressed, and let the next one end the process at once. Sets: stopped."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    stopped.append("interrupted")
+    os.write(2, b"\nCtrl-C: the best model so far is kept; press again to stop at once\n")
 
 
 def _tell(options: argparse.Namespace, text: str) -> None:
@@ -84,8 +105,15 @@ def _tell(options: argparse.Namespace, text: str) -> None:
         remark(text)
 
 
-def _check_output(options: argparse.Namespace) -> None:
-    """Raise ValueError if the file cannot hold what will be trained."""
+def _settle_output(options: argparse.Namespace) -> None:
+    """Set the default file; raise ValueError if it exists, or cannot hold what will be trained.
+
+    Sets: options.output.
+    """
+    if options.output is None:
+        options.output = _OUTPUT
+        if _OUTPUT.exists():
+            raise ValueError(f"{_OUTPUT} exists: pass -o {_OUTPUT} to replace it, or another file")
     models.check_ending(options.output)
     single = options.output.suffix in (".street", ".model")
     if single and options.preprocess == "auto":
@@ -142,26 +170,47 @@ def _machine(name: str, options: argparse.Namespace) -> Any:
         option = f"--{unknown[0].replace('_', '-')}" if len(unknown[0]) > 1 else f"-{unknown[0]}"
         cure = "it is chosen by --tune" if options.tune else f"{name} has no such parameter"
         raise ValueError(f"{option}: {cure}")
+    keeps = options.tune or not options.probabilities  # calibration needs an optimal model
+    given.setdefault("on_interrupt", "keep" if keeps else "raise")
     machine = kind(**given, **progress)
     return ws.CalibratedSVC(machine) if options.probabilities and not options.tune else machine
 
 
-def _chosen(machine: Any, X: Any, rows: tables.Rows, options: argparse.Namespace) -> Any:
-    """Return the SVM that a search has chosen, with probabilities if they are wanted."""
+def _chosen(
+    machine: Any, X: Any, rows: tables.Rows, options: argparse.Namespace, stopped: list[str]
+) -> Any:
+    """Return the SVM that a search has chosen, with probabilities if they are wanted.
+
+    After Ctrl-C it is the best one so far, without probabilities. Sets: stopped.
+    """
     if not options.tune:
         return machine
+    from sklearn.base import clone
+
     import widestreet as ws
 
     best = machine.best_estimator_
-    if not options.probabilities:
-        return best
-    return ws.CalibratedSVC(best).fit(X, rows.y, sample_weight=rows.weight)
+    if options.probabilities and not stopped:
+        calibrated = ws.CalibratedSVC(clone(best).set_params(on_interrupt="raise"))
+        try:
+            return calibrated.fit(X, rows.y, sample_weight=rows.weight)
+        except KeyboardInterrupt:
+            pass  # `stopped` says so
+    if stopped and options.probabilities:
+        stopped.append("interrupted, the model has no probabilities")
+    elif stopped:
+        stopped.append("interrupted, the search may be incomplete")
+    return best
 
 
-def _silent(machine: Any) -> Any:
-    """Return the SVM without the progress of its training, which is no property of the model."""
-    shown = [name for name in machine.get_params() if name in ("verbose", "estimator__verbose")]
-    return machine.set_params(**dict.fromkeys(shown, False))
+def _as_model(machine: Any) -> Any:
+    """Return the SVM without what belongs to its training only: progress and Ctrl-C."""
+    usual = {"verbose": False, "on_interrupt": "raise"}
+    known = machine.get_params()
+    inner = {f"estimator__{name}": value for name, value in usual.items()}
+    return machine.set_params(
+        **{name: value for name, value in (usual | inner).items() if name in known}
+    )
 
 
 def _described(machine: Any) -> str:

@@ -59,7 +59,8 @@ def save_model(model: Any, path: Path) -> None:
         skops(f"writing {path}").dump(model, path)
         return
     if path.suffix == ".onnx":
-        path.write_bytes(ws.io.to_onnx(model).SerializeToString())
+        precision = "float32" if hasattr(model, "steps") else "float64"  # imputers need float32
+        path.write_bytes(ws.io.to_onnx(model, precision=precision).SerializeToString())
         return
     if hasattr(model, "steps"):
         raise ValueError(

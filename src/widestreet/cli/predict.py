@@ -1,8 +1,8 @@
 """Predict the rows of a file with a saved model.
 
-Prints text with commas: a header and one line per row. If --target names the labels or targets, the
-score is printed to the standard error stream. DATA may be -, which is text with commas from the
-standard input.
+Prints text with commas: a header and one line per row. If --target names the labels or targets, or
+DATA is text in the format of LIBSVM, the score is printed to the standard error stream. DATA may be
+-, which is text with commas from the standard input.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([name for name, _ in columns])
         writer.writerows(zip(*(values.tolist() for _, values in columns), strict=True))
-    if rows.y is not None and hasattr(model, "score") and options.target is not None:
+    if rows.y is not None and hasattr(model, "score"):
         score = model.score(rows.X, rows.y)
         remark(f"score {score:.6g} of {len(rows.y):,} rows")
     return 0

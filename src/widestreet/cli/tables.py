@@ -71,7 +71,7 @@ def read_rows(
     if path != "-" and not Path(path).is_file():
         raise FileNotFoundError(f"there is no file {path!r}")
     if path != "-" and not path.lower().endswith(TABLES):
-        return _libsvm(path, weight, drop, width)
+        return _libsvm(path, target, weight, drop, width)
     if path.lower().endswith(".npy"):
         return _array(path, target, weight, drop)
     return _frame(path, target, weight, drop, features)
@@ -92,13 +92,18 @@ def pandas(reason: str) -> ModuleType:
     return found
 
 
-def _libsvm(path: str, weight: str | None, drop: Sequence[str], width: int | None) -> Rows:
+def _libsvm(
+    path: str, target: str | None, weight: str | None, drop: Sequence[str], width: int | None
+) -> Rows:
     """Read text in the format of LIBSVM."""
     from sklearn.datasets import load_svmlight_file
 
-    if weight is not None or drop:
-        option = "--drop" if weight is None else "--weight"
-        raise ValueError(f"{option}: text in the format of LIBSVM has no columns with names")
+    for option, given in (("--target", target), ("--weight", weight), ("--drop", drop)):
+        if given:
+            raise ValueError(
+                f"{option}: {path} is read as text in the format of LIBSVM, which begins its lines "
+                f"with targets and has no columns with names; tables end with {', '.join(TABLES)}"
+            )
     X, y = load_svmlight_file(path)
     if width is not None and X.shape[1] < width:
         X.resize((X.shape[0], width))  # the last columns may be zero in all rows
@@ -141,6 +146,8 @@ def _frame(
 ) -> Rows:
     """Read a table with named columns."""
     frame = _read(path)
+    if frame.empty:
+        raise ValueError(f"{path} has no rows: it must have a line of names and a line per row")
     known = [str(name) for name in frame.columns]
     frame.columns = known
     for option, names in (("--target", [target]), ("--weight", [weight]), ("--drop", drop)):
@@ -179,11 +186,13 @@ def _normalized(frame: Any) -> Any:
 def _read(path: str) -> Any:
     """Return a file as a data frame."""
     frames = pandas(f"reading {path}")
-    if path == "-":
-        return frames.read_csv(sys.stdin)
     name = path.lower()
-    if name.endswith(_TEXT):
-        return frames.read_csv(path, sep="\t" if ".tsv" in name else ",")
+    if path == "-" or name.endswith(_TEXT):
+        source = sys.stdin if path == "-" else path
+        try:
+            return frames.read_csv(source, sep="\t" if ".tsv" in name else ",")
+        except frames.errors.EmptyDataError:
+            return frames.DataFrame()
     try:
         return frames.read_parquet(path) if name.endswith(_PARQUET) else frames.read_feather(path)
     except ImportError:

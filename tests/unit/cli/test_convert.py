@@ -9,6 +9,7 @@ import pytest
 
 import widestreet as ws
 from support.machines import data
+from support.tables import people
 from widestreet.cli import main
 
 
@@ -29,3 +30,33 @@ def test_there_and_back(tmp_path, capsys):
 def test_unknown_endings_are_refused_before_the_model_is_read(tmp_path, capsys):
     assert main(["convert", str(tmp_path / "nothing"), str(tmp_path / "m.xyz")]) == 2
     assert "the ending must be one of" in capsys.readouterr().err
+
+
+def test_a_pipeline_of_numbers_becomes_onnx(tmp_path):
+    pytest.importorskip("skops")
+    pytest.importorskip("skl2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    frame = people()[["age", "income", "label"]]
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    source, output = str(tmp_path / "m.skops"), str(tmp_path / "m.onnx")
+    fit = ["fit", str(tmp_path / "train.csv"), "--target", "label", "-o", source, "--quiet"]
+    assert main(fit) == 0
+    assert main(["convert", source, output]) == 0
+    session = runtime.InferenceSession(output, providers=["CPUExecutionProvider"])
+    label, _ = session.run(None, {"X": frame[["age", "income"]].to_numpy(np.float32)})
+    assert set(label) <= {"high", "low"}
+
+
+def test_columns_of_text_are_no_onnx(tmp_path, capsys):
+    pytest.importorskip("skops")
+    pytest.importorskip("skl2onnx")
+    people()[["age", "city", "label"]].to_csv(tmp_path / "train.csv", index=False)
+    source = str(tmp_path / "m.skops")
+    fit = ["fit", str(tmp_path / "train.csv"), "--target", "label", "-o", source, "--quiet"]
+    assert main(fit) == 0
+    capsys.readouterr()
+    assert main(["convert", source, str(tmp_path / "m.onnx")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "skl2onnx cannot convert" in line
+    assert "columns of text" in line
+    assert not (tmp_path / "m.onnx").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from argparse import Namespace
 
@@ -13,6 +14,8 @@ import widestreet as ws
 from conftest import TOL
 from support.machines import assert_same_function, data
 from support.tables import people
+from widestreet._src.engines.working_set import small as whole
+from widestreet._src.tuning.plan import Plan
 from widestreet.cli import main
 from widestreet.cli.models import load_model
 
@@ -90,7 +93,7 @@ def test_tuning_with_probabilities(folder, capsys):
     assert model[-1].estimator_.C == chosen.C_
     assert model.predict_proba(columns(people())).shape == (120, 2)
     capsys.readouterr()
-    assert main(["fit", "train.csv", *LABELS, "--tune", "-C", "1"]) == 2
+    assert main(["fit", "train.csv", *LABELS, "--tune", "-C", "1", "-o", "other.skops"]) == 2
     assert "-C: it is chosen by --tune" in capsys.readouterr().err
 
 
@@ -155,7 +158,76 @@ def test_what_is_wrong_ends_with_status_2(folder, capsys, given, message):
     assert message in capsys.readouterr().err
 
 
+def test_an_estimator_without_its_target(folder, capsys):
+    assert main(["fit", "train.csv", "--estimator", "svc"]) == 2
+    assert "--estimator svc needs --target" in capsys.readouterr().err
+
+
+def test_only_a_file_that_is_named_is_replaced(folder, capsys):
+    pytest.importorskip("skops")
+    (folder / "model.skops").write_text("old")
+    assert main(["fit", "train.csv", *LABELS, "--quiet"]) == 2
+    assert "-o model.skops" in capsys.readouterr().err
+    assert (folder / "model.skops").read_text() == "old"
+    assert main(["fit", "train.csv", *LABELS, "--quiet", "-o", "model.skops"]) == 0
+    assert isinstance(loaded(folder / "model.skops")[-1], ws.SVC)
+
+
 def test_a_parameter_without_a_value(folder, capsys):
     with pytest.raises(SystemExit):
         main(["fit", "train.csv", "--set", "C"])
     assert "NAME=VALUE" in capsys.readouterr().err
+
+
+# -- Ctrl-C ------------------------------------------------------------------------------------
+
+
+@pytest.mark.whole
+def test_an_interrupt_leaves_a_model(tmp_path, capfd, monkeypatch):
+    X, y = data("svc")
+    np.save(tmp_path / "rows.npy", np.column_stack([X, y]))
+    handlers = []
+
+    def interrupted(*arguments, **options):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    monkeypatch.setattr(whole, "solve", interrupted)
+    given = ["--target", "-1", "--preprocess", "none", "-o", str(tmp_path / "m.street")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert main(["fit", str(tmp_path / "rows.npy"), *given]) == 130
+    out, err = capfd.readouterr()
+    assert out.startswith("interrupted")
+    assert "m.street; its certificate: interrupted" in err
+    assert handlers == [signal.SIG_DFL]  # the second one ends the process
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    model = ws.load(tmp_path / "m.street")
+    assert model.certificate_.status == "interrupted"
+    assert model.on_interrupt == "raise"
+
+
+def test_an_interrupted_search_leaves_the_best_model_so_far(folder, capfd, monkeypatch):
+    pytest.importorskip("skops")
+    run, calls = Plan.run, []
+
+    def stopping(self):
+        calls.append(self)
+        if len(calls) == 2:
+            signal.raise_signal(signal.SIGINT)
+        run(self)
+
+    monkeypatch.setattr(Plan, "run", stopping)
+    assert main(["fit", "train.csv", *LABELS, "--tune", "--probabilities", "--seed", "0"]) == 130
+    assert "the model has no probabilities" in capfd.readouterr().err
+    model = loaded(folder / "model.skops")
+    assert isinstance(model[-1], ws.SVC)
+    assert model[-1].certificate_.status == "optimal"
+
+
+def test_without_a_model_an_interrupt_leaves_no_file(folder, capfd, monkeypatch):
+    monkeypatch.setattr(Plan, "run", lambda self: signal.raise_signal(signal.SIGINT))
+    assert main(["fit", "train.csv", *LABELS, "--tune"]) == 130
+    assert not (folder / "model.skops").exists()

@@ -8,6 +8,7 @@ import io
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
 
 import widestreet as ws
 from conftest import OF_THREE
@@ -75,6 +76,15 @@ def test_a_model_of_libsvm_with_fewer_columns(folder, capsys):
     assert main(["predict", str(folder / "m.model"), str(folder / "wide.npy")]) == 0
     lines = capsys.readouterr().out.split()[1:]
     assert [int(line) for line in lines] == model.predict(wide).tolist()
+
+
+def test_text_of_libsvm_has_a_score(folder, capsys):
+    X, y = data("svc")
+    dump_svmlight_file(X, y, str(folder / "rows.txt"), zero_based=False)
+    model = ws.SVC().fit(X, y)
+    model.save(folder / "m.street")
+    assert main(["predict", str(folder / "m.street"), str(folder / "rows.txt")]) == 0
+    assert f"score {model.score(X, y):.6g} of {len(y)} rows" in capsys.readouterr().err
 
 
 def test_named_columns(folder, capsys):

@@ -80,7 +80,7 @@ def test_text_of_libsvm(tmp_path):
     rows = read_rows(str(tmp_path / "rows.txt"), width=4)
     assert rows.X.shape == (2, 4)
     np.testing.assert_array_equal(rows.y, y)
-    for given in ({"weight": "w"}, {"drop": ["a"]}):
+    for given in ({"target": "y"}, {"weight": "w"}, {"drop": ["a"]}):
         with pytest.raises(ValueError, match="LIBSVM"):
             read_rows(str(tmp_path / "rows.txt"), **given)
 
@@ -93,6 +93,13 @@ def test_what_is_missing_is_named(tmp_path):
         read_rows(str(tmp_path / "rows.csv"), "y")
     with pytest.raises(ValueError, match="--drop"):
         read_rows(str(tmp_path / "rows.csv"), drop=["z"])
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n"])
+def test_files_without_rows_are_named(tmp_path, text):
+    (tmp_path / "rows.csv").write_text(text)
+    with pytest.raises(ValueError, match=r"rows\.csv has no rows"):
+        read_rows(str(tmp_path / "rows.csv"))
 
 
 def test_a_missing_package_is_named(monkeypatch):

@@ -65,7 +65,7 @@ def test_records_are_not_changed_by_the_table():
 def test_pandas_is_needed_for_the_table_only(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     trace = Trace([record()])
-    with pytest.raises(ImportError):
+    with pytest.raises(ImportError, match=r"pandas: pip install .widestreet\[cli\]"):
         trace.to_frame()
 
 

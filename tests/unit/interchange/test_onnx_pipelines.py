@@ -6,6 +6,8 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -13,6 +15,7 @@ import widestreet as ws
 from conftest import KINDS, TOL
 from support.fitting import decision
 from support.machines import any_street, data, machine
+from support.tables import people
 
 runtime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
@@ -59,6 +62,24 @@ def test_skl2onnx_itself_with_its_usual_options():
     label, scores = run(made, X)
     assert np.array_equal(label, model.predict(X))
     np.testing.assert_allclose(scores, decision(model, X), atol=TOL.onnx * 10)
+
+
+def test_imputers_need_float32():
+    X, y = data("svc")
+    X = np.where(np.arange(X.size).reshape(X.shape) % 7 == 0, np.nan, X).astype(np.float32)
+    model = make_pipeline(SimpleImputer(), StandardScaler(), ws.SVC()).fit(X, y)
+    with pytest.raises(ValueError, match='precision="float32"'):
+        ws.io.to_onnx(model)
+    _, scores = run(ws.io.to_onnx(model, precision="float32"), X)
+    np.testing.assert_allclose(scores, decision(model, X), atol=TOL.onnx_float32)
+
+
+def test_columns_that_are_selected_by_name_are_refused():
+    frame = people()
+    columns = make_column_transformer((StandardScaler(), ["income", "w"]))
+    model = make_pipeline(columns, ws.SVC()).fit(frame[["income", "w"]], frame["label"])
+    with pytest.raises(ValueError, match=r"'income'.*one input per column"):
+        ws.io.to_onnx(model)
 
 
 def test_what_is_missing_is_named(monkeypatch):

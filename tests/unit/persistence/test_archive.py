@@ -159,6 +159,16 @@ def test_a_file_that_is_no_archive(path, content):
         archive.read(path)
 
 
+def test_files_of_other_formats_are_named(tmp_path):
+    with zipfile.ZipFile(tmp_path / "model.skops", "w") as members:
+        members.writestr("schema.json", "{}")
+    with pytest.raises(ArchiveError, match=r"file of skops: read it with skops\.io\.load"):
+        archive.read(tmp_path / "model.skops")
+    (tmp_path / "model.onnx").write_bytes(b"\x08\x09\x12\x0awidestreet")
+    with pytest.raises(ArchiveError, match=r"writes but does not read"):
+        archive.read(tmp_path / "model.onnx")
+
+
 def test_a_zip_that_is_no_archive(path):
     pack(path, {"readme.txt": b"hello"})
     with pytest.raises(ArchiveError, match=r"not an archive.*without a header\.json"):

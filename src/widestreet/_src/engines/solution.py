@@ -100,8 +100,12 @@ class Trace(list[TraceRecord]):
         Each part of `timings` becomes a column `seconds_<part>`, and each of the `notes` a column
         of its own name.
         """
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs the package pandas: pip install 'widestreet[cli]'"
+            ) from error
         rows = []
         for record in self:
             row = asdict(record)

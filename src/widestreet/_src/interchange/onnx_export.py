@@ -45,6 +45,9 @@ def to_onnx(model: Any, *, precision: str = "float64") -> Any:
         If the package onnx is missing.
     TypeError
         If the kernel is a Python function, or the model is of another package.
+    ValueError
+        If a step of the pipeline cannot be converted: a selection of columns by name, an encoder of
+        text, or an imputer with precision="float64".
 
     Notes
     -----

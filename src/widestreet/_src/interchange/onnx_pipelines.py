@@ -51,7 +51,10 @@ def register_skl2onnx() -> None:
 
 
 def pipeline_to_onnx(model: Any, dtype: Any, opset: int) -> Any:
-    """Return a fitted pipeline as an ONNX model with the input "X" of a given type."""
+    """Return a fitted pipeline as an ONNX model with the input "X" of a given type.
+
+    Raises ValueError if skl2onnx cannot convert a step, or onnxruntime cannot run the result.
+    """
     skl2onnx = _imported()
     check_exportable(svm_of(model[-1]))
     register_skl2onnx()
@@ -59,7 +62,22 @@ def pipeline_to_onnx(model: Any, dtype: Any, opset: int) -> Any:
 
     kind = DoubleTensorType if dtype is np.float64 else FloatTensorType
     begin = [("X", kind([None, model.n_features_in_]))]
-    return skl2onnx.to_onnx(model, initial_types=begin, target_opset=opset)
+    try:
+        made = skl2onnx.to_onnx(model, initial_types=begin, target_opset=opset)
+    except RuntimeError as error:
+        reason = str(error).strip().partition("\n")[0].rstrip(".")
+        raise ValueError(
+            f"skl2onnx cannot convert the pipeline with one input of numbers ({reason}): export "
+            "pipelines that take all columns as numbers, such as imputers and scalers; for columns "
+            "of text call widestreet.io.register_skl2onnx() and skl2onnx.to_onnx with one input "
+            "per column"
+        ) from error
+    if dtype is np.float64 and any(node.op_type == "Imputer" for node in made.graph.node):
+        raise ValueError(
+            "the pipeline has an imputer, which onnxruntime computes in float32 only: pass "
+            'precision="float32"'
+        )
+    return made
 
 
 def _imported() -> Any:

@@ -139,12 +139,22 @@ def _read(file: IO[bytes], path: str) -> tuple[dict[str, Any], dict[str, Any]]:
         raise ArchiveError(
             f"{path} is a text model of LIBSVM: read it with widestreet.io.from_libsvm"
         )
+    if not head.startswith(b"PK") and str(path).endswith(".onnx"):
+        raise ArchiveError(
+            f"{path} is a model for ONNX runtimes, which widestreet writes but does not read: load "
+            "the .street or .skops file that it was made from"
+        )
     if not head.startswith(b"PK"):
         raise _foreign(path, "it is not a zip file")
     if not zipfile.is_zipfile(file):
         raise ValueError("its end is missing")
     with zipfile.ZipFile(file) as members:
         infos = {info.filename: info for info in members.infolist()}
+        if "schema.json" in infos:
+            raise ArchiveError(
+                f"{path} is a file of skops: read it with skops.io.load(path, "
+                "trusted=widestreet.trusted_types())"
+            )
         if _HEADER not in infos:
             raise _foreign(path, f"it is a zip file without a {_HEADER}")
         _check_sizes(members.infolist(), os.fstat(file.fileno()).st_size)
