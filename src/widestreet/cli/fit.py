@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     tables.configure(parser)
     add("--drop", action="append", default=[], metavar="COLUMN", help="column to leave out")
     add("-o", "--output", type=Path, metavar="FILE",
-        help=f"file of the model, .skops or .street; default: {_OUTPUT}, which must be new")  # fmt: skip
+        help=f"file of the model, .skops or .street; default: {_OUTPUT}, if it is new")  # fmt: skip
     add("--estimator", choices=_KINDS, help="SVM to train; default: by the target")
     add("--preprocess", choices=("auto", "none"), default="auto", help="default: %(default)s")
     add("-C", type=float, help="penalty of errors")
