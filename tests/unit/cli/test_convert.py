@@ -60,3 +60,11 @@ def test_columns_of_text_are_no_onnx(tmp_path, capsys):
     assert "skl2onnx cannot convert" in line
     assert "columns of text" in line
     assert not (tmp_path / "m.onnx").exists()
+
+
+def test_probabilities_are_not_exported(tmp_path, capsys):
+    pytest.importorskip("onnx")
+    ws.CalibratedSVC().fit(*data("svc")).save(tmp_path / "a.street")
+    assert main(["convert", str(tmp_path / "a.street"), str(tmp_path / "a.onnx")]) == 2
+    assert "pass model.estimator_; probabilities are not exported" in capsys.readouterr().err
+    assert not (tmp_path / "a.onnx").exists()

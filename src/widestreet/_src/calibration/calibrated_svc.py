@@ -89,6 +89,7 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
     """
 
     _machines: ClassVar[tuple[type[Any], ...]] = (SVC, NuSVC, SVCCV)
+    _adds = "probabilities"
 
     classes_: Any
     calibrators_: list[Map]

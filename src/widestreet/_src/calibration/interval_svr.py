@@ -101,6 +101,7 @@ class IntervalSVR(RegressorMixin, SVMWrapper):
     """
 
     _machines: ClassVar[tuple[type[Any], ...]] = (SVR, NuSVR, SVRCV)
+    _adds = "intervals"
 
     models_: HeldOutModels
 

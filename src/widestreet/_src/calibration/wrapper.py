@@ -30,10 +30,12 @@ class SVMWrapper(BaseEstimator):
     """Base class of estimators that fit an SVM and add what models without some rows say.
 
     Subclasses set `_machines`, the classes that `estimator` may have; None means the first. One
-    that chooses its parameters is fitted first, and the other models have its choice.
+    that chooses its parameters is fitted first, and the other models have its choice. `_adds` names
+    what they add.
     """
 
     _machines: ClassVar[tuple[type[Any], ...]]
+    _adds: ClassVar[str]
 
     estimator: Any
     cv: Any

@@ -23,3 +23,18 @@ class ContainsSVM(Protocol):
 def svm_of(model: Any) -> Any:
     """Return the SVM of an estimator that contains one, and any other object as it is."""
     return model._svm() if isinstance(model, ContainsSVM) else model
+
+
+@runtime_checkable
+class AddsToSVM(Protocol):
+    """An estimator that adds something to the predictions of its `estimator_`."""
+
+    _adds: str
+    """What it adds, in the plural."""
+
+
+def require_exportable(model: Any) -> None:
+    """Raise TypeError for a model of which a file of another format could hold the SVM only."""
+    if isinstance(model, AddsToSVM):
+        name = type(model).__name__
+        raise TypeError(f"{name}: pass model.estimator_; {model._adds} are not exported")

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from widestreet._src import checks
 from widestreet._src.arrays import Floats
-from widestreet._src.estimators.contained import FOREIGN, svm_of
+from widestreet._src.estimators.contained import FOREIGN, AddsToSVM, svm_of
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.scoring import Expansion, dense_coef, expansion_of
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear
@@ -151,6 +151,8 @@ def _require_model(model: Any) -> None:
             "explain needs the SVM itself: pass model[-1], model[:-1].transform(X) and "
             "model[:-1].transform(background)"
         )
+    if isinstance(model, AddsToSVM):
+        raise TypeError(f"explain needs the SVM in {type(model).__name__}: pass model.estimator_")
     if not isinstance(model, KernelModel):
         given = checks.shown(model)
         raise TypeError(f"model must be a fitted estimator of widestreet, got {given}{FOREIGN}")

@@ -13,7 +13,7 @@ from scipy import sparse
 from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators.classifier import Classifier
-from widestreet._src.estimators.contained import FOREIGN, svm_of
+from widestreet._src.estimators.contained import FOREIGN, require_exportable, svm_of
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.one_class import OneClassSVM
@@ -76,6 +76,7 @@ def to_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
     ['svm_type c_svc', 'kernel_type rbf', 'gamma 0.05', 'nr_class 2']
     """
     model = svm_of(model)
+    require_exportable(model)
     if not isinstance(model, OptimalFit):
         names = ", ".join(kind.__name__ for kind in _TYPES.values())
         raise TypeError(f"model must be a {names}, got {type(model).__name__}{FOREIGN}")

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats
 from widestreet._src.estimators.classifier import Classifier
-from widestreet._src.estimators.contained import FOREIGN
+from widestreet._src.estimators.contained import FOREIGN, require_exportable
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.outlier_detector import BOUNDARY_ROUNDING, OutlierDetector
 from widestreet._src.estimators.scoring import dense_coef
@@ -45,6 +45,7 @@ class Nodes(Protocol):
 
 def check_exportable(model: Any) -> None:
     """Raise TypeError if a model cannot be written as ONNX."""
+    require_exportable(model)
     if not isinstance(model, KernelModel):
         name = type(model).__name__
         raise TypeError(f"model must be an estimator of widestreet, got {name}{FOREIGN}")
