@@ -12,6 +12,8 @@ from support.fitted_models import fitted
 from support.fitting import decision
 from widestreet import online
 from widestreet._src.estimators.registry import ESTIMATORS
+from widestreet.datasets import twonorm
+from widestreet.model_selection import GridSearchCV
 from widestreet.strategies import ISVM
 
 
@@ -38,6 +40,20 @@ def test_skops_asks_for_nothing_else():
         assert set(needed) <= set(ws.trusted_types())
     model = ws.SVC(strategy=ISVM(), random_state=np.random.RandomState(0))
     assert skops.loads(skops.dumps(model), trusted=ws.trusted_types()).strategy == ISVM()
+
+
+def test_a_whole_search_goes_through_skops():
+    skops = pytest.importorskip("skops.io")
+    X, y = twonorm(100, random_state=0)
+    search = GridSearchCV(ws.SVC(n_jobs=1), {"C": [1.0, 10.0]}, cv=3).fit(X, y)
+    other = skops.loads(skops.dumps(search), trusted=ws.trusted_types())
+    assert other.best_params_ == search.best_params_
+    assert np.array_equal(decision(other, X), decision(search, X))
+    assert other.score(X, y) == search.score(X, y)
+    content = skops.dumps(search.set_params(scoring="accuracy").fit(X, y))
+    scorer = set(skops.get_untrusted_types(data=content)) - set(ws.trusted_types())
+    assert scorer
+    assert all(name.startswith("sklearn.metrics.") for name in scorer)
 
 
 def test_a_pipeline_with_a_column_transformer_goes_through_skops():

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics import check_scoring
 
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.ensemble import EnsembleSVC
@@ -23,11 +24,17 @@ from widestreet._src.estimators.svr import SVR
 _BATCH = (SVC, NuSVC, SVR, NuSVR, OneClassSVM, EnsembleSVC)
 _ONLINE = (OnlineSVC, OnlineNuSVC, OnlineSVR, OnlineNuSVR, OnlineOneClassSVM)
 ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*_BATCH, *_ONLINE)}
+_SEARCHES: list[type[Any]] = []
 
 
 def register(kind: type[Any]) -> None:
     """Add an estimator to those that files can hold. Sets: ESTIMATORS."""
     ESTIMATORS[kind.__name__] = kind
+
+
+def trust(kind: type[Any]) -> None:
+    """Add a class that skops must trust, but `.street` files cannot hold. Sets: _SEARCHES."""
+    _SEARCHES.append(kind)
 
 
 def trusted_types() -> list[str]:
@@ -38,7 +45,8 @@ def trusted_types() -> list[str]:
     list of str
         Names of the estimators, of their strategies, of sparse matrices and of NumPy's types of
         numbers, which imputers hold. A model holds nothing else that skops does not trust by
-        itself.
+        itself. `GridSearchCV` and scikit-learn's scorer for ``scoring=None`` are included; other
+        scorers and their metrics are not.
 
     Examples
     --------
@@ -52,5 +60,6 @@ def trusted_types() -> list[str]:
     'optimal'
     """
     arrays = (sparse.csr_array, sparse.csr_matrix, np.dtype)
-    kinds = (*ESTIMATORS.values(), *validation.STRATEGIES.values(), *arrays)
+    searches = (*_SEARCHES, type(check_scoring(SVC())))
+    kinds = (*ESTIMATORS.values(), *searches, *validation.STRATEGIES.values(), *arrays)
     return sorted(f"{kind.__module__}.{kind.__name__}" for kind in kinds)

@@ -20,6 +20,7 @@ from sklearn.utils import indexable
 from widestreet._src import checks
 from widestreet._src.engines.budget import Budget, OutOfBudget, parse_memory
 from widestreet._src.estimators import reported
+from widestreet._src.estimators.registry import trust
 from widestreet._src.reporting.bar import progress_bar
 from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.threads import resolve_threads
@@ -318,11 +319,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         return Rounds(plan, scores, self.racing, self.halving)
 
     def _adopt(
-        self,
-        plan: Plan,
-        rounds: Rounds | None,
-        stop: BaseException | None,
-        params: dict[str, Any],
+        self, plan: Plan, rounds: Rounds | None, stop: BaseException | None, params: dict[str, Any]
     ) -> None:
         """Compute scores and ranks by scikit-learn's search. Sets: the results of the search."""
         done, ctrl_c = sum(plan.complete), isinstance(stop, KeyboardInterrupt)
@@ -397,3 +394,6 @@ multimetric_, classes_, n_features_in_, feature_names_in_
     def __sklearn_is_fitted__(self) -> bool:
         refitted = not self.refit or "best_estimator_" in vars(self)
         return refitted and "cv_results_" in vars(self)
+
+
+trust(GridSearchCV)
