@@ -7,10 +7,12 @@ are scaled by the largest absolute value of each column, which keeps their zeros
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 MOST_CATEGORIES = 50  # values of a column of text that have columns of their own
 _ALL_DIFFERENT = 0.5  # part of the rows with a value of its own, from which on it is no category
+_DATE = re.compile(r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4})(\D|$)")
 _UNLIMITED = 10**9  # characters
 
 
@@ -42,13 +44,20 @@ def transformer_for(X: Any) -> Any:
 
 
 def doubts_about(X: Any) -> list[str]:
-    """Return remarks about columns of text that have too many values to be categories."""
+    """Return remarks about columns that seem to be no categories, or numbers of rows."""
     if not hasattr(X, "columns"):
         return []
-    return [
+    numeric, textual = _kinds(X)
+    numbers = [
+        f"column {name!r} has another whole number in every row: if it numbers the rows, leave it "
+        f"out with --drop {name}"
+        for name in numeric
+        if X[name].dtype.kind in "iu" and len(X) > 1 and X[name].is_unique
+    ]
+    return numbers + [
         f"column {name!r} has {X[name].nunique()} different values in {len(X)} rows: if it is no "
         f"category, leave it out with --drop {name}"
-        for name in _kinds(X)[1]
+        for name in textual
         if X[name].nunique() > max(MOST_CATEGORIES, _ALL_DIFFERENT * len(X))
     ]
 
@@ -67,12 +76,19 @@ def _kinds(frame: Any) -> tuple[list[str], list[str]]:
     """Return the columns of numbers and those of text."""
     numeric = frame.select_dtypes("number").columns.tolist()
     dates = frame.select_dtypes(["datetime", "datetimetz", "timedelta"]).columns.tolist()
+    dates += [name for name in frame.columns if name not in numeric and _all_dates(frame[name])]
     if dates:
         raise ValueError(
             f"column {dates[0]!r} contains dates or times: leave it out with --drop {dates[0]}, or "
             "turn it into numbers"
         )
     return numeric, [name for name in frame.columns if name not in numeric]
+
+
+def _all_dates(values: Any) -> bool:
+    """Return whether all values that are not missing are text that begins with a date."""
+    known = values.dropna()
+    return len(known) > 0 and all(_DATE.match(str(value)) for value in known)
 
 
 def _parts(model: Any) -> list[Any]:

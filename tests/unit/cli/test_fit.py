@@ -220,8 +220,13 @@ def test_an_interrupted_search_leaves_the_best_model_so_far(folder, capfd, monke
         run(self)
 
     monkeypatch.setattr(Plan, "run", stopping)
-    assert main(["fit", "train.csv", *LABELS, "--tune", "--probabilities", "--seed", "0"]) == 130
-    assert "the model has no probabilities" in capfd.readouterr().err
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        given = [*LABELS, "--tune", "--probabilities", "--seed", "0"]
+        assert main(["fit", "train.csv", *given]) == 130
+    err = capfd.readouterr().err
+    assert "Ctrl-C ended the search after" in err
+    assert "the model has no probabilities" in err
     model = loaded(folder / "model.skops")
     assert isinstance(model[-1], ws.SVC)
     assert model[-1].certificate_.status == "optimal"

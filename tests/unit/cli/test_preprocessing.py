@@ -59,6 +59,21 @@ def test_dates_are_refused():
         transformer_for(X)
 
 
+@pytest.mark.parametrize("day", ["2020-01-01", "2020-01-01T10:00:00", "1/2/2020", "31.12.2020"])
+def test_text_of_dates_is_refused(day):
+    X = people(10).assign(day=[None, *[day] * 9])
+    with pytest.raises(ValueError, match=r"'day' contains dates or times.*--drop day"):
+        transformer_for(X)
+    X.loc[1, "day"] = "never"
+    assert transformer_for(X).fit_transform(X).shape[0] == 10
+
+
+def test_whole_numbers_that_are_all_different_are_named():
+    X = people()[["age", "city"]].assign(number=np.arange(120), count=np.arange(120) % 7)
+    (doubt,) = doubts_about(X)
+    assert "--drop number" in doubt
+
+
 def test_the_code_makes_the_same_model():
     frame = people()
     X, y = frame[["age", "income", "city"]], frame["label"].to_numpy()
