@@ -1,4 +1,4 @@
-"""How often predicted probabilities come true."""
+"""Plot of observed frequencies over predicted probabilities."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class AddsToSVM(Protocol):
     """An estimator that adds something to the predictions of its `estimator_`."""
 
     _adds: str
-    """What it adds, in the plural."""
+    """Noun, in the plural, of what it adds: "probabilities" or "intervals"."""
 
 
 def require_exportable(model: Any) -> None:

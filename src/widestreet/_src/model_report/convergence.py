@@ -150,12 +150,13 @@ def timings(trace: list[TraceRecord]) -> dict[str, float]:
 
     "other" is the time between the parts. The certificate comes after the last round.
     """
-    parts: Counter[str] = Counter()
+    parts: dict[str, float] = {}
     for record in trace:
-        parts.update(record.timings)
+        for part, spent in record.timings.items():
+            parts[part] = parts.get(part, 0.0) + spent
     last = {record.problem: record.seconds for record in trace}
     inside = sum(spent for part, spent in parts.items() if part != "certificate")
-    parts["other"] = max(0.0, sum(last.values()) - inside)  # type: ignore[assignment]
+    parts["other"] = max(0.0, sum(last.values()) - inside)
     order = {part: k for k, part in enumerate(_PARTS)}
     return {part: parts[part] for part in sorted(parts, key=lambda p: order.get(p, len(order)))}
 

@@ -26,7 +26,7 @@ _STEPS_PER_SECOND = 1e9  # multiply-adds of `cost_of_removals`
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """What leave-one-out found, or why it was not computed.
+    """Results of leave-one-out, or the reason why they were not computed.
 
     Attributes
     ----------

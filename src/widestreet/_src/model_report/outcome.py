@@ -1,4 +1,4 @@
-"""How good values are for rows whose labels or targets are known: tables and pictures.
+"""Quality of predictions of rows with known labels or targets: tables and pictures.
 
 The same functions serve training rows, rows that were left out and test rows.
 """

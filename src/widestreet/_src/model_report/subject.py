@@ -76,18 +76,18 @@ class Subject:
 
     @property
     def task(self) -> str:
-        """What the SVM does: "classes", "targets" or "outliers"."""
+        """What the SVM predicts: "classes", "targets" or "outliers"."""
         kinds = {"classes": Classifier, "targets": Regressor, "outliers": OutlierDetector}
         return next(name for name, kind in kinds.items() if isinstance(self.machine, kind))
 
     @property
     def online(self) -> bool:
-        """Whether the SVM holds its training rows."""
+        """True if the SVM holds its training rows."""
         return isinstance(self.machine, OnlineMachine)
 
     @property
     def optimal(self) -> bool:
-        """Whether the certificates prove that the model is optimal."""
+        """True if the certificates prove that the model is optimal."""
         found = self.certificates
         return bool(found) and all(one.status == "optimal" for one in found)
 

@@ -151,7 +151,7 @@ def section(subject: Subject, support: Support, train: Sample | None) -> Section
         pieces,
     )
     head = ("Group", "Free", "Bound", "All") if support.bounded else ("Group", "All")
-    lines = [
+    lines: list[tuple[str, ...]] = [
         (
             name,
             number(f"support.{k}.free", int(free[k])),
@@ -161,7 +161,7 @@ def section(subject: Subject, support: Support, train: Sample | None) -> Section
         for k, name in enumerate(support.groups)
     ]
     if not support.bounded:
-        lines = [(line[0], line[3]) for line in lines]  # type: ignore[misc]
+        lines = [(line[0], line[3]) for line in lines]
     parts.append(beside(picture, table("Support vectors", head, lines)))
     return Section("support", "Support vectors", join(parts))
 

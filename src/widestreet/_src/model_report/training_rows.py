@@ -1,4 +1,4 @@
-"""Whether given rows are those that a model was trained on."""
+"""Checks that given rows are those that a model was trained on."""
 
 from __future__ import annotations
 

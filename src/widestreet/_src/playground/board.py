@@ -30,7 +30,7 @@ _REFIT_TOL = 1e-8  # tolerance of the refit that a model is compared with
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What the last change of a board did.
+    """Effect of the last change of a board.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class Board:
 
     @property
     def learner(self) -> Learner:
-        """What is trained on the points."""
+        """The learner that is trained on the points."""
         return self._learner
 
     @property
