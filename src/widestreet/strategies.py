@@ -15,7 +15,7 @@ from widestreet._src.engines.selection.isvm import ISVM
 from widestreet._src.engines.selection.randsvm import RandSVM
 from widestreet._src.engines.selection.smo import SMO
 from widestreet._src.public import set_home
-from widestreet._src.shards.survey import SurveyOrder
+from widestreet._src.shards.survey_order import SurveyOrder
 
 __all__ = [
     "ISVM",

@@ -27,7 +27,7 @@ from widestreet._src.shards.examination import (
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
-from widestreet._src.shards.survey import SurveyOrder
+from widestreet._src.shards.survey_order import SurveyOrder
 from widestreet.datasets import twonorm
 
 GOAL = Goal(1e-3)

@@ -27,7 +27,7 @@ from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News, Released
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard import Shard, _rows_to_visit
-from widestreet._src.shards.survey import SurveyOrder
+from widestreet._src.shards.survey_order import SurveyOrder
 
 pytestmark = pytest.mark.numeric
 

@@ -11,7 +11,7 @@ from support.shard_sets import CONNECT, every_model, every_port, shards_at_a_poi
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.shards import shard_set
 from widestreet._src.shards.news import Released
-from widestreet._src.shards.survey import SurveyOrder
+from widestreet._src.shards.survey_order import SurveyOrder
 from widestreet.datasets import friedman, twonorm
 from widestreet.strategies import ISVM, Auto
 

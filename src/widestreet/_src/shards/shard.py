@@ -35,7 +35,7 @@ from widestreet._src.shards.columns import Features, ShardColumns
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.memory import Ledger, Memory
 from widestreet._src.shards.news import News
-from widestreet._src.shards.survey import Survey, SurveyOrder
+from widestreet._src.shards.survey_order import Survey, SurveyOrder
 
 _ROWS_AT_ONCE = 2048  # rows at least that a survey visits before it counts the violators
 _AHEAD = 1.1  # rows that a survey visits, relative to those in which the quota is expected

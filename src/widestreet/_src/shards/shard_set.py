@@ -27,7 +27,7 @@ from widestreet._src.shards.news import News, Released
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.port import LocalPort, Port
 from widestreet._src.shards.shard import Candidates, Shard
-from widestreet._src.shards.survey import Survey, SurveyOrder
+from widestreet._src.shards.survey_order import Survey, SurveyOrder
 
 Answer = TypeVar("Answer")
 _LEAST_QUESTION = 1_000_000  # kernel values of a question whose time says something

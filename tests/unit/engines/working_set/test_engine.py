@@ -39,7 +39,7 @@ from widestreet._src.engines.working_set import state
 from widestreet._src.kernels import kernels
 from widestreet._src.problems.dual import Dual
 from widestreet._src.shards.shard_set import ShardSet
-from widestreet._src.shards.survey import SurveyOrder
+from widestreet._src.shards.survey_order import SurveyOrder
 from widestreet.datasets import checkerboard, friedman, twonorm
 from widestreet.strategies import SMO, Auto, Proposal, Situation, Stateless, Strategy
 

@@ -30,7 +30,7 @@ from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.runner import Runner
 from widestreet._src.shards.shard_set import ShardSet
-from widestreet._src.shards.survey import Survey, SurveyOrder
+from widestreet._src.shards.survey_order import Survey, SurveyOrder
 from widestreet._src.status import Status
 
 

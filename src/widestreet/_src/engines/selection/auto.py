@@ -35,7 +35,7 @@ from widestreet._src.engines.selection.contract import (
     make_room,
 )
 from widestreet._src.engines.solution import Solution
-from widestreet._src.shards.survey import SurveyOrder
+from widestreet._src.shards.survey_order import SurveyOrder
 
 _FIRST_ON_DEVICE, _LARGEST_ON_DEVICE = 4, 32  # times the sizes of the CPU
 _LOOSER_ON_DEVICE = 2.0  # times the looseness of the CPU

@@ -16,7 +16,7 @@ import numpy as np
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.engines.solution import Solution
 from widestreet._src.problems.goal import Goal
-from widestreet._src.shards.survey import SurveyOrder
+from widestreet._src.shards.survey_order import SurveyOrder
 
 
 @dataclass(frozen=True, eq=False)

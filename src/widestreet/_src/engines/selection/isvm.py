@@ -39,7 +39,7 @@ from widestreet._src.engines.selection.contract import (
     Strategy,
     make_room,
 )
-from widestreet._src.shards.survey import SurveyOrder
+from widestreet._src.shards.survey_order import SurveyOrder
 
 _LEAST_STEP, _MOST_STEP = 64, 8192  # rows of a pass that are evaluated together
 

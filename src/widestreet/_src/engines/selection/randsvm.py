@@ -39,7 +39,7 @@ from widestreet._src.engines.selection.contract import (
     Strategy,
     make_room,
 )
-from widestreet._src.shards.survey import SurveyOrder
+from widestreet._src.shards.survey_order import SurveyOrder
 
 _DEFAULT_SAMPLE = 1024  # rows of the first sample if neither k nor sample_size is given
 _LOOSENESS = 0.05  # fraction of the violation outside to which sets are solved

@@ -15,7 +15,7 @@ import numpy as np
 
 from widestreet._src import checks
 from widestreet._src.engines.selection.contract import Proposal, Situation, Stateless
-from widestreet._src.shards.survey import SurveyOrder
+from widestreet._src.shards.survey_order import SurveyOrder
 
 
 @dataclass(frozen=True)

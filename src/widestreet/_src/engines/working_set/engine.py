@@ -35,7 +35,7 @@ from widestreet._src.shards.examination import adopt, estimate_norm
 from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.news import Released
 from widestreet._src.shards.point import among
-from widestreet._src.shards.survey import Survey, SurveyOrder
+from widestreet._src.shards.survey_order import Survey, SurveyOrder
 from widestreet._src.status import Status
 
 log = logging.getLogger("widestreet")

@@ -26,7 +26,7 @@ from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import Released
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
-from widestreet._src.shards.survey import Survey
+from widestreet._src.shards.survey_order import Survey
 
 _VALUES_OF_FIRST_CHECK = 500_000_000  # rows times support vectors of a start that is examined
 _MOST_ON_DEVICE = 1 << 20  # rows of a working set on a device

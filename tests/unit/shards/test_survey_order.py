@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from widestreet._src.shards.survey import Survey, SurveyOrder
+from widestreet._src.shards.survey_order import Survey, SurveyOrder
 
 
 def test_nothing_is_skipped_unless_it_may_be():
