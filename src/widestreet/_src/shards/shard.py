@@ -33,7 +33,7 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.shards.columns import Features, ShardColumns
 from widestreet._src.shards.expansion import Expansion
-from widestreet._src.shards.memory import Ledger, Memory
+from widestreet._src.shards.last_scores import Ledger, Memory
 from widestreet._src.shards.news import News
 from widestreet._src.shards.survey_order import Survey, SurveyOrder
 

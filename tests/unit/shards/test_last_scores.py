@@ -11,7 +11,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.expansion import Expansion
-from widestreet._src.shards.memory import (
+from widestreet._src.shards.last_scores import (
     _KEPT_ENTRIES,
     _KEPT_VERSIONS,
     _MANY_ROWS,
