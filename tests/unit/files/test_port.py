@@ -16,9 +16,9 @@ from widestreet._src.problems.dual import select
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.columns import TakenRows
-from widestreet._src.shards.examination import examine_shards
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.point import Point
+from widestreet._src.shards.shard_examination import examine_shards
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey_order import SurveyOrder
 from widestreet.datasets import twonorm

@@ -21,10 +21,10 @@ from widestreet._src.certificate import Arrays, Record
 from widestreet._src.files.lazy import LazyRows
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.shards.columns import Features, HeardRows, heard_with
-from widestreet._src.shards.examination import part_of
 from widestreet._src.shards.last_scores import Ledger
 from widestreet._src.shards.news import News
 from widestreet._src.shards.shard import Shard
+from widestreet._src.shards.shard_examination import part_of
 
 Answer = TypeVar("Answer")
 

@@ -16,8 +16,8 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
-from widestreet._src.shards.examination import estimate_gap, examine_shards, publish
 from widestreet._src.shards.point import Point
+from widestreet._src.shards.shard_examination import estimate_gap, examine_shards, publish
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
 from widestreet._src.training.outcome import Trained, uncertified

@@ -31,10 +31,10 @@ from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.on_device import solve_on_device
 from widestreet._src.engines.working_set.state import Check, Inputs, State
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
-from widestreet._src.shards.examination import adopt, estimate_norm
 from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.news import Released
 from widestreet._src.shards.point import among
+from widestreet._src.shards.shard_examination import adopt, estimate_norm
 from widestreet._src.shards.survey_order import Survey, SurveyOrder
 from widestreet._src.status import Status
 

@@ -18,14 +18,14 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
-from widestreet._src.shards.examination import (
+from widestreet._src.shards.expansion import Expansion
+from widestreet._src.shards.point import Point
+from widestreet._src.shards.shard_examination import (
     adopt,
     estimate_gap,
     estimate_norm,
     examine_shards,
 )
-from widestreet._src.shards.expansion import Expansion
-from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey_order import SurveyOrder
 from widestreet.datasets import twonorm
