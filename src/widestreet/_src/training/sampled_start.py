@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.sampling.engine import Sample
+from widestreet._src.engines.sampling.prsvm_rounds import Sample
 from widestreet._src.engines.solution import Solution
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll

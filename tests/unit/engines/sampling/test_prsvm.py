@@ -14,7 +14,7 @@ from reference import prsvm, restricted
 from support.fitting import checker, coefficients, solve_dual
 from support.sampled_problems import EPSILON, KERNELS, MODELS, SLIGHT, TIGHT, C, Case, case, easy
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.sampling.engine import SamplingEngine
+from widestreet._src.engines.sampling.prsvm_rounds import SamplingEngine
 from widestreet._src.engines.solution import Solution, TraceRecord
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import select
