@@ -1,7 +1,7 @@
 """The sampling engine: weighted samples of the rows, solved on many sites (PRSVM).
 
 A round solves the duals of several samples through the runner, which may solve them at the same
-time. The caller passes the function that solves one sample. prsvm.py explains the steps.
+time. The caller passes the function that solves one sample. prsvm_and_rsvm.py explains the steps.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.forecast import Forecast
 from widestreet._src.engines.sampling.multiset import Multiset, SparseVector
-from widestreet._src.engines.sampling.prsvm import WeightedSampling
+from widestreet._src.engines.sampling.prsvm_and_rsvm import WeightedSampling
 from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
 from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.state import Examine
