@@ -1,7 +1,7 @@
 """Strategies that select rows for the working set."""
 
 from widestreet._src.engines.sampling.prsvm_and_rsvm import PRSVM, RSVM, WeightedSampling
-from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.auto_doubling import Auto
 from widestreet._src.engines.selection.contract import (
     Proposal,
     RowSource,

@@ -14,7 +14,7 @@ from conftest import TOL
 from support.blocks import LocalBlocks, task
 from support.settings import NoCallbacks, settings
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.auto_doubling import Auto
 from widestreet._src.kernels.kernels import RBF, Linear
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import CSVC, EpsilonSVR, NuSVC, NuSVR, OneClass

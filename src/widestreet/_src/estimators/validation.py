@@ -18,7 +18,7 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.engines.sampling.prsvm_and_rsvm import PRSVM, RSVM
-from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.auto_doubling import Auto
 from widestreet._src.engines.selection.contract import Strategy
 from widestreet._src.engines.selection.interior import Interior
 from widestreet._src.engines.selection.isvm import ISVM

@@ -16,7 +16,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.interior import cost
 from widestreet._src.engines.interior.factor import rank_bound
-from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.auto_doubling import Auto
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select

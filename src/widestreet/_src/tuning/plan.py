@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing, get_tags
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.auto_doubling import Auto
 from widestreet._src.estimators import validation
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR

@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from math import ceil, sqrt
 
 from widestreet._src import checks
-from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.auto_doubling import Auto
 from widestreet._src.engines.selection.contract import (
     Context,
     Search,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from widestreet._src import checks
-from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.auto_doubling import Auto
 from widestreet._src.engines.selection.contract import Context, Search, Strategy
 from widestreet._src.engines.solution import Solution
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, parse_memory
-from widestreet._src.engines.selection.auto import Auto
+from widestreet._src.engines.selection.auto_doubling import Auto
 from widestreet._src.estimators import figures, validation
 from widestreet._src.estimators.columns import spread_of, warn_of_scales
 from widestreet._src.estimators.model import KernelModel
