@@ -2,7 +2,11 @@
 
 from widestreet._src.engines.sampling.prsvm_and_rsvm import PRSVM, RSVM, WeightedSampling
 from widestreet._src.engines.selection.auto_doubling import Auto
-from widestreet._src.engines.selection.contract import (
+from widestreet._src.engines.selection.interior import Interior
+from widestreet._src.engines.selection.isvm import ISVM
+from widestreet._src.engines.selection.randsvm import RandSVM
+from widestreet._src.engines.selection.smo import SMO
+from widestreet._src.engines.selection.strategy_protocol import (
     Proposal,
     RowSource,
     Search,
@@ -10,10 +14,6 @@ from widestreet._src.engines.selection.contract import (
     Stateless,
     Strategy,
 )
-from widestreet._src.engines.selection.interior import Interior
-from widestreet._src.engines.selection.isvm import ISVM
-from widestreet._src.engines.selection.randsvm import RandSVM
-from widestreet._src.engines.selection.smo import SMO
 from widestreet._src.public import set_home
 from widestreet._src.shards.survey_order import SurveyOrder
 

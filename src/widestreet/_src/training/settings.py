@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widestreet._src.engines.selection.contract import Strategy
+from widestreet._src.engines.selection.strategy_protocol import Strategy
 from widestreet._src.problems.goal import Goal
 
 _ROWS_PER_THREAD = 1000  # rows that justify one more thread

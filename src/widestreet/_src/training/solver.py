@@ -14,8 +14,8 @@ from widestreet._src.engines.interior.cholesky import NotPositive, RankTooLarge
 from widestreet._src.engines.sampling.prsvm_and_rsvm import WeightedSampling
 from widestreet._src.engines.sampling.prsvm_rounds import Sample, SamplingEngine, SolveSample
 from widestreet._src.engines.selection.auto_doubling import Auto
-from widestreet._src.engines.selection.contract import Strategy
 from widestreet._src.engines.selection.interior import Interior
+from widestreet._src.engines.selection.strategy_protocol import Strategy
 from widestreet._src.engines.solution import Observer, Solution
 from widestreet._src.engines.working_set.engine import WorkingSetEngine
 from widestreet._src.engines.working_set.state import Check, Inputs

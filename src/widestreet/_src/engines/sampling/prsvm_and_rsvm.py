@@ -35,7 +35,7 @@ from math import ceil, sqrt
 
 from widestreet._src import checks
 from widestreet._src.engines.selection.auto_doubling import Auto
-from widestreet._src.engines.selection.contract import (
+from widestreet._src.engines.selection.strategy_protocol import (
     Context,
     Search,
     Strategy,

@@ -27,7 +27,7 @@ from typing import ClassVar
 import numpy as np
 
 from widestreet._src import checks
-from widestreet._src.engines.selection.contract import (
+from widestreet._src.engines.selection.strategy_protocol import (
     Context,
     Proposal,
     Situation,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from widestreet._src import checks
 from widestreet._src.engines.selection.auto_doubling import Auto
-from widestreet._src.engines.selection.contract import Context, Search, Strategy
+from widestreet._src.engines.selection.strategy_protocol import Context, Search, Strategy
 from widestreet._src.engines.solution import Solution
 
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from widestreet._src import checks
 from widestreet._src.arrays import Bools, Ints
-from widestreet._src.engines.selection.contract import (
+from widestreet._src.engines.selection.strategy_protocol import (
     Notes,
     Proposal,
     RowSource,

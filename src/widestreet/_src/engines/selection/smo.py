@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from widestreet._src import checks
-from widestreet._src.engines.selection.contract import Proposal, Situation, Stateless
+from widestreet._src.engines.selection.strategy_protocol import Proposal, Situation, Stateless
 from widestreet._src.shards.survey_order import SurveyOrder
 
 

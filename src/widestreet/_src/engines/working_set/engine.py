@@ -25,7 +25,7 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import OutOfBudget
-from widestreet._src.engines.selection.contract import Proposal, Situation
+from widestreet._src.engines.selection.strategy_protocol import Proposal, Situation
 from widestreet._src.engines.solution import Solution
 from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.on_device import solve_on_device

@@ -17,7 +17,7 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.selection.contract import Strategy
+from widestreet._src.engines.selection.strategy_protocol import Strategy
 from widestreet._src.engines.solution import Solution, Trace, TraceRecord
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual, join

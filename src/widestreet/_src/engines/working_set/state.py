@@ -13,7 +13,7 @@ import numpy as np
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.forecast import Forecast
-from widestreet._src.engines.selection.contract import Notes, Search, Situation, Strategy
+from widestreet._src.engines.selection.strategy_protocol import Notes, Search, Situation, Strategy
 from widestreet._src.engines.solution import Observer, Trace, TraceRecord
 from widestreet._src.engines.working_set.device_schedule import DevicePacing
 from widestreet._src.engines.working_set.newton_schedule import Pacing

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.situations import situation
-from widestreet._src.engines.selection.contract import (
+from widestreet._src.engines.selection.strategy_protocol import (
     make_room,
 )
 from widestreet.strategies import Auto, Stateless
