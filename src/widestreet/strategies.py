@@ -2,10 +2,10 @@
 
 from widestreet._src.engines.sampling.prsvm_and_rsvm import PRSVM, RSVM, WeightedSampling
 from widestreet._src.engines.selection.auto_doubling import Auto
+from widestreet._src.engines.selection.fixed_size_smo import SMO
 from widestreet._src.engines.selection.interior import Interior
 from widestreet._src.engines.selection.isvm import ISVM
 from widestreet._src.engines.selection.randsvm import RandSVM
-from widestreet._src.engines.selection.smo import SMO
 from widestreet._src.engines.selection.strategy_protocol import (
     Proposal,
     RowSource,

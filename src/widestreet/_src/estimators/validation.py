@@ -19,10 +19,10 @@ from widestreet._src.arrays import Floats
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.engines.sampling.prsvm_and_rsvm import PRSVM, RSVM
 from widestreet._src.engines.selection.auto_doubling import Auto
+from widestreet._src.engines.selection.fixed_size_smo import SMO
 from widestreet._src.engines.selection.interior import Interior
 from widestreet._src.engines.selection.isvm import ISVM
 from widestreet._src.engines.selection.randsvm import RandSVM
-from widestreet._src.engines.selection.smo import SMO
 from widestreet._src.engines.selection.strategy_protocol import Strategy
 from widestreet._src.estimators import columns
 from widestreet._src.kernels import kernels
