@@ -9,7 +9,7 @@ no array of the length of the data. A round has five steps:
     4) survey     the shards search for rows that violate the optimality conditions
     5) verdict    if the surveys find none, the check examines every row. If it fails, the engine
                   continues from the exact scores of the check, and in float64 if float32 kernel
-                  values caused the failure (precision.py)
+                  values caused the failure (switch_to_float64.py)
 
 The dual objective does not decrease from round to round.
 """
