@@ -20,7 +20,7 @@ from reference.qp import solve_qp
 from support.fitting import beta_of, build_dual, cut_short, decision, fitted, in_reference_terms
 from support.problems import generate, random_feasible, reference_qp, toy_model, toy_svc, toy_svr
 from widestreet._src.certificate import examine, examine_all, scores
-from widestreet._src.engines.working_set.engine import WorkingSetEngine
+from widestreet._src.engines.working_set.rounds import WorkingSetEngine
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.kernels.poll import Poll

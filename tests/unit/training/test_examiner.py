@@ -58,7 +58,7 @@ def test_no_model_is_worse_than_zero_coefficients():
 
 @pytest.mark.usefixtures("by_rounds")
 def test_the_best_point_that_was_examined_is_returned(monkeypatch):
-    from widestreet._src.engines.working_set.engine import WorkingSetEngine
+    from widestreet._src.engines.working_set.rounds import WorkingSetEngine
 
     solve = WorkingSetEngine.solve
 
@@ -115,7 +115,7 @@ def test_without_time_for_an_examination_a_sample_estimates_the_gap(name, monkey
 
 @pytest.mark.usefixtures("by_rounds")
 def test_a_point_examined_before_takes_the_place_of_one_that_cannot_be(monkeypatch):
-    from widestreet._src.engines.working_set.engine import WorkingSetEngine
+    from widestreet._src.engines.working_set.rounds import WorkingSetEngine
 
     solve, examined = WorkingSetEngine.solve, examiner.Examiner._examined
 

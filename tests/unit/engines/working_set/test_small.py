@@ -18,7 +18,7 @@ from support.fitting import decision
 from support.machines import data, machine
 from widestreet import _core
 from widestreet._src.engines.working_set import small as whole
-from widestreet._src.engines.working_set.engine import WorkingSetEngine
+from widestreet._src.engines.working_set.rounds import WorkingSetEngine
 from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.reporting import progress
