@@ -16,7 +16,7 @@ from support.problems import random_feasible, toy_model
 from widestreet._src.certificate import examine
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.working_set.rounds import WorkingSetEngine
-from widestreet._src.engines.working_set.state import Inputs
+from widestreet._src.engines.working_set.state_of_rounds import Inputs
 from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll

@@ -7,7 +7,7 @@ import numpy as np
 from support.fitting import build_dual
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.working_set.rounds import WorkingSetEngine
-from widestreet._src.engines.working_set.state import Inputs
+from widestreet._src.engines.working_set.state_of_rounds import Inputs
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Kernel
 from widestreet._src.problems.goal import Goal

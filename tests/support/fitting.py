@@ -20,7 +20,7 @@ from widestreet._src.certificate import Certificate, Examination, examine
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.solution import Solution
 from widestreet._src.engines.working_set.rounds import WorkingSetEngine
-from widestreet._src.engines.working_set.state import Check, Inputs
+from widestreet._src.engines.working_set.state_of_rounds import Check, Inputs
 from widestreet._src.kernels import kernels
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems import dual as duals

@@ -11,7 +11,7 @@ from widestreet._src.certificate import Examination, GapEstimate, Part, examine_
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.forecast import SAMPLED_ROWS, Forecast
 from widestreet._src.engines.solution import Observer, Solution
-from widestreet._src.engines.working_set.state import Check
+from widestreet._src.engines.working_set.state_of_rounds import Check
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual

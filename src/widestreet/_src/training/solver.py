@@ -18,7 +18,7 @@ from widestreet._src.engines.selection.interior import Interior
 from widestreet._src.engines.selection.strategy_protocol import Strategy
 from widestreet._src.engines.solution import Observer, Solution
 from widestreet._src.engines.working_set.rounds import WorkingSetEngine
-from widestreet._src.engines.working_set.state import Check, Inputs
+from widestreet._src.engines.working_set.state_of_rounds import Check, Inputs
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable, Kernel, Linear
 from widestreet._src.kernels.poll import Poll

@@ -21,7 +21,7 @@ from widestreet._src.engines.sampling.multiset import Multiset, SparseVector
 from widestreet._src.engines.sampling.prsvm_and_rsvm import WeightedSampling
 from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
 from widestreet._src.engines.working_set import precision
-from widestreet._src.engines.working_set.state import Examine
+from widestreet._src.engines.working_set.state_of_rounds import Examine
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal

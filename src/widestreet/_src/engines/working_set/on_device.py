@@ -20,7 +20,7 @@ from widestreet._src.arrays import Floats
 from widestreet._src.device.contract import Look, Variables, Work
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.working_set.device_schedule import DevicePacing
-from widestreet._src.engines.working_set.state import Inputs, State
+from widestreet._src.engines.working_set.state_of_rounds import Inputs, State
 from widestreet._src.engines.working_set.tile import WorkingSet
 
 log = logging.getLogger("widestreet")

@@ -29,7 +29,7 @@ from widestreet._src.engines.selection.strategy_protocol import Proposal, Situat
 from widestreet._src.engines.solution import Solution
 from widestreet._src.engines.working_set import precision
 from widestreet._src.engines.working_set.on_device import solve_on_device
-from widestreet._src.engines.working_set.state import Check, Inputs, State
+from widestreet._src.engines.working_set.state_of_rounds import Check, Inputs, State
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
 from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.news import Released

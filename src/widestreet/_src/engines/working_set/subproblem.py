@@ -8,7 +8,7 @@ import numpy as np
 
 from widestreet._src.engines.working_set.newton import polish, settle_sum
 from widestreet._src.engines.working_set.newton_schedule import FEW_FREE
-from widestreet._src.engines.working_set.state import Inputs, State
+from widestreet._src.engines.working_set.state_of_rounds import Inputs, State
 from widestreet._src.engines.working_set.switch_to_float64 import few_came
 from widestreet._src.kernels.kernels import Linear
 

@@ -11,7 +11,7 @@ import logging
 import numpy as np
 
 from widestreet._src.arrays import Floats
-from widestreet._src.engines.working_set.state import Inputs, State
+from widestreet._src.engines.working_set.state_of_rounds import Inputs, State
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.shard_set import ShardSet
 
