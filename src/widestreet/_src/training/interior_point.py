@@ -19,8 +19,8 @@ from widestreet._src.engines.interior.cholesky import (
     pivoted_cholesky,
 )
 from widestreet._src.engines.interior.crossover import crossed_over
-from widestreet._src.engines.interior.engine import InteriorEngine
 from widestreet._src.engines.interior.factor import factor_of, rank_bound
+from widestreet._src.engines.interior.predictor_corrector import InteriorEngine
 from widestreet._src.engines.interior.vertex import polished
 from widestreet._src.engines.solution import Observer, Solution, TraceRecord
 from widestreet._src.kernels.gram import Gram, without_diagonal
