@@ -8,7 +8,7 @@ import pytest
 from conftest import TOL
 from support.low_rank import EVERY, factor, fixed, problem
 from widestreet._src.engines.interior.iterate import Step, first_iterate, scores
-from widestreet._src.engines.interior.newton import group_sums
+from widestreet._src.engines.interior.newton_system import group_sums
 from widestreet._src.problems.formulations import nu_svc
 
 

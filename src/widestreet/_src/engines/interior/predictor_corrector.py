@@ -4,7 +4,7 @@ Problem: the dual of dual.py with K = V V' (factor.py). An iteration costs one p
 few passes over V, whatever the boxes and the targets are. It is for problems on which pair steps
 converge slowly: kernels of low rank, many bounded support vectors, large C.
 
-    1) assemble     the Newton system at the present point (newton.py)
+    1) assemble     the Newton system at the present point (newton_system.py)
     2) predict      the step to complementarity zero; how far it goes determines the centring
     3) correct      the step to this centring, with the second-order terms of the prediction
     4) move         almost to the boundary
@@ -29,7 +29,7 @@ from widestreet._src.arrays import Bools, Floats
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.interior.factor import Factor
 from widestreet._src.engines.interior.iterate import Iterate, Step, first_iterate, scores
-from widestreet._src.engines.interior.newton import NewtonSystem
+from widestreet._src.engines.interior.newton_system import NewtonSystem
 from widestreet._src.engines.solution import Observer, Trace, TraceRecord
 from widestreet._src.problems.dual import Dual
 

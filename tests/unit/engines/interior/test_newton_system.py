@@ -7,7 +7,7 @@ import pytest
 
 from conftest import TOL
 from support.low_rank import EVERY, KERNELS, factor, problem
-from widestreet._src.engines.interior.newton import NewtonSystem, group_sums
+from widestreet._src.engines.interior.newton_system import NewtonSystem, group_sums
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
