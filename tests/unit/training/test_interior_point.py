@@ -14,7 +14,7 @@ from support.fitting import in_reference_terms
 from support.low_rank import problem
 from support.settings import settings
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.interior.cholesky import NotPositive, RankTooLarge
+from widestreet._src.engines.interior.pivoted_cholesky import NotPositive, RankTooLarge
 from widestreet._src.status import Status
 from widestreet._src.training.interior_point import LowRank, Patience
 from widestreet._src.training.solver import Engines

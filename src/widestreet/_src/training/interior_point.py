@@ -13,13 +13,13 @@ import numpy as np
 from widestreet._src.arrays import Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.interior import cost
-from widestreet._src.engines.interior.cholesky import (
+from widestreet._src.engines.interior.crossover import crossed_over
+from widestreet._src.engines.interior.factor import factor_of, rank_bound
+from widestreet._src.engines.interior.pivoted_cholesky import (
     NotPositive,
     RankTooLarge,
     pivoted_cholesky,
 )
-from widestreet._src.engines.interior.crossover import crossed_over
-from widestreet._src.engines.interior.factor import factor_of, rank_bound
 from widestreet._src.engines.interior.predictor_corrector import InteriorEngine
 from widestreet._src.engines.interior.vertex import polished
 from widestreet._src.engines.solution import Observer, Solution, TraceRecord

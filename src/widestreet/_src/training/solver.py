@@ -10,7 +10,7 @@ import numpy as np
 
 from widestreet._src.arrays import Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.interior.cholesky import NotPositive, RankTooLarge
+from widestreet._src.engines.interior.pivoted_cholesky import NotPositive, RankTooLarge
 from widestreet._src.engines.sampling.prsvm_and_rsvm import WeightedSampling
 from widestreet._src.engines.sampling.prsvm_rounds import Sample, SamplingEngine, SolveSample
 from widestreet._src.engines.selection.auto_doubling import Auto

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from conftest import TOL
 from support.low_rank import KERNELS, factor, problem
-from widestreet._src.engines.interior.cholesky import RankTooLarge
 from widestreet._src.engines.interior.factor import factor_of, rank_bound
+from widestreet._src.engines.interior.pivoted_cholesky import RankTooLarge
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear, Poly
 from widestreet._src.kernels.poll import Poll

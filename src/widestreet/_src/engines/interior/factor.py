@@ -22,7 +22,7 @@ from typing import TypeVar
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.interior.cholesky import pivoted_cholesky
+from widestreet._src.engines.interior.pivoted_cholesky import pivoted_cholesky
 from widestreet._src.kernels.double_double import Pair, column_sums, two_product
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Linear, Poly

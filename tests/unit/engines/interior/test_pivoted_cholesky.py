@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import TOL
-from widestreet._src.engines.interior.cholesky import NotPositive, RankTooLarge, pivoted_cholesky
+from widestreet._src.engines.interior.pivoted_cholesky import (
+    NotPositive,
+    RankTooLarge,
+    pivoted_cholesky,
+)
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear, Precomputed
 from widestreet._src.kernels.poll import Poll
