@@ -8,7 +8,7 @@ import numpy as np
 
 from reference.duals import MODELS
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.interior.factor import Factor, factor_of
+from widestreet._src.engines.interior.low_rank_factor import Factor, factor_of
 from widestreet._src.engines.interior.predictor_corrector import InteriorEngine
 from widestreet._src.kernels.gram import Gram, without_diagonal
 from widestreet._src.kernels.kernels import RBF, Linear, NativeKernel, Poly

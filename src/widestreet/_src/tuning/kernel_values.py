@@ -15,7 +15,7 @@ from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.interior import cost
-from widestreet._src.engines.interior.factor import rank_bound
+from widestreet._src.engines.interior.low_rank_factor import rank_bound
 from widestreet._src.engines.selection.auto_doubling import Auto
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll

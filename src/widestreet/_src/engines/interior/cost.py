@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from widestreet._src.engines.interior.factor import rank_bound
+from widestreet._src.engines.interior.low_rank_factor import rank_bound
 from widestreet._src.kernels.kernels import Kernel
 
 ITERATIONS = 40  # as many as most problems need

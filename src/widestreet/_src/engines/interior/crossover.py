@@ -9,8 +9,8 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from widestreet._src.arrays import Bools, Floats, Ints
-from widestreet._src.engines.interior.factor import Factor
 from widestreet._src.engines.interior.iterate import Iterate
+from widestreet._src.engines.interior.low_rank_factor import Factor
 from widestreet._src.problems.dual import Dual
 
 _MOST_FREE = 2  # times the unknowns of the Newton system: more free variables are not refined

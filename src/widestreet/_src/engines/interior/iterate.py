@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from widestreet._src.arrays import Bools, Floats
-from widestreet._src.engines.interior.factor import Factor
+from widestreet._src.engines.interior.low_rank_factor import Factor
 from widestreet._src.problems.dual import Dual
 
 _ROUNDING_OF_TOTAL = 1e-12  # of the widths of a group: a sum this near to its limit is at it

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from widestreet._src.arrays import Bytes, Floats
-from widestreet._src.engines.interior.factor import Factor
+from widestreet._src.engines.interior.low_rank_factor import Factor
 from widestreet._src.problems.dual import Dual
 
 _RIDGE = 1e-15  # of the diagonal: added before the factorisation, raised until it succeeds

@@ -1,6 +1,6 @@
 """The interior-point engine: Mehrotra's predictor-corrector method on a factor of low rank.
 
-Problem: the dual of dual.py with K = V V' (factor.py). An iteration costs one product V'WV and a
+Problem: the dual of dual.py with K = V V' (low_rank_factor.py). An iteration costs one product V'WV and a
 few passes over V, whatever the boxes and the targets are. It is for problems on which pair steps
 converge slowly: kernels of low rank, many bounded support vectors, large C.
 
@@ -27,8 +27,8 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Floats
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.interior.factor import Factor
 from widestreet._src.engines.interior.iterate import Iterate, Step, first_iterate, scores
+from widestreet._src.engines.interior.low_rank_factor import Factor
 from widestreet._src.engines.interior.newton_system import NewtonSystem
 from widestreet._src.engines.solution import Observer, Trace, TraceRecord
 from widestreet._src.problems.dual import Dual

@@ -24,8 +24,8 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.interior.factor import Factor
 from widestreet._src.engines.interior.lattice import Lattice
+from widestreet._src.engines.interior.low_rank_factor import Factor
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.more_digits import accurate_scan, off_centre
 from widestreet._src.kernels.poll import Poll

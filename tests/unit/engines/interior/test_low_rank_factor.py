@@ -10,7 +10,7 @@ from scipy import sparse
 
 from conftest import TOL
 from support.low_rank import KERNELS, factor, problem
-from widestreet._src.engines.interior.factor import factor_of, rank_bound
+from widestreet._src.engines.interior.low_rank_factor import factor_of, rank_bound
 from widestreet._src.engines.interior.pivoted_cholesky import RankTooLarge
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear, Poly
