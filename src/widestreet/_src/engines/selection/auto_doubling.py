@@ -16,7 +16,7 @@ Each round
        all that are not skipped.
 
 If the kernel matrix has a low rank, rounds that cost more than a fraction of the interior-point
-method (engines/interior/cost.py) are given up for it.
+method (engines/interior/cost_against_pair_steps.py) are given up for it.
 """
 
 from __future__ import annotations
