@@ -173,10 +173,10 @@ def test_an_examination_whose_result_is_known_is_not_announced(caplog):
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_rounds_continue_if_the_examination_leaves_time(rounds, monkeypatch, caplog):
     """The limit is noticed once, and then there is time again."""
-    from widestreet._src.engines.working_set import engine
+    from widestreet._src.engines.working_set import rounds
 
     caplog.set_level(logging.DEBUG, logger="widestreet")
-    survey, calls = engine.WorkingSetEngine._survey, []
+    survey, calls = rounds.WorkingSetEngine._survey, []
 
     def limited(self, order):
         calls.append(None)
@@ -185,7 +185,7 @@ def test_rounds_continue_if_the_examination_leaves_time(rounds, monkeypatch, cap
             raise OutOfBudget(Status.TIME_LIMIT)
         survey(self, order)
 
-    monkeypatch.setattr(engine.WorkingSetEngine, "_survey", limited)
+    monkeypatch.setattr(rounds.WorkingSetEngine, "_survey", limited)
     X, y = noisy(3000)
     model = ws.SVC(C=10.0, max_time=600.0, random_state=0).fit(X, y)
     assert len(calls) > rounds + 1

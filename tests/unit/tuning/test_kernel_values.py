@@ -10,7 +10,7 @@ from reference import kernels
 from support.machines import GAMMA, data
 from support.settings import settings
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.interior import cost
+from widestreet._src.engines.interior import cost_against_pair_steps as cost
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear
 from widestreet._src.problems.formulations import CSVC, EpsilonSVR

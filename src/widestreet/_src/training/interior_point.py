@@ -12,7 +12,7 @@ import numpy as np
 
 from widestreet._src.arrays import Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.interior import cost
+from widestreet._src.engines.interior import cost_against_pair_steps as cost
 from widestreet._src.engines.interior.crossover import crossed_over
 from widestreet._src.engines.interior.low_rank_factor import factor_of, rank_bound
 from widestreet._src.engines.interior.pivoted_cholesky import (

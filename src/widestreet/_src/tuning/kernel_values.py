@@ -14,7 +14,7 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.interior import cost
+from widestreet._src.engines.interior import cost_against_pair_steps as cost
 from widestreet._src.engines.interior.low_rank_factor import rank_bound
 from widestreet._src.engines.selection.auto_doubling import Auto
 from widestreet._src.kernels.gram import Gram

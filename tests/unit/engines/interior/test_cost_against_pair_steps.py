@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from widestreet._src.engines.interior import cost
+from widestreet._src.engines.interior import cost_against_pair_steps as cost
 from widestreet._src.kernels.kernels import RBF, Linear, Poly
 
 

@@ -11,7 +11,7 @@ import widestreet as ws
 from support.devices import PlainDevice, use
 from support.machines import assert_same_function, assert_same_objective, data, machine
 from support.problems import toy_svc
-from widestreet._src.engines.working_set import device_schedule, on_device, state
+from widestreet._src.engines.working_set import device_schedule, on_device, state_of_rounds
 from widestreet._src.engines.working_set.on_device import put_back, variables_of
 from widestreet._src.engines.working_set.tile import WorkingSet
 from widestreet._src.problems.dual import Dual
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.in_process("rows that were pickled are no longer on a d
 
 @pytest.fixture
 def every_size(monkeypatch, by_rounds):
-    monkeypatch.setattr(state, "FEW_FOR_DEVICE", 0)
+    monkeypatch.setattr(state_of_rounds, "FEW_FOR_DEVICE", 0)
 
 
 @pytest.mark.parametrize("kind", ["svc", "svr", "one_class"])

@@ -35,7 +35,7 @@ from support.problems import (
     toy_svr,
 )
 from widestreet._src.engines import budget
-from widestreet._src.engines.working_set import state
+from widestreet._src.engines.working_set import state_of_rounds
 from widestreet._src.kernels import kernels
 from widestreet._src.problems.dual import Dual
 from widestreet._src.shards.shard_set import ShardSet
@@ -434,7 +434,7 @@ def test_surveys_are_bold_until_a_check_fails(monkeypatch):
 @pytest.mark.parametrize("name", CASES)
 def test_a_survey_that_sees_nothing_is_found_out(name, monkeypatch):
     """Rows once evaluated never come back until a check fails, and safely from then on."""
-    monkeypatch.setattr(state, "_DRIFT_BEFORE_CHECKS", 0.0)
+    monkeypatch.setattr(state_of_rounds, "_DRIFT_BEFORE_CHECKS", 0.0)
     seen = cautions(monkeypatch)
     solution, found, _ = CASES[name].solve(SMALL)
     assert solution.status == "optimal"
@@ -446,7 +446,7 @@ def test_a_survey_that_sees_nothing_is_found_out(name, monkeypatch):
 @pytest.mark.parametrize("bold", [0.0, 0.1])
 @pytest.mark.parametrize("name", CASES)
 def test_without_a_check_the_last_survey_is_safe(name, bold, monkeypatch):
-    monkeypatch.setattr(state, "_DRIFT_BEFORE_CHECKS", bold)
+    monkeypatch.setattr(state_of_rounds, "_DRIFT_BEFORE_CHECKS", bold)
     seen = cautions(monkeypatch)
     solution, found, _ = CASES[name].solve(SMALL, tol=1e-3, checked=False)
     assert solution.status == "optimal"
@@ -459,7 +459,7 @@ def test_without_a_check_the_last_survey_is_safe(name, bold, monkeypatch):
 
 def started(X, y, C, base, monkeypatch, values):
     """Fit from another model; a start with so many rows times support vectors is examined."""
-    monkeypatch.setattr(state, "_VALUES_OF_FIRST_CHECK", values)
+    monkeypatch.setattr(state_of_rounds, "_VALUES_OF_FIRST_CHECK", values)
     return ws.SVC(C=C, gamma=2.0, strategy=SMALL, random_state=0).fit(X, y, start=base)
 
 
@@ -481,7 +481,7 @@ def test_a_start_is_not_examined_without_time(monkeypatch):
     X, y = checkerboard(5000, random_state=0)
     base = ws.SVC(C=100.0, gamma=2.0, random_state=0).fit(X, y)
     monkeypatch.setattr(budget.Budget, "keep_back", lambda self, seconds, least=0.0: None)
-    monkeypatch.setattr(state, "_VALUES_OF_FIRST_CHECK", 0)
+    monkeypatch.setattr(state_of_rounds, "_VALUES_OF_FIRST_CHECK", 0)
     model = ws.SVC(C=1000.0, gamma=2.0, strategy=SMALL, random_state=0, max_time=1e6)
     model.fit(X, y, start=base)
     assert "check" not in model.trace_[0].timings

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from support.engine_states import engine_with
-from widestreet._src.engines.working_set import precision
+from widestreet._src.engines.working_set import switch_to_float64
 from widestreet._src.kernels.kernels import Callable
 from widestreet._src.problems.goal import Goal
 
@@ -15,27 +15,27 @@ pytestmark = pytest.mark.numeric
 
 def test_scores_may_be_off_by_a_tenth_of_what_is_at_stake():
     goal = Goal(1e-3)
-    assert not precision.too_coarse(0.99e-4, goal)
-    assert precision.too_coarse(1.01e-4, goal)
-    assert not precision.too_coarse(1.01e-4, goal, violation=1e-2)
-    assert precision.too_coarse(1.01e-3, goal, violation=1e-2)
+    assert not switch_to_float64.too_coarse(0.99e-4, goal)
+    assert switch_to_float64.too_coarse(1.01e-4, goal)
+    assert not switch_to_float64.too_coarse(1.01e-4, goal, violation=1e-2)
+    assert switch_to_float64.too_coarse(1.01e-3, goal, violation=1e-2)
 
 
 def test_small_problems_and_kernels_of_any_size_begin_in_float64():
-    assert precision.starts_in_float64(engine_with(10, 2000).inputs.shards)
-    assert not precision.starts_in_float64(engine_with(10, 2100).inputs.shards)
+    assert switch_to_float64.starts_in_float64(engine_with(10, 2000).inputs.shards)
+    assert not switch_to_float64.starts_in_float64(engine_with(10, 2100).inputs.shards)
     kernel = Callable(lambda A, B: A @ B.T)
-    assert precision.starts_in_float64(engine_with(10, 2100, kernel=kernel).inputs.shards)
+    assert switch_to_float64.starts_in_float64(engine_with(10, 2100, kernel=kernel).inputs.shards)
 
 
 def test_wrong_scores_raise_the_precision_and_are_put_right():
     engine = engine_with(300)
     inputs, state = engine.inputs, engine.state
-    precision.check_float32(inputs, state, 1.0)
+    switch_to_float64.check_float32(inputs, state, 1.0)
     assert not state.work.double
     assert state.newcomers == 0
     state.work.score[:300] += 1.0
-    precision.check_float32(inputs, state, 1.0)
+    switch_to_float64.check_float32(inputs, state, 1.0)
     assert state.work.double
     assert not inputs.shards.news.double
     assert np.array_equal(state.work.score[:300], np.zeros(300))  # of the zero expansion
@@ -47,7 +47,7 @@ def test_surveys_are_float64_once_their_scores_hide_a_tenth_of_the_violation(err
     inputs, state = engine.inputs, engine.state
     state.work.use_double()
     state.work.score[:300] += error
-    precision.check_float32(inputs, state, 1.0)
+    switch_to_float64.check_float32(inputs, state, 1.0)
     assert inputs.shards.news.double is double
     assert np.array_equal(state.work.score[:300], np.full(300, 0.0 if double else error))
 
@@ -56,7 +56,7 @@ def test_a_few_newcomers_are_not_worth_a_look():
     engine = engine_with(300)
     engine.state.newcomers = 2
     engine.state.work.score[:300] += 1.0
-    assert precision.few_came(engine.state)
-    precision.check_float32(engine.inputs, engine.state, 1.0)
+    assert switch_to_float64.few_came(engine.state)
+    switch_to_float64.check_float32(engine.inputs, engine.state, 1.0)
     assert not engine.state.work.double
     assert engine.state.newcomers == 2

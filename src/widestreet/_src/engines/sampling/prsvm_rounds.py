@@ -20,7 +20,7 @@ from widestreet._src.engines.forecast import Forecast
 from widestreet._src.engines.sampling.multiset import Multiset, SparseVector
 from widestreet._src.engines.sampling.prsvm_and_rsvm import WeightedSampling
 from widestreet._src.engines.solution import Observer, Solution, Trace, TraceRecord
-from widestreet._src.engines.working_set import precision
+from widestreet._src.engines.working_set import switch_to_float64
 from widestreet._src.engines.working_set.state_of_rounds import Examine
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual
@@ -129,7 +129,7 @@ class SamplingEngine:
         self.unfinished = False
         self._budgets: list[Budget] = []  # of the samples being solved
         self._seed = int(deepcopy(rng).integers(2**63))  # from a copy, which leaves rng unchanged
-        if precision.starts_in_float64(shards):
+        if switch_to_float64.starts_in_float64(shards):
             shards.use_double()
 
     def _begin(self, start: Point | None) -> Theta:
@@ -274,9 +274,9 @@ class SamplingEngine:
         ids, coef, bias = theta.expansion.ids, theta.expansion.coef, theta.expansion.bias
         shards.publish(shards.news.expansion.published(ids, coef, bias, np.inf), theta.point)
         if not shards.news.double:
-            sample = self.rng.choice(shards.rows, precision.ROWS_COMPARED, replace=False)
+            sample = self.rng.choice(shards.rows, switch_to_float64.ROWS_COMPARED, replace=False)
             error = np.abs(shards.scores(sample) - shards.scores(sample, double=False)).max()
-            if precision.too_coarse(float(error), self.goal):
+            if switch_to_float64.too_coarse(float(error), self.goal):
                 shards.use_double()
         order = SurveyOrder(shards.rows, self.goal.aim, whole=True, skip=False)
         return shards.survey(order, self.rng)

@@ -27,7 +27,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.selection.strategy_protocol import Proposal, Situation
 from widestreet._src.engines.solution import Solution
-from widestreet._src.engines.working_set import precision
+from widestreet._src.engines.working_set import switch_to_float64
 from widestreet._src.engines.working_set.on_device import solve_on_device
 from widestreet._src.engines.working_set.state_of_rounds import Check, Inputs, State
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
@@ -59,7 +59,7 @@ class WorkingSetEngine:
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs, self.state = inputs, State.first(inputs)
-        if precision.starts_in_float64(inputs.shards):
+        if switch_to_float64.starts_in_float64(inputs.shards):
             inputs.shards.use_double()
             self.state.work.use_double()
 
@@ -127,7 +127,7 @@ class WorkingSetEngine:
             self._solve(proposal)
             # 3) publish
             self._publish()
-            precision.check_float32(inputs, state, state.violation)
+            switch_to_float64.check_float32(inputs, state, state.violation)
             # 4) survey
             status = None
             if state.begins_with_check(inputs):
@@ -282,8 +282,8 @@ class WorkingSetEngine:
         if work.double:
             state.gave_up = True
         else:
-            precision.raise_precision(self.inputs, state, loss)
-            precision.refresh_working_set(self.inputs, state)
+            switch_to_float64.raise_precision(self.inputs, state, loss)
+            switch_to_float64.refresh_working_set(self.inputs, state)
 
     def _survey(self, order: SurveyOrder) -> None:
         """Search for violators. Sets: survey, violation."""
@@ -331,7 +331,7 @@ class WorkingSetEngine:
         inputs, state = self.inputs, self.state
         if state.work.double and state.work.size == inputs.shards.rows:
             return False
-        violation = precision.refresh_working_set(inputs, state)
+        violation = switch_to_float64.refresh_working_set(inputs, state)
         failures = state.refreshed.count(violation)
         return not state.goal.met(violation) and failures < _FAILED_LOOKS
 
@@ -365,7 +365,7 @@ class WorkingSetEngine:
         """
         inputs, state = self.inputs, self.state
         work, shards, expansion = state.work, inputs.shards, state.expansion
-        precision.take_over(inputs, state, shards.scores(work.ids[work.present]))
+        switch_to_float64.take_over(inputs, state, shards.scores(work.ids[work.present]))
         error, bounds = adopt(shards), expansion.drift.copy()
         if error > 0:
             bounds[-2] = max(bounds[-2], error)
