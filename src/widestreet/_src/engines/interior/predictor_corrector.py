@@ -1,8 +1,8 @@
 """The interior-point engine: Mehrotra's predictor-corrector method on a factor of low rank.
 
-Problem: the dual of dual.py with K = V V' (low_rank_factor.py). An iteration costs one product V'WV and a
-few passes over V, whatever the boxes and the targets are. It is for problems on which pair steps
-converge slowly: kernels of low rank, many bounded support vectors, large C.
+Problem: the dual of dual.py with K = V V' (low_rank_factor.py). An iteration costs one product V'WV
+and a few passes over V, whatever the boxes and the targets are. It is for problems on which pair
+steps converge slowly: kernels of low rank, many bounded support vectors, large C.
 
     1) assemble     the Newton system at the present point (newton_system.py)
     2) predict      the step to complementarity zero; how far it goes determines the centring
