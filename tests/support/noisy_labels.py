@@ -6,7 +6,7 @@ import numpy as np
 
 from reference import kernels
 from support.problems import toy_svc
-from widestreet._src.engines.multiplicative.engine import Projection
+from widestreet._src.engines.multiplicative.exponentiated_gradient import Projection
 
 LITERAL = Projection(growth=1.0)
 

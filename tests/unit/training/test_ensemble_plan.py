@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from widestreet._src.certificate import Certificate
-from widestreet._src.engines.multiplicative.engine import FixedRate, Projection
+from widestreet._src.engines.multiplicative.exponentiated_gradient import FixedRate, Projection
 from widestreet._src.engines.solution import Solution, Trace
 from widestreet._src.shards.point import Point
 from widestreet._src.status import Status

@@ -13,7 +13,7 @@ import numpy as np
 from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, parse_memory
-from widestreet._src.engines.multiplicative.engine import FixedRate, Projection
+from widestreet._src.engines.multiplicative.exponentiated_gradient import FixedRate, Projection
 from widestreet._src.estimators import figures, validation
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTraining

@@ -13,7 +13,7 @@ import numpy as np
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.certificate import Certificate, examine_margins
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.multiplicative.engine import (
+from widestreet._src.engines.multiplicative.exponentiated_gradient import (
     MultiplicativeEngine,
     Projection,
     Trajectory,

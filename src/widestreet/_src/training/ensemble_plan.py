@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from widestreet._src.arrays import Floats
-from widestreet._src.engines.multiplicative.engine import FixedRate, Projection
+from widestreet._src.engines.multiplicative.exponentiated_gradient import FixedRate, Projection
 from widestreet._src.training.outcome import Trained
 
 

@@ -8,7 +8,7 @@ import pytest
 from conftest import TOL
 from support.noisy_labels import LITERAL, noisy
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.multiplicative.engine import MultiplicativeEngine
+from widestreet._src.engines.multiplicative.exponentiated_gradient import MultiplicativeEngine
 from widestreet._src.engines.multiplicative.members import Ensemble, best_size
 
 

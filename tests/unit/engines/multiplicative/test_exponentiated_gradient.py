@@ -14,7 +14,7 @@ from reference import kernels
 from reference import multiplicative as printed
 from support.noisy_labels import LITERAL, noisy
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.multiplicative.engine import (
+from widestreet._src.engines.multiplicative.exponentiated_gradient import (
     FixedRate,
     MultiplicativeEngine,
     Projection,
