@@ -15,11 +15,11 @@ from support.noisy_labels import LITERAL, noisy
 from widestreet._src.engines import budget as budgets
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.multiplicative import engine as multiplicative
+from widestreet._src.engines.multiplicative.ensemble_mean import best_size
 from widestreet._src.engines.multiplicative.exponentiated_gradient import (
     MultiplicativeEngine,
     solve_together,
 )
-from widestreet._src.engines.multiplicative.members import best_size
 from widestreet._src.status import Status
 from widestreet._src.training import ensemble
 

@@ -13,6 +13,7 @@ import numpy as np
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.certificate import Certificate, examine_margins
 from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.multiplicative.ensemble_mean import best_size
 from widestreet._src.engines.multiplicative.exponentiated_gradient import (
     MultiplicativeEngine,
     Projection,
@@ -21,7 +22,6 @@ from widestreet._src.engines.multiplicative.exponentiated_gradient import (
     solve_together,
     unmoved,
 )
-from widestreet._src.engines.multiplicative.members import best_size
 from widestreet._src.engines.solution import Observer, Solution
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.gram_products import Held, LowRank, Product, Streamed

@@ -38,8 +38,8 @@ import numpy as np
 
 from widestreet._src.arrays import Floats
 from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.multiplicative.ensemble_mean import Ensemble
 from widestreet._src.engines.multiplicative.line_search import line_search, logarithms, tilted
-from widestreet._src.engines.multiplicative.members import Ensemble
 from widestreet._src.engines.solution import Observer, Trace, TraceRecord
 from widestreet._src.kernels.gram_products import Product
 from widestreet._src.status import Status

@@ -8,8 +8,8 @@ import pytest
 from conftest import TOL
 from support.noisy_labels import LITERAL, noisy
 from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.multiplicative.ensemble_mean import Ensemble, best_size
 from widestreet._src.engines.multiplicative.exponentiated_gradient import MultiplicativeEngine
-from widestreet._src.engines.multiplicative.members import Ensemble, best_size
 
 
 def test_means_of_some_sizes_and_of_the_last(rng):
