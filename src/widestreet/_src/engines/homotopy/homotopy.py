@@ -7,7 +7,7 @@ optimality is
 
     h_v = 0 on S,     h_v <= 0 on L,     h_v >= 0 on U,     sum of beta over group g = total_g
 
-Its derivative by theta is a linear system (straight_piece.py), which has a solution exactly if
+Its derivative by theta is a linear system (rates_and_breakpoint.py), which has a solution exactly if
 every group whose total must change has a free variable. One step goes to the nearest theta at which
 a variable of S reaches a bound or one of L or U reaches h = 0; that variable changes its set. Four
 additions make this complete:
@@ -40,7 +40,7 @@ from widestreet._src.engines.homotopy.correction import correct
 from widestreet._src.engines.homotopy.kernel_columns import ALL_ROWS
 from widestreet._src.engines.homotopy.path_state import FREE, LOWER, UPPER, PathState
 from widestreet._src.engines.homotopy.pivoting import enter, leave
-from widestreet._src.engines.homotopy.straight_piece import (
+from widestreet._src.engines.homotopy.rates_and_breakpoint import (
     ZERO_STEP_LENGTH,
     Breakpoint,
     StraightPiece,
