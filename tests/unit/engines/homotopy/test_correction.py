@@ -14,8 +14,8 @@ from widestreet._src.engines.homotopy.correction import (
     snap_to_bounds,
     solve_residuals,
 )
+from widestreet._src.engines.homotopy.enter_and_exchange import leave
 from widestreet._src.engines.homotopy.path_state import FREE, LOWER, UPPER
-from widestreet._src.engines.homotopy.pivoting import leave
 
 pytestmark = pytest.mark.numeric
 

@@ -8,8 +8,8 @@ import pytest
 from conftest import TOL
 from support.path_problems import MODELS, ChangingProblem
 from widestreet._src.engines.homotopy.bound_motion import BoundMotion, DataRates
+from widestreet._src.engines.homotopy.enter_and_exchange import leave
 from widestreet._src.engines.homotopy.path_state import FREE, LOWER, UPPER, PathState
-from widestreet._src.engines.homotopy.pivoting import leave
 from widestreet._src.engines.homotopy.rates_and_breakpoint import StraightPiece
 
 pytestmark = pytest.mark.numeric

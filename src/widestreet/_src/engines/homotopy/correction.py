@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.engines.homotopy.enter_and_exchange import leave
 from widestreet._src.engines.homotopy.path_state import FREE, LOWER, UPPER, PathState
-from widestreet._src.engines.homotopy.pivoting import leave
 
 _RESIDUAL_GOAL = 1e-14  # of the largest target: a smaller h is rounding of the scores
 _SUM_GOAL = 1e-15  # of sum |beta|: a smaller difference is rounding of the sums

@@ -15,7 +15,7 @@ additions make this complete:
     ray         a group whose total must change has no free variable: theta stands still and the
                 bias of the group moves until a variable that can move the right way has h = 0; if
                 there is none, the problem is infeasible beyond this theta
-    exchange    a variable that would enter S depends on S (pivoting.py)
+    exchange    a variable that would enter S depends on S (enter_and_exchange.py)
     ties        several variables reach their ends at one theta: they change their sets one after
                 the other. After some steps of length zero the one with the least index goes first
                 (Bland's rule). If the homotopy cycles even then, targets of bound variables are
@@ -37,9 +37,9 @@ from widestreet._src.arrays import Bytes, Floats, Ints
 from widestreet._src.engines.homotopy.active_rows import ActiveRows
 from widestreet._src.engines.homotopy.bound_motion import BoundMotion, DataRates, Endpoint
 from widestreet._src.engines.homotopy.correction import correct
+from widestreet._src.engines.homotopy.enter_and_exchange import enter, leave
 from widestreet._src.engines.homotopy.kernel_columns import ALL_ROWS
 from widestreet._src.engines.homotopy.path_state import FREE, LOWER, UPPER, PathState
-from widestreet._src.engines.homotopy.pivoting import enter, leave
 from widestreet._src.engines.homotopy.rates_and_breakpoint import (
     ZERO_STEP_LENGTH,
     Breakpoint,

@@ -13,6 +13,7 @@ import numpy as np
 from widestreet._src.arrays import Bytes, Floats, Ints
 from widestreet._src.engines.homotopy.bound_motion import Endpoint
 from widestreet._src.engines.homotopy.correction import central_biases
+from widestreet._src.engines.homotopy.enter_and_exchange import enter_all, leave
 from widestreet._src.engines.homotopy.free_set import FreeSet
 from widestreet._src.engines.homotopy.homotopy import (
     Homotopy,
@@ -28,7 +29,6 @@ from widestreet._src.engines.homotopy.path_state import (
     PathCounts,
     PathState,
 )
-from widestreet._src.engines.homotopy.pivoting import enter_all, leave
 from widestreet._src.problems.dual import Dual
 
 __all__ = [

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from conftest import TOL
+from widestreet._src.engines.homotopy.enter_and_exchange import enter, enter_all, leave
 from widestreet._src.engines.homotopy.path_state import FREE, LOWER, UPPER, PathState
-from widestreet._src.engines.homotopy.pivoting import enter, enter_all, leave
 from widestreet._src.problems import formulations
 
 pytestmark = pytest.mark.numeric
