@@ -1,6 +1,6 @@
 """The exact optimum of a dual problem whose data change.
 
-Every change is a homotopy (homotopy.py). The boxes of added rows grow from zero width, and those of
+Every change is a homotopy (follow_breakpoints.py). The boxes of added rows grow from zero width, and those of
 removed rows shrink to zero width. Changes of weights, C, nu, epsilon or labels are other endpoints.
 The cost of a step is one product of the kernel columns of the free variables (n x |S|) with a
 vector, and O(|S|^2) for the factor of their matrix (free_set.py).
@@ -14,13 +14,13 @@ from widestreet._src.arrays import Bytes, Floats, Ints
 from widestreet._src.engines.homotopy.bound_motion import Endpoint
 from widestreet._src.engines.homotopy.correction import central_biases
 from widestreet._src.engines.homotopy.enter_and_exchange import enter_all, leave
-from widestreet._src.engines.homotopy.free_set import FreeSet
-from widestreet._src.engines.homotopy.homotopy import (
+from widestreet._src.engines.homotopy.follow_breakpoints import (
     Homotopy,
     InfeasibleError,
     PathSegment,
     SegmentObserver,
 )
+from widestreet._src.engines.homotopy.free_set import FreeSet
 from widestreet._src.engines.homotopy.kernel_columns import ALL_ROWS
 from widestreet._src.engines.homotopy.path_state import (
     LOWER,

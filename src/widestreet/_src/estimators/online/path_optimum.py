@@ -10,7 +10,7 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.engines.budget import OutOfBudget
-from widestreet._src.engines.homotopy.homotopy import SegmentObserver
+from widestreet._src.engines.homotopy.follow_breakpoints import SegmentObserver
 from widestreet._src.engines.homotopy.parametric_optimum import Endpoint, ParametricOptimum
 from widestreet._src.estimators.online.optimum import Optimum, WithoutRow, no_limit
 from widestreet._src.estimators.online.problem import OnlineProblem

@@ -11,7 +11,11 @@ import pytest
 from conftest import TOL
 from support.path_problems import MODELS, ChangingProblem
 from widestreet._src.engines.homotopy import homotopy
-from widestreet._src.engines.homotopy.homotopy import Homotopy, InfeasibleError, PathSegment
+from widestreet._src.engines.homotopy.follow_breakpoints import (
+    Homotopy,
+    InfeasibleError,
+    PathSegment,
+)
 from widestreet._src.engines.homotopy.parametric_optimum import Endpoint, ParametricOptimum
 from widestreet._src.engines.homotopy.path_state import FREE, LOWER, UPPER
 
