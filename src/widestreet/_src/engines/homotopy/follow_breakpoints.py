@@ -36,7 +36,6 @@ import numpy as np
 from widestreet._src.arrays import Bytes, Floats, Ints
 from widestreet._src.engines.homotopy.active_rows import ActiveRows
 from widestreet._src.engines.homotopy.bound_motion import BoundMotion, DataRates, Endpoint
-from widestreet._src.engines.homotopy.correction import correct
 from widestreet._src.engines.homotopy.enter_and_exchange import enter, leave
 from widestreet._src.engines.homotopy.kernel_columns import ALL_ROWS
 from widestreet._src.engines.homotopy.path_state import FREE, LOWER, UPPER, PathState
@@ -45,6 +44,7 @@ from widestreet._src.engines.homotopy.rates_and_breakpoint import (
     Breakpoint,
     StraightPiece,
 )
+from widestreet._src.engines.homotopy.rounding_correction import correct
 
 _STEPS_BETWEEN_REFRESHES = 500  # bounds the rounding that updates accumulate in the scores
 _ZERO_STEPS_BEFORE_BLAND = 30  # consecutive ones: more than the ties of most data

@@ -12,7 +12,6 @@ import numpy as np
 
 from widestreet._src.arrays import Bytes, Floats, Ints
 from widestreet._src.engines.homotopy.bound_motion import Endpoint
-from widestreet._src.engines.homotopy.correction import central_biases
 from widestreet._src.engines.homotopy.enter_and_exchange import enter_all, leave
 from widestreet._src.engines.homotopy.follow_breakpoints import (
     Homotopy,
@@ -29,6 +28,7 @@ from widestreet._src.engines.homotopy.path_state import (
     PathCounts,
     PathState,
 )
+from widestreet._src.engines.homotopy.rounding_correction import central_biases
 from widestreet._src.problems.dual import Dual
 
 __all__ = [

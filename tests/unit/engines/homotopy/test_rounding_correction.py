@@ -7,15 +7,15 @@ import pytest
 
 from conftest import TOL
 from support.path_problems import MODELS, ChangingProblem
-from widestreet._src.engines.homotopy.correction import (
+from widestreet._src.engines.homotopy.enter_and_exchange import leave
+from widestreet._src.engines.homotopy.path_state import FREE, LOWER, UPPER
+from widestreet._src.engines.homotopy.rounding_correction import (
     central_biases,
     centre_biases,
     correct,
     snap_to_bounds,
     solve_residuals,
 )
-from widestreet._src.engines.homotopy.enter_and_exchange import leave
-from widestreet._src.engines.homotopy.path_state import FREE, LOWER, UPPER
 
 pytestmark = pytest.mark.numeric
 
