@@ -23,7 +23,7 @@ import numpy as np
 from widestreet._src.arrays import Floats
 from widestreet._src.engines.insvr.bordered_inverse import BorderedInverse
 from widestreet._src.engines.insvr.extended_set import ExtendedSet
-from widestreet._src.engines.insvr.line import Line
+from widestreet._src.engines.insvr.step_to_next_event import Line
 
 Stage: TypeAlias = Literal["ia", "raia", "sra"]
 

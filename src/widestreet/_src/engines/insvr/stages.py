@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from widestreet._src.engines.insvr.extended_set import MARGIN_VECTOR, ExtendedSet
-from widestreet._src.engines.insvr.line import Line
 from widestreet._src.engines.insvr.margin_set import MarginSet, Stage
+from widestreet._src.engines.insvr.step_to_next_event import Line
 
 REMEDY = 'method="path" can train on such data'
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from conftest import TOL
 from support.extended_sets import extended_set
-from widestreet._src.engines.insvr.line import Line
+from widestreet._src.engines.insvr.step_to_next_event import Line
 
 
 def test_a_line_changes_what_it_says(rng):
