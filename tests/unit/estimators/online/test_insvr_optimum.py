@@ -247,7 +247,7 @@ def test_a_failure_leaves_the_machine_as_it_was(monkeypatch):
     model = begun().partial_fit(X[FIRST:20], y[FIRST:20])
     before, counts = model.predict(X), model.insvr_counts_
     with monkeypatch.context() as patch:
-        patch.setattr("widestreet._src.engines.insvr.stages._STEPS_PER_SAMPLE", 0)
+        patch.setattr("widestreet._src.engines.insvr.three_stages._STEPS_PER_SAMPLE", 0)
         with pytest.raises(RuntimeError, match=r'not optimal after 1 steps; method="path" can'):
             model.partial_fit(X[20:], y[20:])
     assert model.n_rows_ == 20

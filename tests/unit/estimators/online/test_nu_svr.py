@@ -7,7 +7,7 @@ import numpy as np
 from support.machines import data
 from support.machines import machine as batch
 from support.online_machines import N, assert_same, machine
-from widestreet._src.engines.insvr.stages import StageCounts
+from widestreet._src.engines.insvr.three_stages import StageCounts
 from widestreet.online import OnlineNuSVR, load
 
 

@@ -8,7 +8,7 @@ nu-Support Vector Regression, Neural Networks 67 (2015), 140-150. Equation numbe
     g  = Q alpha - z y + z b' + e'   >= 0 on R,   = 0 on S,   <= 0 on E                       (10)
 
 over the extended set of 2l samples (x, y, z = +-1), extended_set.py. A new sample takes
-three stages (stages.py), each of which follows straight lines (step_to_next_event.py):
+three stages (three_stages.py), each of which follows straight lines (step_to_next_event.py):
 
 1. *initial adjustments* (IA): l becomes l + 1 in Q. Everything times l / (l + 1) is optimal for the
    targets eta y, eta = l / (l + 1); eta rises to 1 under all conditions                     (14)
@@ -63,7 +63,7 @@ from widestreet._src.engines.insvr.extended_set import (
     ExtendedSet,
 )
 from widestreet._src.engines.insvr.margin_set import MarginSet
-from widestreet._src.engines.insvr.stages import REMEDY, StageCounts, Stages
+from widestreet._src.engines.insvr.three_stages import REMEDY, StageCounts, Stages
 from widestreet._src.engines.insvr.thresholds import thresholds
 from widestreet._src.problems.formulations import Scaling
 

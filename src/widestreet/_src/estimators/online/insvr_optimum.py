@@ -15,7 +15,7 @@ import numpy as np
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.homotopy.parametric_optimum import order_after_removal
 from widestreet._src.engines.insvr.insvr import Insvr
-from widestreet._src.engines.insvr.stages import StageCounts
+from widestreet._src.engines.insvr.three_stages import StageCounts
 from widestreet._src.estimators.online.optimum import Optimum, WithoutRow, no_limit
 from widestreet._src.estimators.online.path_optimum import PathOptimum
 from widestreet._src.estimators.online.problem import OnlineProblem

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.insvr.stages import StageCounts
+from widestreet._src.engines.insvr.three_stages import StageCounts
 from widestreet._src.estimators.online.insvr_optimum import InsvrOptimum
 from widestreet._src.estimators.online.intake import batch_settings
 from widestreet._src.estimators.online.optimum import Optimum

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from widestreet._src.engines.insvr.stages import StageCounts
+from widestreet._src.engines.insvr.three_stages import StageCounts
 from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.estimators.online.state import OnlineState
 from widestreet._src.estimators.plain_state import (

@@ -24,7 +24,7 @@ from support.insvr_problems import (
 from widestreet._src.engines.insvr import stages
 from widestreet._src.engines.insvr.extended_set import MARGIN_VECTOR
 from widestreet._src.engines.insvr.insvr import Insvr
-from widestreet._src.engines.insvr.stages import StageCounts
+from widestreet._src.engines.insvr.three_stages import StageCounts
 
 
 @pytest.mark.parametrize(
