@@ -46,7 +46,7 @@ Differences from the paper:
   depends on S is exchanged for one that leaves it, along a line on which no g changes. A variable
   leaves S before RAIA in the same way if S is dependent without the row of e'.
 - Without a free variable on one side b' and e' are not unique; the middle is reported, as by LIBSVM
-  (thresholds.py).
+  (bias_and_tube.py).
 - The paper starts from a solution; that of one sample is alpha = C nu / 2 twice, b' = y, e' = 0.
 - Theorem 2, e' >= 0, needs nu < 1; at nu = 1 both sides of the new sample may have to rise.
 """
@@ -56,6 +56,7 @@ from __future__ import annotations
 import numpy as np
 
 from widestreet._src.arrays import Floats
+from widestreet._src.engines.insvr.bias_and_tube import thresholds
 from widestreet._src.engines.insvr.extended_set import (
     ERROR_VECTOR,
     MARGIN_VECTOR,
@@ -64,7 +65,6 @@ from widestreet._src.engines.insvr.extended_set import (
 )
 from widestreet._src.engines.insvr.margin_set import MarginSet
 from widestreet._src.engines.insvr.three_stages import REMEDY, StageCounts, Stages
-from widestreet._src.engines.insvr.thresholds import thresholds
 from widestreet._src.problems.formulations import Scaling
 
 _LARGEST_VIOLATION = 1e-8  # of max(1, max|y|): rounding of a successful update is far below it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.extended_sets import extended_set
-from widestreet._src.engines.insvr.thresholds import interval, thresholds
+from widestreet._src.engines.insvr.bias_and_tube import interval, thresholds
 
 
 def test_thresholds_are_unique_with_free_variables():
