@@ -9,7 +9,7 @@ import pytest
 
 from widestreet._src.certificate import Part, examine, examine_all, scores
 from widestreet._src.certificate.exact_bounds import largest_gap, reach
-from widestreet._src.certificate.sums import rounded
+from widestreet._src.certificate.exact_sums import rounded
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear, Poly
 from widestreet._src.problems.formulations import CSVC

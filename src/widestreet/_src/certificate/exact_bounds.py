@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from widestreet._src.arrays import Floats
+from widestreet._src.certificate.exact_sums import Terms, exact_sum
 from widestreet._src.certificate.gap_terms import largest_gap_terms
 from widestreet._src.certificate.parts import UNIT, Part
 from widestreet._src.certificate.screening import Scores
-from widestreet._src.certificate.sums import Terms, exact_sum
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from widestreet._src.arrays import Bools, Floats
-from widestreet._src.certificate.sums import Terms, exact_sum, rounded
+from widestreet._src.certificate.exact_sums import Terms, exact_sum, rounded
 
 _CURVE_ROUNDING = 1e-12  # of the largest second derivative: smaller ones are rounding
 

@@ -35,11 +35,11 @@ import numpy as np
 
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate.exact_bounds import largest_gap, reach
+from widestreet._src.certificate.exact_sums import Terms, rounded
 from widestreet._src.certificate.examination import Examination
 from widestreet._src.certificate.loss import Objective
 from widestreet._src.certificate.parts import Answer, Extremes, Part, Parts
 from widestreet._src.certificate.screening import Limits, scores
-from widestreet._src.certificate.sums import Terms, rounded
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual

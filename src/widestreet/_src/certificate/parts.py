@@ -24,7 +24,7 @@ A question is a function of a part, made of methods of `Part` and `functools.par
 questions and answers can be pickled. A part stores its scores between questions. They depend only
 on the limits it was screened with, so a part that was lost and made again repeats these screenings
 and gives the same answers, up to the rounding of scores that were updated (earlier_scores.py).
-Sums are returned without rounding (sums.py), so that the figures of an examination do not depend on
+Sums are returned without rounding (exact_sums.py), so that the figures of an examination do not depend on
 how the rows are divided.
 """
 
@@ -39,10 +39,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.certificate.exact_sums import Terms, exact_sum
 from widestreet._src.certificate.loss import Band, Variables, band
 from widestreet._src.certificate.screening import Limits, Scores
 from widestreet._src.certificate.spot_check import disagrees
-from widestreet._src.certificate.sums import Terms, exact_sum
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual

@@ -26,7 +26,7 @@ from widestreet._src.certificate.earlier_scores import (
     Record,
     lengths,
 )
-from widestreet._src.certificate.sums import rounded
+from widestreet._src.certificate.exact_sums import rounded
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.more_digits import accurate_scan, off_centre
 from widestreet._src.kernels.poll import Poll

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widestreet._src.certificate import sums
-from widestreet._src.certificate.sums import exact_sum, rounded
+from widestreet._src.certificate.exact_sums import exact_sum, rounded
 
 numbers = st.lists(st.floats(-1e200, 1e200), max_size=40)
 
