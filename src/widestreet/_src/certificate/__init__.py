@@ -8,7 +8,7 @@ from widestreet._src.certificate.gap_estimate import GapEstimate, Stratum, estim
 from widestreet._src.certificate.gap_terms import excess_of, gap_terms
 from widestreet._src.certificate.margins import examine_margins
 from widestreet._src.certificate.merging import LocalParts, examine, examine_parts
-from widestreet._src.certificate.parts import Part, Parts
+from widestreet._src.certificate.part_of_rows import Part, Parts
 from widestreet._src.certificate.screening import FLOAT64_FRACTION, Limits, scores, screens
 from widestreet._src.certificate.several_duals import examine_all
 from widestreet._src.certificate.spot_check import disagrees

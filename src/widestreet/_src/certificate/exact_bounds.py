@@ -1,4 +1,4 @@
-"""Bounds on the figures of exact scores: questions to the parts of a dual (parts.py).
+"""Bounds on the figures of exact scores: questions to the parts of a dual (part_of_rows.py).
 
 largest_gap   sum of the largest contributions to the gap, given one bound on the errors of scores
 reach         bounds on the exact extremes and on the gap, given bounds of each row
@@ -14,7 +14,7 @@ import numpy as np
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate.exact_sums import Terms, exact_sum
 from widestreet._src.certificate.gap_terms import largest_gap_terms
-from widestreet._src.certificate.parts import UNIT, Part
+from widestreet._src.certificate.part_of_rows import UNIT, Part
 from widestreet._src.certificate.screening import Scores
 
 
