@@ -13,9 +13,9 @@ import numpy as np
 
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate.exact_sums import Terms, exact_sum
+from widestreet._src.certificate.float64_where_needed import Scores
 from widestreet._src.certificate.gap_terms import largest_gap_terms
 from widestreet._src.certificate.part_of_rows import UNIT, Part
-from widestreet._src.certificate.screening import Scores
 
 
 @dataclass(frozen=True, eq=False)

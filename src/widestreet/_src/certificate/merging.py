@@ -20,7 +20,7 @@ distance of either from the optimum. The minimum over the bias is computed exact
 in brackets is convex and piecewise linear in b with kinks at the F_v.
 
 The rows of one dual may be divided into parts (part_of_rows.py), and rows whose float32 scores prove that
-they cannot affect any figure are not scored in float64 (screening.py). Neither changes the figures.
+they cannot affect any figure are not scored in float64 (float64_where_needed.py). Neither changes the figures.
 The core examines many small duals at once by the same formulas (several_duals.py).
 """
 
@@ -37,9 +37,9 @@ from widestreet._src.arrays import Floats
 from widestreet._src.certificate.exact_bounds import largest_gap, reach
 from widestreet._src.certificate.exact_sums import Terms, rounded
 from widestreet._src.certificate.examination import Examination
+from widestreet._src.certificate.float64_where_needed import Limits, scores
 from widestreet._src.certificate.loss import Objective
 from widestreet._src.certificate.part_of_rows import Answer, Extremes, Part, Parts
-from widestreet._src.certificate.screening import Limits, scores
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
