@@ -13,7 +13,7 @@ Everything is recomputed over all rows from the coefficients, in float64:
     largest gap  bound on the exact P - D, given the same errors e_i (gap_terms.py)
 
 For a dual with a diagonal term d, K is replaced by K + D. The exception is its primal, in which
-1/2 c'Kc replaces 1/2 c'u and the loss is a function of t - Kc (loss.py).
+1/2 c'Kc replaces 1/2 c'u and the loss is a function of t - Kc (loss_of_bias.py).
 
 P >= D for every feasible point when the kernel is positive semidefinite, so gap = P - D bounds the
 distance of either from the optimum. The minimum over the bias is computed exactly: the term
@@ -38,7 +38,7 @@ from widestreet._src.certificate.exact_bounds import largest_gap, reach
 from widestreet._src.certificate.exact_sums import Terms, rounded
 from widestreet._src.certificate.examination import Examination
 from widestreet._src.certificate.float64_where_needed import Limits, scores
-from widestreet._src.certificate.loss import Objective
+from widestreet._src.certificate.loss_of_bias import Objective
 from widestreet._src.certificate.part_of_rows import Answer, Extremes, Part, Parts
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll

@@ -41,7 +41,7 @@ import numpy as np
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.certificate.exact_sums import Terms, exact_sum
 from widestreet._src.certificate.float64_where_needed import Limits, Scores
-from widestreet._src.certificate.loss import Band, Variables, band
+from widestreet._src.certificate.loss_of_bias import Band, Variables, band
 from widestreet._src.certificate.spot_check import disagrees
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll

@@ -11,7 +11,7 @@ from conftest import TOL
 from reference.qp import solve_qp
 from support.problems import kernel_matrix, toy_svc, toy_svr
 from widestreet._src.certificate import examine
-from widestreet._src.certificate.loss import Objective, Variables, band
+from widestreet._src.certificate.loss_of_bias import Objective, Variables, band
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.dual import Dual
