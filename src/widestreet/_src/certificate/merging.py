@@ -36,7 +36,7 @@ import numpy as np
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate.exact_bounds import largest_gap, reach
 from widestreet._src.certificate.exact_sums import Terms, rounded
-from widestreet._src.certificate.examination import Examination
+from widestreet._src.certificate.examination_result import Examination
 from widestreet._src.certificate.float64_where_needed import Limits, scores
 from widestreet._src.certificate.loss_of_bias import Objective
 from widestreet._src.certificate.part_of_rows import Answer, Extremes, Part, Parts

@@ -9,7 +9,7 @@ import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.certificate.examination import Examination
+from widestreet._src.certificate.examination_result import Examination
 from widestreet._src.certificate.gap_terms import largest_gap_terms
 from widestreet._src.certificate.part_of_rows import OVERFLOW, UNIT
 from widestreet._src.kernels.gram import Gram
