@@ -4,6 +4,7 @@ from widestreet._src.certificate.advice import advice, worst
 from widestreet._src.certificate.certificate import Certificate
 from widestreet._src.certificate.earlier_scores import Arrays, Change, Examined, Record, distance
 from widestreet._src.certificate.examination_result import Examination
+from widestreet._src.certificate.examine import LocalParts, examine, examine_parts
 from widestreet._src.certificate.float64_where_needed import (
     FLOAT64_FRACTION,
     Limits,
@@ -13,7 +14,6 @@ from widestreet._src.certificate.float64_where_needed import (
 from widestreet._src.certificate.gap_estimate import GapEstimate, Stratum, estimate
 from widestreet._src.certificate.gap_terms import excess_of, gap_terms
 from widestreet._src.certificate.margins import examine_margins
-from widestreet._src.certificate.merging import LocalParts, examine, examine_parts
 from widestreet._src.certificate.part_of_rows import Part, Parts
 from widestreet._src.certificate.several_duals import examine_all
 from widestreet._src.certificate.spot_check import disagrees
