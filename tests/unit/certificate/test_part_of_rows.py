@@ -14,7 +14,7 @@ from conftest import TOL
 from reference.duals import MODELS
 from support.rows_in_parts import POINTS, point, problem, split
 from widestreet._src.certificate import Part, scores, screening
-from widestreet._src.certificate.exact_bounds import largest_gap, reach
+from widestreet._src.certificate.bounds_despite_rounding import largest_gap, reach
 from widestreet._src.certificate.float64_where_needed import Limits
 
 pytestmark = pytest.mark.numeric

@@ -34,7 +34,7 @@ from math import isfinite
 import numpy as np
 
 from widestreet._src.arrays import Floats
-from widestreet._src.certificate.exact_bounds import largest_gap, reach
+from widestreet._src.certificate.bounds_despite_rounding import largest_gap, reach
 from widestreet._src.certificate.exact_sums import Terms, rounded
 from widestreet._src.certificate.examination_result import Examination
 from widestreet._src.certificate.float64_where_needed import Limits, scores

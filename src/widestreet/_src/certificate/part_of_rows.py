@@ -12,7 +12,7 @@ all parts are merged into an examination of all rows (examine.py). With F = t - 
     disagrees   comparison of some scores with a second computation
     sharpen     scores of all rows with more digits; this and `screen` change a part
 
-Questions about rounding errors are in exact_bounds.py.
+Questions about rounding errors are in bounds_despite_rounding.py.
 
 The best bias lies between low and high. Let sum beta = total. The slope of the primal at b is the
 sum of (beta - c(b)) with the best coefficients c(b). For b > high, each variable has F < b or

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from widestreet._src.certificate import Part, examine, examine_all, scores
-from widestreet._src.certificate.exact_bounds import largest_gap, reach
+from widestreet._src.certificate.bounds_despite_rounding import largest_gap, reach
 from widestreet._src.certificate.exact_sums import rounded
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear, Poly
