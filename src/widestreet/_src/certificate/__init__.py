@@ -13,7 +13,7 @@ from widestreet._src.certificate.float64_where_needed import (
 )
 from widestreet._src.certificate.gap_estimate import GapEstimate, Stratum, estimate
 from widestreet._src.certificate.gap_terms import excess_of, gap_terms
-from widestreet._src.certificate.margins import examine_margins
+from widestreet._src.certificate.hard_margin_gap import examine_margins
 from widestreet._src.certificate.part_of_rows import Part, Parts
 from widestreet._src.certificate.several_duals import examine_all
 from widestreet._src.certificate.spot_check import disagrees
