@@ -27,8 +27,8 @@ from widestreet._src.certificate.earlier_scores import (
     lengths,
 )
 from widestreet._src.certificate.exact_sums import rounded
+from widestreet._src.kernels.accurate_scan import accurate_scan, off_centre
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.more_digits import accurate_scan, off_centre
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 

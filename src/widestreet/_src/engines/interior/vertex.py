@@ -26,8 +26,8 @@ from scipy.linalg import qr, solve_triangular
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.interior.lattice import Lattice
 from widestreet._src.engines.interior.low_rank_factor import Factor
+from widestreet._src.kernels.accurate_scan import accurate_scan, off_centre
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.more_digits import accurate_scan, off_centre
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from conftest import TOL
+from widestreet._src.kernels.accurate_scan import accurate_scan, off_centre
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Linear, Poly
-from widestreet._src.kernels.more_digits import accurate_scan, off_centre
 from widestreet._src.rows import as_rows
 
 
