@@ -7,10 +7,10 @@ from typing import cast
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.kernels.accurate_polynomial import accurate_scores
 from widestreet._src.kernels.gram import Gram, facing
 from widestreet._src.kernels.kernels import Linear, Poly
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.kernels.polynomial import accurate_scores
 from widestreet._src.rows import DenseRows, Vectors
 
 

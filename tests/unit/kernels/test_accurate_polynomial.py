@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from widestreet._src.kernels.accurate_polynomial import accurate_scores
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Poly
-from widestreet._src.kernels.polynomial import accurate_scores
 from widestreet._src.rows import as_rows
 
 
