@@ -24,7 +24,7 @@ from scipy import sparse
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device.contract import Device
 from widestreet._src.estimators import placing
-from widestreet._src.kernels.combination import combination
+from widestreet._src.kernels.accurate_combination import combination
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Linear, NativeKernel, Precomputed
 from widestreet._src.kernels.packed import PackedRows

@@ -13,7 +13,7 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels import rounding
-from widestreet._src.kernels.combination import Combinations
+from widestreet._src.kernels.accurate_combination import Combinations
 from widestreet._src.kernels.interpolation import Interpolation
 from widestreet._src.kernels.kernels import RBF, Linear, NativeKernel
 from widestreet._src.rows import DenseRows, Vectors

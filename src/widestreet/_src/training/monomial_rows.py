@@ -2,7 +2,7 @@
 
 Kernel values of rows far from the origin are large, and sums over them cancel: float64 cannot tell
 an optimum then. The monomials can be centred like the rows of a linear kernel, which removes most
-of their size, and the sums of a linear kernel have nearly all digits (kernels/combination.py).
+of their size, and the sums of a linear kernel have nearly all digits (kernels/accurate_combination.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.kernels.combination import combination
+from widestreet._src.kernels.accurate_combination import combination
 from widestreet._src.kernels.double_double import Pair, two_sum
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Poly

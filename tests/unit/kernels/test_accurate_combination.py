@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from widestreet._src.kernels.combination import (
+from widestreet._src.kernels.accurate_combination import (
     Combinations,
     combination,
     combination_error,
