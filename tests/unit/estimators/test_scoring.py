@@ -20,7 +20,7 @@ from support.fitting import decision
 from support.machines import KERNELS, data, machine
 from widestreet._src.estimators import scoring
 from widestreet._src.estimators.scoring import dense_coef, expansion_of
-from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.kernels.rounding_bounds import UNIT
 
 pytestmark = pytest.mark.numeric
 

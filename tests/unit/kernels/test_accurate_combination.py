@@ -16,7 +16,7 @@ from widestreet._src.kernels.accurate_combination import (
     combination_error,
     combination_underflow,
 )
-from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.kernels.rounding_bounds import UNIT
 from widestreet._src.rows import DenseRows, as_rows
 
 

@@ -14,7 +14,7 @@ from support.native import PARAMS, sample
 from widestreet._src.kernels.gram import Gram, facing
 from widestreet._src.kernels.kernels import NATIVE_KERNELS, RBF
 from widestreet._src.kernels.on_device import DeviceBackend, map_of
-from widestreet._src.kernels.rounding import half_precision, single_precision
+from widestreet._src.kernels.rounding_bounds import half_precision, single_precision
 from widestreet._src.rows import DeviceRows, as_rows
 
 M = 90

@@ -17,7 +17,7 @@ import numpy as np
 from widestreet._src.arrays import Floats
 from widestreet._src.certificate.loss_of_bias import Variables
 from widestreet._src.kernels.double_double import Pair, two_sum
-from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.kernels.rounding_bounds import UNIT
 from widestreet._src.problems.dual import Dual
 
 

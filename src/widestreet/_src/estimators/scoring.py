@@ -28,7 +28,7 @@ from widestreet._src.kernels.accurate_combination import combination
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Linear, NativeKernel, Precomputed
 from widestreet._src.kernels.packed import PackedRows
-from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.kernels.rounding_bounds import UNIT
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.rows import KernelRows, Rows, Vectors, as_rows
 from widestreet._src.rows.dense import DenseRows

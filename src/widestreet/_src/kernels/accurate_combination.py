@@ -18,7 +18,7 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.double_double import Pair, column_sums, two_product
-from widestreet._src.kernels.rounding import TINY, UNIT
+from widestreet._src.kernels.rounding_bounds import TINY, UNIT
 from widestreet._src.rows import Vectors
 
 _VALUES_AT_ONCE = 1 << 15  # of a block of dense rows: all arrays of it stay in the cache

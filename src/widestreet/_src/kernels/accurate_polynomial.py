@@ -13,7 +13,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.double_double import Pair, column_sums, two_product
 from widestreet._src.kernels.kernels import Poly
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.kernels.rounding import TINY, UNIT, power_sums
+from widestreet._src.kernels.rounding_bounds import TINY, UNIT, power_sums
 from widestreet._src.rows import Vectors
 from widestreet._src.rows.features import features
 

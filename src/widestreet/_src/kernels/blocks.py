@@ -11,7 +11,7 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels.kernels import Callable
-from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.kernels.rounding_bounds import UNIT
 from widestreet._src.rows import KernelRows, Rows
 
 _BLOCK_VALUES = 1 << 18  # kernel values asked for at a time: a function makes copies of them

@@ -22,7 +22,7 @@ from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.kernels.on_device import DeviceBackend, Resident
 from widestreet._src.kernels.poll import Pace, Poll
-from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.kernels.rounding_bounds import UNIT
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
 from widestreet._src.rows import DeviceRows, KernelRows, Rows, Vectors
 

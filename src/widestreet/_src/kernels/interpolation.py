@@ -30,14 +30,14 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Bytes, Floats, Ints
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.kernels.rounding_bounds import UNIT
 from widestreet._src.rows import DenseRows
 
 NODES = 16  # in each direction: kDegrees of core/kernels/interpolate.hpp
 MOST_FEATURES = 3
 _CRAMER = 1.09
 # Largest error of a kernel value in one direction: far below that of float32 (1e-7), and at most
-# that of a sum in float64 (24 units of rounding and more, rounding.py).
+# that of a sum in float64 (24 units of rounding and more, rounding_bounds.py).
 _ACCURACY: dict[Any, float] = {np.float32: 1e-10, np.float64: 2e-15}
 _LEBESGUE = 1.0 + 2.0 / pi * log(NODES)
 _MOST_NODES = 1 << 20

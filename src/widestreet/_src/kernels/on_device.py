@@ -4,7 +4,7 @@ A block is needed in the memory of the host, where the core computes it in about
 bus takes to carry it. Scans carry one number per row.
 
 The bounds on rounding count the operations of the device. In float64 they are those of the core
-(rounding.py), with sums of products in one sequence. Half precision has bounds of its own.
+(rounding_bounds.py), with sums of products in one sequence. Half precision has bounds of its own.
 """
 
 from __future__ import annotations

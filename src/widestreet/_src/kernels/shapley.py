@@ -17,7 +17,7 @@ from widestreet._src.arrays import Floats
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Laplacian
 from widestreet._src.kernels.native import native_kernel
-from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.kernels.rounding_bounds import UNIT
 from widestreet._src.rows import Vectors, as_rows
 
 _CALL_COST = 2e8  # products of one native call, some tenths of a second for one thread

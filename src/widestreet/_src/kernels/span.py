@@ -26,7 +26,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.rounding import UNIT
+from widestreet._src.kernels.rounding_bounds import UNIT
 
 _TOGETHER = 32  # candidates whose kernel values are computed at once
 _NEARLY_BEST = 0.5  # of the best reduction of |r|^2, which a candidate must have to be added
