@@ -9,9 +9,13 @@ from conftest import TOL
 from reference import kernels as reference
 from support.native import PARAMS, sample
 from widestreet._src.kernels.backend import Backend
-from widestreet._src.kernels.blocks import BlockBackend, FunctionBackend, MatrixBackend
 from widestreet._src.kernels.kernels import NATIVE_KERNELS, Callable
 from widestreet._src.kernels.native import NativeBackend
+from widestreet._src.kernels.precomputed_and_callable import (
+    BlockBackend,
+    FunctionBackend,
+    MatrixBackend,
+)
 from widestreet._src.rows import KernelRows, as_rows
 
 M, N = 40, 25

@@ -17,11 +17,11 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels.backend import Backend
-from widestreet._src.kernels.blocks import FunctionBackend, MatrixBackend
 from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.kernels.on_device import DeviceBackend, Resident
 from widestreet._src.kernels.poll import Pace, Poll
+from widestreet._src.kernels.precomputed_and_callable import FunctionBackend, MatrixBackend
 from widestreet._src.kernels.rounding_bounds import UNIT
 from widestreet._src.kernels.selection import Diagonal, Selection, compose
 from widestreet._src.rows import DeviceRows, KernelRows, Rows, Vectors
