@@ -16,7 +16,7 @@ from widestreet._src.estimators.scoring import Expansion, dense_coef, expansion_
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Kernel, Laplacian, Linear, Poly
 from widestreet._src.kernels.native import FAR
-from widestreet._src.kernels.span import Span, remainder_norm
+from widestreet._src.kernels.span_of_few_vectors import Span, remainder_norm
 from widestreet._src.rows import Vectors, as_rows
 from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads

@@ -9,7 +9,7 @@ from conftest import TOL
 from reference import kernels
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Laplacian
-from widestreet._src.kernels.span import Span, remainder_norm
+from widestreet._src.kernels.span_of_few_vectors import Span, remainder_norm
 from widestreet._src.rows import as_rows
 
 pytestmark = pytest.mark.numeric
