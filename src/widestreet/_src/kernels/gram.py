@@ -23,7 +23,7 @@ from widestreet._src.kernels.on_device import DeviceBackend, Resident
 from widestreet._src.kernels.poll import Pace, Poll
 from widestreet._src.kernels.precomputed_and_callable import FunctionBackend, MatrixBackend
 from widestreet._src.kernels.rounding_bounds import UNIT
-from widestreet._src.kernels.selection import Diagonal, Selection, compose
+from widestreet._src.kernels.selected_rows import Diagonal, Selection, compose
 from widestreet._src.rows import DeviceRows, KernelRows, Rows, Vectors
 
 # Largest number of multiply-adds per thread of one native call, some hundredths of a second with

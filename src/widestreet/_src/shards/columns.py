@@ -18,7 +18,7 @@ from scipy import sparse
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.gram import Gram, facing
 from widestreet._src.kernels.kernels import Kernel
-from widestreet._src.kernels.selection import Diagonal, Selection
+from widestreet._src.kernels.selected_rows import Diagonal, Selection
 from widestreet._src.rows import Vectors
 
 _KEPT_ROWS = 2.0  # times the rows in use: if more rows are stored, unused ones are dropped

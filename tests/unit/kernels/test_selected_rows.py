@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from widestreet._src.kernels.selection import Diagonal, Selection, compose
+from widestreet._src.kernels.selected_rows import Diagonal, Selection, compose
 
 
 def test_indices_are_composed():
