@@ -22,7 +22,7 @@ from widestreet._src.files.stream import Stream
 from widestreet._src.files.table import StoredRows
 from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.rows.census import Census
-from widestreet._src.training.memory import least_memory_of
+from widestreet._src.training.memory_of_fit import least_memory_of
 from widestreet._src.training.settings import Resources, Settings
 from widestreet._src.training.sharded import Recipe, Task
 

@@ -39,7 +39,7 @@ from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.examiner import ANSWER_WITHIN, Examiner, sampled_gap
-from widestreet._src.training.memory import least_memory
+from widestreet._src.training.memory_of_fit import least_memory
 from widestreet._src.training.outcome import (
     Trained,
     continued,

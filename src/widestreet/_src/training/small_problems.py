@@ -9,7 +9,7 @@ from widestreet._src.engines.solution import Solution
 from widestreet._src.engines.working_set import small
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.problems.dual import Dual
-from widestreet._src.training.memory import working_set_capacity
+from widestreet._src.training.memory_of_fit import working_set_capacity
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
 

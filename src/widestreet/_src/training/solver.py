@@ -33,7 +33,7 @@ from widestreet._src.threads import limited_blas
 from widestreet._src.training import sampled_start
 from widestreet._src.training.examiner import Examiner
 from widestreet._src.training.interior_point import LowRank
-from widestreet._src.training.memory import least_memory, working_set_capacity
+from widestreet._src.training.memory_of_fit import least_memory, working_set_capacity
 from widestreet._src.training.monomial_rows import monomial_rows
 from widestreet._src.training.outcome import Trained, after, continued, stopped_by, untouched
 from widestreet._src.training.problem import Problem

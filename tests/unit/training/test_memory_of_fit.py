@@ -6,7 +6,7 @@ import pytest
 
 from support.fitting import build_dual
 from support.problems import toy_svc, toy_svr
-from widestreet._src.training.memory import least_memory, working_set_capacity
+from widestreet._src.training.memory_of_fit import least_memory, working_set_capacity
 
 
 @pytest.mark.parametrize("model", ["c_svc", "eps_svr"])
