@@ -19,8 +19,8 @@ from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.point import Point
 from widestreet._src.training import one_vs_one
+from widestreet._src.training.engine_sequence import Solver
 from widestreet._src.training.problem import Problem
-from widestreet._src.training.solver import Solver
 
 pytestmark = pytest.mark.numeric
 

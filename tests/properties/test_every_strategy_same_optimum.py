@@ -30,8 +30,8 @@ from support.problems import Problem, generate, kernel_matrix, reference_qp, toy
 from support.small_strategies import SMALL, every_small_one
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.rows import as_rows
+from widestreet._src.training.engine_sequence import train
 from widestreet._src.training.problem import Problem as TrainingProblem
-from widestreet._src.training.solver import train
 from widestreet.strategies import ISVM, PRSVM, RSVM, RandSVM
 
 pytestmark = pytest.mark.numeric

@@ -16,8 +16,8 @@ from support.settings import settings
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.interior.pivoted_cholesky import NotPositive, RankTooLarge
 from widestreet._src.status import Status
+from widestreet._src.training.engine_sequence import Engines
 from widestreet._src.training.interior_point import LowRank, Patience
-from widestreet._src.training.solver import Engines
 from widestreet.strategies import Interior
 
 

@@ -10,7 +10,7 @@ from conftest import TOL
 from support.class_pairs import FORMS, GAMMA, SMALL, clouds, in_form, machine, ovo, rbf
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.training import one_vs_one
-from widestreet._src.training.solver import Solver
+from widestreet._src.training.engine_sequence import Solver
 
 # -- the layout --------------------------------------------------------------------------------
 

@@ -21,9 +21,9 @@ from widestreet._src.problems.formulations import nu_svc
 from widestreet._src.rows import as_rows
 from widestreet._src.status import Status
 from widestreet._src.training import sampled_start
+from widestreet._src.training.engine_sequence import solve_sample, train
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.sampled_start import is_useful
-from widestreet._src.training.solver import solve_sample, train
 from widestreet.datasets import twonorm
 from widestreet.strategies import SMO, Auto
 

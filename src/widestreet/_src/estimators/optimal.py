@@ -20,9 +20,9 @@ from widestreet._src.interrupts import undisturbed
 from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.problems.goal import Goal
 from widestreet._src.reporting.observers import Observers
+from widestreet._src.training.engine_sequence import train
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
-from widestreet._src.training.solver import train
 
 
 class OptimalFit(BatchFit):

@@ -38,6 +38,7 @@ from widestreet._src.shards.point import Point
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
+from widestreet._src.training.engine_sequence import Solver, in_memory
 from widestreet._src.training.examiner import ANSWER_WITHIN, Examiner, sampled_gap
 from widestreet._src.training.memory_of_fit import least_memory
 from widestreet._src.training.outcome import (
@@ -54,7 +55,6 @@ from widestreet._src.training.pair_problems import PairProblems
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings, threads_for
 from widestreet._src.training.small_problems import is_small, solve_small
-from widestreet._src.training.solver import Solver, in_memory
 
 _COST_PER_THREAD = 1e8  # multiply-adds (an upper bound) that justify one more thread
 _MOST_FIRST_ROWS = 1024  # former support vectors of a class with which a pair starts

@@ -33,6 +33,7 @@ from widestreet._src.shards.shard import Shard
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
+from widestreet._src.training.engine_sequence import Engines
 from widestreet._src.training.examiner import Examiner
 from widestreet._src.training.outcome import (
     Trained,
@@ -42,7 +43,6 @@ from widestreet._src.training.outcome import (
     uncertified,
 )
 from widestreet._src.training.settings import Settings
-from widestreet._src.training.solver import Engines
 
 Answer = TypeVar("Answer")
 

@@ -21,9 +21,9 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.problems.goal import Goal
+from widestreet._src.training.engine_sequence import Solver, in_memory
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
-from widestreet._src.training.solver import Solver, in_memory
 from widestreet._src.tuning.chain import ChainPoint, solve_next
 
 

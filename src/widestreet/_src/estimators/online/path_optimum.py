@@ -18,9 +18,9 @@ from widestreet._src.estimators.online.row_store import RowStore
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
 from widestreet._src.status import Status
+from widestreet._src.training.engine_sequence import train
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
-from widestreet._src.training.solver import train
 
 _BATCH_TOL = 1e-5  # violation at which the homotopy takes over from the batch engine
 _BATCH_STEPS, _BATCH_STEPS_PER_ROW = 1_000_000, 1000  # after which it takes over in any case

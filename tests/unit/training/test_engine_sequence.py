@@ -14,8 +14,8 @@ from support.settings import settings
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
+from widestreet._src.training.engine_sequence import train
 from widestreet._src.training.problem import Problem
-from widestreet._src.training.solver import train
 from widestreet.strategies import ISVM, SMO, Auto
 
 pytestmark = pytest.mark.numeric
