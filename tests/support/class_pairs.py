@@ -19,9 +19,9 @@ from widestreet._src.problems.formulations import c_svc, nu_svc
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import KernelRows, as_rows
 from widestreet._src.training.one_vs_one import train_pairs
-from widestreet._src.training.outcome import Trained
 from widestreet._src.training.pair_problems import PairProblems
 from widestreet._src.training.problem import Problem
+from widestreet._src.training.trained import Trained
 from widestreet.strategies import Auto
 
 GAMMA, C, NU = 0.5, 5.0, 0.4

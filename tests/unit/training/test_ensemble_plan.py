@@ -13,7 +13,7 @@ from widestreet._src.engines.solution import Solution, Trace
 from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
 from widestreet._src.training.ensemble_plan import Plan, Result
-from widestreet._src.training.outcome import Trained
+from widestreet._src.training.trained import Trained
 
 PLAN = Plan(
     pace=Projection(),

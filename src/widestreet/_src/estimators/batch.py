@@ -30,8 +30,8 @@ from widestreet._src.rows import (
 from widestreet._src.stacklevel import level_of_caller
 from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
-from widestreet._src.training.outcome import Trained
 from widestreet._src.training.settings import Resources
+from widestreet._src.training.trained import Trained
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,8 @@ from widestreet._src.interrupts import undisturbed
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import Formulation
 from widestreet._src.reporting.observers import Observers
-from widestreet._src.training.outcome import Trained
 from widestreet._src.training.settings import Resources
+from widestreet._src.training.trained import Trained
 
 
 @dataclass(frozen=True, eq=False)

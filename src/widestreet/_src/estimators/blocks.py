@@ -22,9 +22,9 @@ from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import CsrRows, DenseRows, Vectors
 from widestreet._src.rows.census import Census
 from widestreet._src.rows.labels import Labels
-from widestreet._src.training.outcome import Trained
 from widestreet._src.training.settings import Settings
 from widestreet._src.training.sharded import Supports, Task, train_blocks
+from widestreet._src.training.trained import Trained
 
 _SPARSE_DENSITY = 0.25  # as for rows in memory: below, the core skips zeros
 

@@ -26,8 +26,8 @@ from widestreet._src.problems.formulations import HardMargin
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.training.ensemble import train_ensembles
 from widestreet._src.training.ensemble_plan import Plan
-from widestreet._src.training.outcome import Trained
 from widestreet._src.training.settings import Resources
+from widestreet._src.training.trained import Trained
 
 _EPSILON_GROWTH = 1.1  # factor of epsilon after a successful step; larger ones waste more steps
 _BLOCK_VALUES = 1 << 24  # decision values of stages computed at a time

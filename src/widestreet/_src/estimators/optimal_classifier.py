@@ -20,8 +20,8 @@ from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import DualFormulation
 from widestreet._src.reporting.observers import Observers
 from widestreet._src.training.classification import train_classes
-from widestreet._src.training.outcome import Trained
 from widestreet._src.training.settings import Settings
+from widestreet._src.training.trained import Trained
 
 
 class OptimalClassifier(OptimalFit, BatchClassifier):

@@ -12,10 +12,10 @@ from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import Merged, Rows
 from widestreet._src.training.engine_sequence import train
 from widestreet._src.training.one_vs_one import train_pairs
-from widestreet._src.training.outcome import Trained
 from widestreet._src.training.pair_problems import PairProblems
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
+from widestreet._src.training.trained import Trained
 
 
 def train_classes(

@@ -35,10 +35,10 @@ from widestreet._src.training.examiner import Examiner
 from widestreet._src.training.interior_point import LowRank
 from widestreet._src.training.memory_of_fit import least_memory, working_set_capacity
 from widestreet._src.training.monomial_rows import monomial_rows
-from widestreet._src.training.outcome import Trained, after, continued, stopped_by, untouched
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings, threads_for
 from widestreet._src.training.small_problems import is_small, solve_small
+from widestreet._src.training.trained import Trained, after, continued, stopped_by, untouched
 
 
 @dataclass(frozen=True, eq=False)

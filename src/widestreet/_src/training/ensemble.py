@@ -35,8 +35,8 @@ from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.ensemble_plan import Pair, Plan, Result
 from widestreet._src.training.examiner import ANSWER_WITHIN
-from widestreet._src.training.outcome import Trained, labelled, stopped_by
 from widestreet._src.training.settings import Resources, threads_for
+from widestreet._src.training.trained import Trained, labelled, stopped_by
 
 _SAFETY = 1.5  # of the time reserved for a certificate
 _WORTH_A_RESTART = 1.5  # times the time that a pair had: with more, it starts again

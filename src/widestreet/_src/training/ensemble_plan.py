@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from widestreet._src.arrays import Floats
 from widestreet._src.engines.multiplicative.exponentiated_gradient import FixedRate, Projection
-from widestreet._src.training.outcome import Trained
+from widestreet._src.training.trained import Trained
 
 
 @dataclass(frozen=True)

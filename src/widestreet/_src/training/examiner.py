@@ -20,7 +20,7 @@ from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_examination import estimate_gap, examine_shards, publish
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
-from widestreet._src.training.outcome import Trained, uncertified
+from widestreet._src.training.trained import Trained, uncertified
 
 _ROWS_OF_THE_CORE = 2048  # largest dual examined by one call of the core, which is faster there
 _LEAST_TIME = 0.3  # of the forecast: with less time left, no examination begins

@@ -29,8 +29,8 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
-from widestreet._src.training.outcome import stopped_by, untouched
 from widestreet._src.training.problem import Problem
+from widestreet._src.training.trained import stopped_by, untouched
 
 _BYTES_PER_VARIABLE = 300  # of the vectors of an iteration
 _PASSES_OF_CERTIFICATE = 3.0  # in units of a scan

@@ -20,8 +20,8 @@ from widestreet._src.kernels.monomials import Monomials, monomial_count
 from widestreet._src.problems.dual import Dual
 from widestreet._src.rows import DenseRows, Rows
 from widestreet._src.rows.features import features
-from widestreet._src.training.outcome import Trained
 from widestreet._src.training.settings import Settings
+from widestreet._src.training.trained import Trained
 
 _MOST_VALUES = 10_000_000  # of the monomials of all rows: about a second
 _FEW_VALUES = 4_000_000  # for which even more monomials than rows take little time

@@ -41,7 +41,13 @@ from widestreet._src.threads import limited_blas
 from widestreet._src.training.engine_sequence import Solver, in_memory
 from widestreet._src.training.examiner import ANSWER_WITHIN, Examiner, sampled_gap
 from widestreet._src.training.memory_of_fit import least_memory
-from widestreet._src.training.outcome import (
+from widestreet._src.training.pair_budgets import LEAST_SECONDS, PairBudgets
+from widestreet._src.training.pair_forecast import PairForecast
+from widestreet._src.training.pair_problems import PairProblems
+from widestreet._src.training.problem import Problem
+from widestreet._src.training.settings import Settings, threads_for
+from widestreet._src.training.small_problems import is_small, solve_small
+from widestreet._src.training.trained import (
     Trained,
     continued,
     labelled,
@@ -49,12 +55,6 @@ from widestreet._src.training.outcome import (
     uncertified,
     untouched,
 )
-from widestreet._src.training.pair_budgets import LEAST_SECONDS, PairBudgets
-from widestreet._src.training.pair_forecast import PairForecast
-from widestreet._src.training.pair_problems import PairProblems
-from widestreet._src.training.problem import Problem
-from widestreet._src.training.settings import Settings, threads_for
-from widestreet._src.training.small_problems import is_small, solve_small
 
 _COST_PER_THREAD = 1e8  # multiply-adds (an upper bound) that justify one more thread
 _MOST_FIRST_ROWS = 1024  # former support vectors of a class with which a pair starts

@@ -35,14 +35,14 @@ from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.engine_sequence import Engines
 from widestreet._src.training.examiner import Examiner
-from widestreet._src.training.outcome import (
+from widestreet._src.training.settings import Settings
+from widestreet._src.training.trained import (
     Trained,
     continued,
     labelled,
     stopped_by,
     uncertified,
 )
-from widestreet._src.training.settings import Settings
 
 Answer = TypeVar("Answer")
 

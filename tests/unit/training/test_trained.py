@@ -17,7 +17,8 @@ from widestreet._src.engines.solution import Solution, Trace
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
-from widestreet._src.training.outcome import (
+from widestreet._src.training.problem import Problem
+from widestreet._src.training.trained import (
     Trained,
     continued,
     labelled,
@@ -25,7 +26,6 @@ from widestreet._src.training.outcome import (
     uncertified,
     untouched,
 )
-from widestreet._src.training.problem import Problem
 
 
 def solution(rounds: int, status: Status = Status.OPTIMAL, steps: int = 100) -> Solution:
