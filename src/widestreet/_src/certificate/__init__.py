@@ -4,7 +4,7 @@ from widestreet._src.certificate.advice import advice, worst
 from widestreet._src.certificate.certificate import Certificate
 from widestreet._src.certificate.earlier_scores import Arrays, Change, Examined, Record, distance
 from widestreet._src.certificate.examination_result import Examination
-from widestreet._src.certificate.examine import LocalParts, examine, examine_parts
+from widestreet._src.certificate.examine_point import LocalParts, examine, examine_parts
 from widestreet._src.certificate.float64_where_needed import (
     FLOAT64_FRACTION,
     Limits,

@@ -1,7 +1,7 @@
 """The certificate of one dual as a sum over parts of its rows.
 
 A part holds some rows with their variables and coefficients, and answers questions. The answers of
-all parts are merged into an examination of all rows (examine.py). With F = t - u:
+all parts are merged into an examination of all rows (examine_point.py). With F = t - u:
 
     extremes    per group  high = max F where beta < upper  and  low = min F where beta > lower,
                 and the sums of the dual objective: this gives violation, dual and infeasibility

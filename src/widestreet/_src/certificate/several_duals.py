@@ -1,4 +1,4 @@
-"""Examine points of many small duals in one call of the core, by the formulas of examine.py."""
+"""Examine points of many small duals in one call of the core, by the formulas of examine_point.py."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _largest_gaps(
     biases: Floats,
     totals: Floats,
 ) -> Floats:
-    """Return bounds on the gaps of the exact scores, as examine.py has them."""
+    """Return bounds on the gaps of the exact scores, as examine_point.py has them."""
     begin = np.append(0, end[:-1])
     point = np.repeat(np.arange(len(end)), end - begin)
     terms = largest_gap_terms(dual, beta, score, error[point], biases[point, dual.group])
