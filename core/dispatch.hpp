@@ -7,7 +7,7 @@
 #include "explain/shapley.hpp"
 #include "kernels/evaluate.hpp"
 #include "kernels/interpolate.hpp"
-#include "solve/smo.hpp"
+#include "solve/smo_blocks.hpp"
 
 namespace widestreet {
 

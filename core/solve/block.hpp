@@ -11,7 +11,7 @@
 
 #include "kernels/simd.hpp"
 #include "parallel.hpp"
-#include "solve/smo.hpp"
+#include "solve/smo_blocks.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {

@@ -11,7 +11,7 @@
 // step maximises the dual along its direction, so the objective never falls.
 #pragma once
 
-#include "solve/smo.hpp"
+#include "solve/smo_blocks.hpp"
 
 namespace widestreet {
 

@@ -24,7 +24,7 @@ from widestreet._src.reporting.observers import Observers
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.status import Status
-from widestreet._src.training import one_vs_one, solver
+from widestreet._src.training import engine_sequence, one_vs_one
 
 # -- budgets -----------------------------------------------------------------------------------
 
@@ -235,7 +235,11 @@ def test_an_interrupt_after_the_last_pair_is_raised_too(monkeypatch):
 @pytest.mark.usefixtures("by_rounds")
 @pytest.mark.parametrize(
     ("owner", "name", "at"),
-    [(solver.ShardSet, "of", 3), (WorkingSet, "__init__", 3), (one_vs_one, "examine_all", 1)],
+    [
+        (engine_sequence.ShardSet, "of", 3),
+        (WorkingSet, "__init__", 3),
+        (one_vs_one, "examine_all", 1),
+    ],
     ids=["before a pair", "in the engine's making", "in the proof"],
 )
 def test_an_interrupt_between_two_pairs_leaves_a_model(owner, name, at, monkeypatch):

@@ -11,7 +11,13 @@ from conftest import TOL
 from reference.duals import MODELS
 from support.fitting import build_dual, in_reference_terms
 from support.problems import random_feasible
-from widestreet._src.certificate import Examined, LocalParts, Part, examine_parts, screening
+from widestreet._src.certificate import (
+    Examined,
+    LocalParts,
+    Part,
+    examine_parts,
+    float64_where_needed,
+)
 from widestreet._src.certificate.earlier_scores import (
     EXACT,
     LAST,
@@ -37,8 +43,8 @@ KERNELS = [Linear(), RBF(0.5), Laplacian(0.5), Poly(0.5, 1.0, 3)]
 @pytest.fixture
 def small(monkeypatch):
     """Problems of any size are large enough to be screened."""
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
-    monkeypatch.setattr(screening, "FLOAT64_FRACTION", 2.0)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "FLOAT64_FRACTION", 2.0)
 
 
 def examined(version: int, beta: np.ndarray) -> Examined:
@@ -73,7 +79,9 @@ class Examiner:
         return LocalParts([self.part]).ask(question)
 
     def screen(self, limits):
-        return [self.part.screen(screening.Limits(limits.grow, limits.shrink, self.drift))]
+        return [
+            self.part.screen(float64_where_needed.Limits(limits.grow, limits.shrink, self.drift))
+        ]
 
 
 def assert_same(found, wanted):
@@ -148,8 +156,8 @@ def test_figures_are_those_from_scratch_however_far_the_point_moves(model, seed,
         points = [dual.nearest(beta) for beta in points]
     one, other = points
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(screening, "_SCREENING_VALUES", 0)
-        patch.setattr(screening, "FLOAT64_FRACTION", 2.0)
+        patch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
+        patch.setattr(float64_where_needed, "FLOAT64_FRACTION", 2.0)
         later, scratch = Examiner(gram, dual), Examiner(gram, dual, forget=True)
         for portion in (0.0, 10.0**step, 2 * 10.0**step, 0.5):
             beta = (1 - portion) * one + portion * other
@@ -221,7 +229,7 @@ def test_an_unknown_distance_proves_nothing():
     part = Part.whole(gram, dual, beta)
     part.scores.recall(record, Change(examiner.last, np.arange(0), np.empty(0)))
     first = part.extremes()
-    part.screen(screening.Limits(first.high, first.low))
+    part.screen(float64_where_needed.Limits(first.high, first.low))
     assert np.isin(part.scores.state, (ROUGH, EXACT)).all()
 
 
@@ -235,7 +243,7 @@ def test_updates_end_before_their_rounding_grows_too_large():
         moved[0, free] = beta[0, free] * (1 - 1e-6 * k)
         examiner(moved)
         scores = examiner.part.scores
-        assert scores.rounding <= screening._LARGEST_ROUNDING * scores.from_scratch
+        assert scores.rounding <= float64_where_needed._LARGEST_ROUNDING * scores.from_scratch
         exact = gram.scan(None, scores.columns, scores.coef)
         off = np.abs(scores.score - exact)[scores.exact]
         assert (off <= 2 * scores.rounding).all()

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widestreet._src.certificate import sums
+from widestreet._src.certificate import exact_sums
 from widestreet._src.certificate.exact_sums import exact_sum, rounded
 
 numbers = st.lists(st.floats(-1e200, 1e200), max_size=40)
@@ -25,7 +25,7 @@ def test_sums_of_parts_are_the_sum_of_all(values, cuts):
 def test_long_arrays_are_added_up_piece_by_piece(monkeypatch, rng):
     values = rng.normal(size=1000) * 10.0 ** rng.uniform(-9, 9, 1000)
     whole = exact_sum(values)
-    monkeypatch.setattr(sums, "_BLOCK_VALUES", 7)
+    monkeypatch.setattr(exact_sums, "_BLOCK_VALUES", 7)
     assert exact_sum(values) == whole
     assert sum(map(Fraction, whole)) == sum(map(Fraction, values.tolist()))
 
@@ -35,10 +35,10 @@ def test_long_arrays_are_reduced_to_few_terms_of_the_same_sum(seed, widest):
     rng = np.random.default_rng(seed)
     values = np.ldexp(rng.normal(size=1000), rng.integers(-widest, widest + 1, 1000))
     values[:9] = 5e-324, -5e-324, 2.0**-1022, -1.0, 1.0, 2.0**53, 2.0**-53, 1 / 3, -(2.0**-1074)
-    found = sums._reduced(values)
+    found = exact_sums._reduced(values)
     assert sum(map(Fraction, found)) == sum(map(Fraction, values.tolist()))
     assert widest or len(found) < 100
-    assert exact_sum(values) == tuple(sums._expansion(values.tolist()))
+    assert exact_sum(values) == tuple(exact_sums._expansion(values.tolist()))
 
 
 def test_nothing_is_zero():

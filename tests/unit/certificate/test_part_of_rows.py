@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from conftest import TOL
 from reference.duals import MODELS
 from support.rows_in_parts import POINTS, point, problem, split
-from widestreet._src.certificate import Part, scores, screening
+from widestreet._src.certificate import Part, float64_where_needed, scores
 from widestreet._src.certificate.bounds_despite_rounding import largest_gap, reach
 from widestreet._src.certificate.float64_where_needed import Limits
 
@@ -62,7 +62,7 @@ QUESTIONS = {
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_part_that_was_made_again_repeats_its_screenings(name, rng, monkeypatch):
     """Then it gives the same answers, whatever is asked first."""
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
     gram, dual = problem("c_svc", rng)
     beta = point(dual, "at bounds", rng) * (rng.random(dual.rows) < 0.3)
     screens = [Limits(np.full(1, -end), np.full(1, end)) for end in (-1.0, 0.0)]
@@ -105,7 +105,7 @@ def test_a_repetition_has_the_count_of_its_last_screening(calls, seed):
     ends = np.sort(rng.uniform(-2.0, 2.0, size=sum(calls)))
     screens = [Limits(np.full(1, -end), np.full(1, end)) for end in ends]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(screening, "_SCREENING_VALUES", 0)
+        patch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
         one, other = Part.whole(gram, dual, beta), Part.whole(gram, dual, beta)
         one.extremes()
         expected = [one.screen(limits) for limits in screens]

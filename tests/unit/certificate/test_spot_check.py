@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
-from widestreet._src.certificate import screening
+from widestreet._src.certificate import float64_where_needed
 from widestreet._src.certificate.spot_check import plain_scores
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly, Sigmoid
@@ -46,8 +46,8 @@ def test_a_wrong_core_cannot_certify_itself(double, classes, monkeypatch):
             out += (1e-6 if double else 1e-2) * np.abs(out - before).max()
 
     monkeypatch.setattr(NativeBackend, "add_scan", wrong)
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
-    monkeypatch.setattr(screening, "FLOAT64_FRACTION", 1.0)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "FLOAT64_FRACTION", 1.0)
     X, y = checkerboard(4000, random_state=0)
     if classes > 2:
         y = np.where(X[:, 0] > 3.0, 2.0, y)

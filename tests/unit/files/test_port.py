@@ -7,7 +7,7 @@ import pytest
 
 from support.fitting import build_dual
 from support.stored_shards import DualOnDisk
-from widestreet._src.certificate import screening
+from widestreet._src.certificate import float64_where_needed
 from widestreet._src.files.port import StoredPort
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
@@ -86,7 +86,7 @@ def test_rows_that_are_taken_come_with_their_features(stored):
 
 
 def test_an_examination_goes_on_where_it_was(stored, monkeypatch):
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 100)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 100)
     _, shards = stored
     before = shards.poll.kernel_values
     examine_shards(shards, shards.news.point, GOAL)
@@ -96,7 +96,7 @@ def test_an_examination_goes_on_where_it_was(stored, monkeypatch):
 
 
 def test_scores_of_an_examination_wait_on_the_disk_for_the_next(stored, monkeypatch):
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 100)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 100)
     _, shards = stored
     point = shards.news.point
     examine_shards(shards, point, GOAL)

@@ -9,7 +9,7 @@ from scipy import sparse
 from conftest import TOL
 from reference import kernels
 from support.native import assert_kernel, assert_scan, sample
-from widestreet._src.kernels import blocks
+from widestreet._src.kernels import precomputed_and_callable
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable, Precomputed
 from widestreet._src.rows import KernelRows, as_rows
@@ -86,7 +86,7 @@ def test_a_callable_sees_rows_as_the_user_knows_them():
 
 
 def test_a_callable_is_asked_for_bounded_blocks(monkeypatch):
-    monkeypatch.setattr(blocks, "_BLOCK_VALUES", 100)
+    monkeypatch.setattr(precomputed_and_callable, "_BLOCK_VALUES", 100)
     sizes = []
 
     def spy(X, S):

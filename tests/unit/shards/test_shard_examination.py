@@ -13,7 +13,7 @@ from support.fitting import build_dual
 from support.ports import shard_set
 from support.shard_sets import CONNECT, every_model, every_port, shards_at_a_point
 from widestreet import _core
-from widestreet._src.certificate import examine, screening
+from widestreet._src.certificate import examine, float64_where_needed
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.goal import Goal
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.numeric
 @pytest.mark.parametrize("parts", [1, 4])
 def test_an_examination_has_the_same_figures_bit_by_bit(model, port, parts, monkeypatch):
     """However the rows are divided, and whatever the shards forget on the way."""
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
     whole, dual, beta = shards_at_a_point(1, "local", np.random.default_rng(3), model)
     shards, _, _ = shards_at_a_point(parts, port, np.random.default_rng(3), model)
     point = Point.of(beta * (np.arange(90) % 3 > 0))  # not the one that was published
@@ -89,7 +89,7 @@ def at_the_optimum(port: str, parts: int):
 @pytest.mark.parametrize("double", [False, True])
 def test_float32_scores_are_used_again(double, monkeypatch):
     """In surveys in float64, they belong to a version that is not updated."""
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
     shards, _, point, _ = at_the_optimum("local", 1)
     if double:
         shards.use_double()
@@ -122,8 +122,8 @@ def two_points(dual, rng):
 @pytest.mark.parametrize("parts", [1, 4])
 def test_a_later_examination_has_the_figures_of_one_from_scratch(model, port, parts, monkeypatch):
     """The figures are equal for shards that remember the first examination and for others."""
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
-    monkeypatch.setattr(screening, "FLOAT64_FRACTION", 2.0)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "FLOAT64_FRACTION", 2.0)
     whole, dual, _ = shards_at_a_point(1, "local", np.random.default_rng(3), model)
     shards, _, _ = shards_at_a_point(parts, port, np.random.default_rng(3), model)
     first, second = two_points(dual, np.random.default_rng(4))
@@ -140,7 +140,7 @@ def test_a_later_examination_has_the_figures_of_one_from_scratch(model, port, pa
 
 @every_port
 def test_a_later_examination_takes_fewer_kernel_values(port, monkeypatch):
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
     shards, dual, _ = shards_at_a_point(3, port, np.random.default_rng(3))
     values = []
     for point in two_points(dual, np.random.default_rng(4)):
@@ -153,7 +153,7 @@ def test_a_later_examination_takes_fewer_kernel_values(port, monkeypatch):
 
 @every_port
 def test_nothing_is_kept_when_versions_start_again(port, monkeypatch):
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
     shards, dual, _ = shards_at_a_point(2, port, np.random.default_rng(3))
     first, second = two_points(dual, np.random.default_rng(4))
     examine_shards(shards, first, GOAL)
@@ -166,7 +166,7 @@ def test_nothing_is_kept_when_versions_start_again(port, monkeypatch):
 
 def test_rounding_that_decides_is_that_of_scores_from_scratch(monkeypatch):
     """Updated scores have larger bounds; where these matter, they are not used."""
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
     shards, dual, _ = shards_at_a_point(2, "local", np.random.default_rng(3))
     whole, _, _ = shards_at_a_point(2, "local", np.random.default_rng(3))
     first, second = two_points(dual, np.random.default_rng(4))
@@ -179,7 +179,7 @@ def test_rounding_that_decides_is_that_of_scores_from_scratch(monkeypatch):
 
 @every_port
 def test_surveys_in_float64_skip_rows_whose_float32_scores_prove_enough(port, rng, monkeypatch):
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
     shards, dual, point, gram = at_the_optimum(port, 3)
     shards.use_double()
     found = examine_shards(shards, point, GOAL)

@@ -14,7 +14,7 @@ from support.machines import data
 from support.noisy_labels import LITERAL, noisy
 from widestreet._src.engines import budget as budgets
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.multiplicative import engine as multiplicative
+from widestreet._src.engines.multiplicative import exponentiated_gradient as multiplicative
 from widestreet._src.engines.multiplicative.ensemble_mean import best_size
 from widestreet._src.engines.multiplicative.exponentiated_gradient import (
     MultiplicativeEngine,

@@ -12,7 +12,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Poly
 from widestreet._src.problems.formulations import c_svc, one_class
 from widestreet._src.rows import as_rows
-from widestreet._src.training import solver
+from widestreet._src.training import engine_sequence
 from widestreet._src.training.monomial_rows import monomial_rows
 from widestreet._src.training.problem import Problem
 
@@ -50,10 +50,10 @@ def test_models_do_not_depend_on_it(rng, monkeypatch):
     problem, kernel = Problem(c_svc(y, 1.0)), Poly(0.01, 1.0, 2)
     given = as_rows(X), problem, settings(), lambda record: None
     with monkeypatch.context() as patch:
-        patch.setattr(solver, "monomial_rows", lambda *arguments: None)
-        plain = solver.train(kernel, *given)
+        patch.setattr(engine_sequence, "monomial_rows", lambda *arguments: None)
+        plain = engine_sequence.train(kernel, *given)
     monkeypatch.setattr("widestreet._src.training.monomial_rows._in_doubt", lambda *arguments: True)
-    found = solver.train(kernel, *given)
+    found = engine_sequence.train(kernel, *given)
     assert found.certificate.status == plain.certificate.status == "optimal"
     np.testing.assert_allclose(found.solution.beta, plain.solution.beta, atol=TOL.decision)
     np.testing.assert_allclose(found.bias, plain.bias, atol=TOL.decision)

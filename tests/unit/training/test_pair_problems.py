@@ -7,7 +7,7 @@ import pytest
 
 from conftest import TOL
 from support.class_pairs import FORMS, gram_in_form, rbf
-from widestreet._src.kernels import blocks
+from widestreet._src.kernels import precomputed_and_callable
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.training import pair_problems
@@ -105,7 +105,7 @@ def test_several_sums_at_once_are_as_many_sums(form, lines, rng):
 
 
 def test_a_callable_is_asked_for_bounded_blocks_by_several_sums(monkeypatch, rng):
-    monkeypatch.setattr(blocks, "_BLOCK_VALUES", 100)
+    monkeypatch.setattr(precomputed_and_callable, "_BLOCK_VALUES", 100)
     X, coef = rng.normal(size=(40, 3)), rng.normal(size=(3, 40))
     found = gram_in_form("callable", X).scan(None, None, coef)
     np.testing.assert_allclose(found, coef @ rbf(X, X), atol=TOL.twin)

@@ -12,7 +12,7 @@ import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
-from widestreet._src.kernels import rounding
+from widestreet._src.kernels import rounding_bounds
 from widestreet._src.kernels.accurate_combination import Combinations
 from widestreet._src.kernels.interpolation import Interpolation
 from widestreet._src.kernels.kernels import RBF, Linear, NativeKernel
@@ -54,7 +54,9 @@ class NativeBackend:
 
     scan_cost: ClassVar[float | None] = None
     values_per_call: ClassVar[float] = 0.0
-    precision: ClassVar[Callable[..., rounding.RBFBound]] = staticmethod(rounding.single_precision)
+    precision: ClassVar[Callable[..., rounding_bounds.RBFBound]] = staticmethod(
+        rounding_bounds.single_precision
+    )
 
     kernel: NativeKernel
     left: Vectors
@@ -157,7 +159,7 @@ class NativeBackend:
         if not isinstance(self.kernel, RBF) or self._far or not (double or self.fits_float32):
             return None
         if double:
-            error = rounding.double_precision(
+            error = rounding_bounds.double_precision(
                 self.kernel.gamma, self.left.shape[1], len(coef), sparse=self._sparse
             )
         else:
@@ -176,8 +178,8 @@ class NativeBackend:
         return self.left.few_nonzeros or self.right.few_nonzeros
 
     @cached_property
-    def _value_bound(self) -> rounding.ValueBound:
-        return rounding.value_error(
+    def _value_bound(self) -> rounding_bounds.ValueBound:
+        return rounding_bounds.value_error(
             self.kernel,
             far=self._far,
             sparse=self._sparse,
@@ -194,7 +196,7 @@ class NativeBackend:
             Number, sum of absolute values, and exact sum of the coefficients of each sum.
         """
         bound = self._value_bound
-        sums = rounding.sum_error(terms)
+        sums = rounding_bounds.sum_error(terms)
         with np.errstate(over="ignore", invalid="ignore"):
             error = size * (bound.absolute + (bound.relative + sums) * bound.largest)
         return np.asarray(error + np.abs(net) * _off_centre(self))
@@ -208,12 +210,12 @@ class NativeBackend:
             return None
         off_centre = abs(fsum(coef.tolist())) * _off_centre(self)
         norm, other = np.sqrt(self.left.squares(I)), np.sqrt(self.right.squares(J))
-        additions = rounding.chain(self.left.shape[1], sparse=self._sparse)
+        additions = rounding_bounds.chain(self.left.shape[1], sparse=self._sparse)
         if self._combinations is not None:
             size = float(np.abs(coef) @ other)
             errors = norm * self._combinations.error(J, coef, size, additions)
         else:
-            errors = rounding.row_errors(self.kernel, norm, other, np.abs(coef), additions)
+            errors = rounding_bounds.row_errors(self.kernel, norm, other, np.abs(coef), additions)
         return np.asarray(errors + off_centre)
 
     def add_scan(

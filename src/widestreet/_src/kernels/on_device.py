@@ -20,7 +20,7 @@ import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device.contract import Device, Held, Map, Variables, Work
-from widestreet._src.kernels import rounding
+from widestreet._src.kernels import rounding_bounds
 from widestreet._src.kernels.kernels import RBF, Laplacian, NativeKernel, Poly, Sigmoid
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.rows import DeviceRows, Vectors
@@ -84,7 +84,9 @@ class DeviceBackend(NativeBackend):
 
     scan_cost: ClassVar[float | None] = _SCAN_COST
     values_per_call: ClassVar[float] = _VALUES_PER_CALL
-    precision: ClassVar[Callable[..., rounding.RBFBound]] = staticmethod(rounding.half_precision)
+    precision: ClassVar[Callable[..., rounding_bounds.RBFBound]] = staticmethod(
+        rounding_bounds.half_precision
+    )
 
     @cached_property
     def _map(self) -> Map:

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import TOL
 from support.path_problems import MODELS, ChangingProblem
-from widestreet._src.engines.homotopy import homotopy
+from widestreet._src.engines.homotopy import follow_breakpoints
 from widestreet._src.engines.homotopy.follow_breakpoints import (
     Homotopy,
     InfeasibleError,
@@ -107,7 +107,7 @@ def test_an_endpoint_without_a_solution_is_an_error():
 
 def test_perturbations_are_taken_back(monkeypatch):
     """Two steps of length zero count as a cycle: the second homotopy must restore the targets."""
-    monkeypatch.setattr(homotopy, "_ZERO_STEPS_BEFORE_PERTURBATION", 2)
+    monkeypatch.setattr(follow_breakpoints, "_ZERO_STEPS_BEFORE_PERTURBATION", 2)
     perturbations = 0
     for seed in range(6):
         problem = ChangingProblem("nu_svc", "linear", seed)
@@ -141,7 +141,7 @@ def test_targets_may_be_restored_many_times(monkeypatch):
 
 def test_scores_are_computed_anew_after_many_steps(monkeypatch):
     """Rounding that updates leave in the scores does not grow without bound."""
-    monkeypatch.setattr(homotopy, "_STEPS_BETWEEN_REFRESHES", 3)
+    monkeypatch.setattr(follow_breakpoints, "_STEPS_BETWEEN_REFRESHES", 3)
     problem = ChangingProblem("eps_svr", "rbf", 3)
     optimum = problem.optimum()
     for _ in problem.history(optimum, 20):

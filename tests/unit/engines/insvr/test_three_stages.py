@@ -21,7 +21,7 @@ from support.insvr_problems import (
     programme,
     trained,
 )
-from widestreet._src.engines.insvr import stages
+from widestreet._src.engines.insvr import three_stages
 from widestreet._src.engines.insvr.extended_set import MARGIN_VECTOR
 from widestreet._src.engines.insvr.insvr import Insvr
 from widestreet._src.engines.insvr.three_stages import StageCounts
@@ -131,7 +131,7 @@ def test_samples_on_a_grid(data, n, d, kernel, scaling, nu, C):
 def test_giving_up_names_the_cure(monkeypatch):
     K, y = problem("rbf", 5)
     machine = trained(K[:4, :4], y[:4], 1.0, 0.5)
-    monkeypatch.setattr(stages, "_STEPS_PER_SAMPLE", 0)
+    monkeypatch.setattr(three_stages, "_STEPS_PER_SAMPLE", 0)
     with pytest.raises(RuntimeError, match='sample 4: not optimal after 1 steps; method="path"'):
         machine.add(K[:4, 4], K[4, 4], y[4])
 

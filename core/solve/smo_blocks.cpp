@@ -7,7 +7,7 @@
 //               is fine enough
 //            4) scores of the whole working set += K[:, changed] * change      (parallel)
 //            5) if rounding made the objective fall, take it back and go on in double
-#include "solve/smo.hpp"
+#include "solve/smo_blocks.hpp"
 
 #include <algorithm>
 #include <cmath>
