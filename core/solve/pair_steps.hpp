@@ -1,4 +1,4 @@
-// Pair steps on a block (block.hpp), chosen by their second-order gain; compiled once per
+// Pair steps on a block (cached_block.hpp), chosen by their second-order gain; compiled once per
 // instruction set.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "solve/block.hpp"
+#include "solve/cached_block.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "parallel.hpp"
-#include "solve/block.hpp"
+#include "solve/cached_block.hpp"
 #include "solve/pair_steps.hpp"
 
 namespace widestreet {
