@@ -1,5 +1,5 @@
 // A block of rows whose tile fits the cache: its layout, and rows that enter and leave. The steps
-// on it are in pair_steps.hpp. Compiled once per instruction set.
+// on it are in second_order_pairs.hpp. Compiled once per instruction set.
 #pragma once
 
 #include <algorithm>

@@ -17,7 +17,7 @@
 
 #include "parallel.hpp"
 #include "solve/cached_block.hpp"
-#include "solve/pair_steps.hpp"
+#include "solve/second_order_pairs.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {
