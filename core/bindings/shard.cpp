@@ -1,6 +1,6 @@
 // The rows of a shard: which need a new score, and which violate.
 #include "bindings/arrays.hpp"
-#include "solve/triage.hpp"
+#include "solve/skipping_and_violators.hpp"
 
 namespace widestreet {
 namespace {

@@ -15,7 +15,7 @@
 #include "solve/newton.hpp"
 #include "solve/slots.hpp"
 #include "solve/small.hpp"
-#include "solve/triage.hpp"
+#include "solve/skipping_and_violators.hpp"
 
 namespace widestreet {
 

@@ -1,4 +1,4 @@
-#include "solve/triage.hpp"
+#include "solve/skipping_and_violators.hpp"
 
 #include <algorithm>
 #include <limits>
