@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "bindings/arrays.hpp"
-#include "kernels/merge.hpp"
+#include "kernels/equal_rows.hpp"
 
 namespace widestreet {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "check.hpp"
 #include "dispatch.hpp"
-#include "kernels/merge.hpp"
+#include "kernels/equal_rows.hpp"
 #include "kernels/parts.hpp"
 #include "kernels/product.hpp"
 #include "lapack.hpp"

@@ -1,4 +1,4 @@
-#include "kernels/merge.hpp"
+#include "kernels/equal_rows.hpp"
 
 #include <algorithm>
 #include <cstring>
