@@ -1,7 +1,7 @@
 // Kernel values between rows, and products with matrices of them.
 #include "bindings/arrays.hpp"
 #include "dispatch.hpp"
-#include "kernels/parts.hpp"
+#include "kernels/many_short_scans.hpp"
 #include "kernels/product.hpp"
 
 namespace widestreet {

@@ -6,7 +6,7 @@
 #include "check.hpp"
 #include "dispatch.hpp"
 #include "kernels/equal_rows.hpp"
-#include "kernels/parts.hpp"
+#include "kernels/many_short_scans.hpp"
 #include "kernels/product.hpp"
 #include "lapack.hpp"
 #include "path/factor.hpp"

@@ -1,4 +1,4 @@
-#include "kernels/parts.hpp"
+#include "kernels/many_short_scans.hpp"
 
 #include <vector>
 
