@@ -2,7 +2,7 @@
 #include "bindings/arrays.hpp"
 #include "dispatch.hpp"
 #include "kernels/many_short_scans.hpp"
-#include "kernels/product.hpp"
+#include "kernels/matrix_product.hpp"
 
 namespace widestreet {
 namespace {

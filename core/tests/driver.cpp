@@ -7,7 +7,7 @@
 #include "dispatch.hpp"
 #include "kernels/equal_rows.hpp"
 #include "kernels/many_short_scans.hpp"
-#include "kernels/product.hpp"
+#include "kernels/matrix_product.hpp"
 #include "lapack.hpp"
 #include "path/factor.hpp"
 #include "path/homotopy.hpp"

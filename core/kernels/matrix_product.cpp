@@ -1,4 +1,4 @@
-#include "kernels/product.hpp"
+#include "kernels/matrix_product.hpp"
 
 #include <algorithm>
 #include <vector>
