@@ -1,7 +1,7 @@
 // The homotopy: the factor of its free variables, and the step to the next breakpoint.
 #include "bindings/arrays.hpp"
 #include "path/factor.hpp"
-#include "path/homotopy.hpp"
+#include "path/next_breakpoint.hpp"
 
 namespace widestreet {
 namespace {

@@ -10,7 +10,7 @@
 #include "kernels/matrix_product.hpp"
 #include "lapack.hpp"
 #include "path/factor.hpp"
-#include "path/homotopy.hpp"
+#include "path/next_breakpoint.hpp"
 #include "solve/examine.hpp"
 #include "solve/newton.hpp"
 #include "solve/slots.hpp"

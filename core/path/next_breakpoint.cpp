@@ -1,4 +1,4 @@
-#include "path/homotopy.hpp"
+#include "path/next_breakpoint.hpp"
 
 #include <algorithm>
 #include <cmath>
