@@ -1,6 +1,6 @@
 // The homotopy: the factor of its free variables, and the step to the next breakpoint.
 #include "bindings/arrays.hpp"
-#include "path/factor.hpp"
+#include "path/cholesky_factor.hpp"
 #include "path/next_breakpoint.hpp"
 
 namespace widestreet {

@@ -9,7 +9,7 @@
 #include "kernels/many_short_scans.hpp"
 #include "kernels/matrix_product.hpp"
 #include "lapack.hpp"
-#include "path/factor.hpp"
+#include "path/cholesky_factor.hpp"
 #include "path/next_breakpoint.hpp"
 #include "solve/examine.hpp"
 #include "solve/newton.hpp"

@@ -5,7 +5,7 @@ The factor is the Cholesky factor of
     M = K_SS + sigma A_S'A_S,     A_gv = 1 if variable v belongs to group g
 
 which is positive definite exactly if K_SS is so on the directions that keep the sums of the groups.
-Variables enter and leave in O(|S|^2) (core/path/factor.cpp).
+Variables enter and leave in O(|S|^2) (core/path/cholesky_factor.cpp).
 """
 
 from __future__ import annotations

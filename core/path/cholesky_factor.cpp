@@ -1,4 +1,4 @@
-#include "path/factor.hpp"
+#include "path/cholesky_factor.hpp"
 
 #include <algorithm>
 #include <cmath>
