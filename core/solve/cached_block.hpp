@@ -17,7 +17,6 @@ namespace widestreet {
 namespace WIDESTREET_ISA {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kTau = 1e-12;          // least curvature of a pair
 constexpr double kSnapToBound = 1e-14;  // of the width of a box: what is nearer is put on the bound
 constexpr size_t kCacheLine = 64;
 constexpr int64_t kPollEvery = 20000000;    // steps times lines between two calls of p.stop

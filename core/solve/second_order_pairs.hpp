@@ -11,6 +11,8 @@
 namespace widestreet {
 namespace WIDESTREET_ISA {
 
+constexpr double kTau = 1e-12;  // floor of the curvature of a pair
+
 // Sets: up and down of a line from its coefficients and the score of its row.
 template <class T, class G>
 void Block<T, G>::set_status(int64_t line, double score) {

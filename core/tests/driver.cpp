@@ -13,9 +13,9 @@
 #include "path/next_breakpoint.hpp"
 #include "solve/examine.hpp"
 #include "solve/newton.hpp"
+#include "solve/skipping_and_violators.hpp"
 #include "solve/slots.hpp"
 #include "solve/small.hpp"
-#include "solve/skipping_and_violators.hpp"
 
 namespace widestreet {
 

@@ -19,9 +19,10 @@ P >= D for every feasible point when the kernel is positive semidefinite, so gap
 distance of either from the optimum. The minimum over the bias is computed exactly: the term
 in brackets is convex and piecewise linear in b with kinks at the F_v.
 
-The rows of one dual may be divided into parts (part_of_rows.py), and rows whose float32 scores prove that
-they cannot affect any figure are not scored in float64 (float64_where_needed.py). Neither changes the figures.
-The core examines many small duals at once by the same formulas (several_duals.py).
+The rows of one dual may be divided into parts (part_of_rows.py), and rows whose float32 scores
+prove that they cannot affect any figure are not scored in float64 (float64_where_needed.py).
+Neither changes the figures. The core examines many small duals at once by the same formulas
+(several_duals.py).
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ A question is a function of a part, made of methods of `Part` and `functools.par
 questions and answers can be pickled. A part stores its scores between questions. They depend only
 on the limits it was screened with, so a part that was lost and made again repeats these screenings
 and gives the same answers, up to the rounding of scores that were updated (earlier_scores.py).
-Sums are returned without rounding (exact_sums.py), so that the figures of an examination do not depend on
-how the rows are divided.
+Sums are returned without rounding (exact_sums.py), so that the figures of an examination do not
+depend on how the rows are divided.
 """
 
 from __future__ import annotations

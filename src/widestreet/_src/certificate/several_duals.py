@@ -1,4 +1,4 @@
-"""Examine points of many small duals in one call of the core, by the formulas of examine_point.py."""
+"""Examine points of many small duals in one call of the core; formulas in examine_point.py."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Kernel values of rows far from the origin are large, and sums over them cancel: float64 cannot tell
 an optimum then. The monomials can be centred like the rows of a linear kernel, which removes most
-of their size, and the sums of a linear kernel have nearly all digits (kernels/accurate_combination.py).
+of their size, and the sums of a linear kernel have nearly all digits
+(kernels/accurate_combination.py).
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ optimality is
 
     h_v = 0 on S,     h_v <= 0 on L,     h_v >= 0 on U,     sum of beta over group g = total_g
 
-Its derivative by theta is a linear system (rates_and_breakpoint.py), which has a solution exactly if
-every group whose total must change has a free variable. One step goes to the nearest theta at which
-a variable of S reaches a bound or one of L or U reaches h = 0; that variable changes its set. Four
-additions make this complete:
+Its derivative by theta solves a linear system (rates_and_breakpoint.py). The system has a solution
+exactly if every group whose total must change has a free variable. One step goes to the nearest
+theta at which a variable of S reaches a bound or one of L or U reaches h = 0; that variable changes
+its set. Four additions make this complete:
 
     ray         a group whose total must change has no free variable: theta stands still and the
                 bias of the group moves until a variable that can move the right way has h = 0; if

@@ -1,8 +1,8 @@
 """The mean of many classifiers, and its error on held-out rows.
 
-Each classifier is a point a of the simplex over the rows, with margins h = Q a, as in exponentiated_gradient.py,
-and so is their mean. Rows of weight zero have margins as well, so that the margins of held-out rows
-cost nothing.
+Each classifier is a point a of the simplex over the rows, with margins h = Q a
+(exponentiated_gradient.py), and so is their mean. Rows of weight zero have margins as well, so that
+the margins of held-out rows cost nothing.
 """
 
 from __future__ import annotations

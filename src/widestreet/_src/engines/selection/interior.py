@@ -1,7 +1,7 @@
 """The strategy of the interior-point engine, for kernels of low rank.
 
 Problem and stopping criterion: the dual of dual.py. The engine
-(engines/interior/predictor_corrector.py) finds the optimum up to rounding errors of its own, and the
+(engines/interior/predictor_corrector.py) finds the optimum up to its own rounding errors, and the
 rounds of `Auto` continue from there until the stopping criterion of `Auto` holds.
 """
 
