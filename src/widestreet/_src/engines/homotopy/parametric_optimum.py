@@ -2,8 +2,8 @@
 
 Every change is a homotopy (follow_breakpoints.py). The boxes of added rows grow from zero width,
 and those of removed rows shrink to zero width. Changes of weights, C, nu, epsilon or labels are
-other endpoints. The cost of a step is one product of the kernel columns of the free variables (n x |S|) with a
-vector, and O(|S|^2) for the factor of their matrix (free_set.py).
+other endpoints. The cost of a step is one product of the kernel columns of the free variables
+(n x |S|) with a vector, and O(|S|^2) for the factor of their matrix (free_set.py).
 """
 
 from __future__ import annotations
