@@ -28,7 +28,7 @@ from support.stored_rows import columns_of, write
 from widestreet._src.engines.budget import Budget
 from widestreet._src.estimators import stored as module
 from widestreet._src.files import plan, scratch
-from widestreet._src.shards.shard import Shard
+from widestreet._src.shards import survey_with_skipping
 from widestreet.datasets import twonorm
 from widestreet.online import OnlineSVC
 from widestreet.strategies import PRSVM, Auto
@@ -226,7 +226,7 @@ def test_maps_that_need_random_access_are_used_where_they_lie(tmp_path, options)
 def test_an_interrupt_leaves_a_model(files, small_blocks, on_interrupt, monkeypatch):
     X, y = twonorm(500, random_state=0)
     rows, target = files(X, y)
-    survey, calls = Shard.survey, []
+    survey, calls = survey_with_skipping.survey, []
 
     def interrupted(*given, **options):
         calls.append(1)
@@ -235,7 +235,7 @@ def test_an_interrupt_leaves_a_model(files, small_blocks, on_interrupt, monkeypa
         return survey(*given, **options)
 
     interrupted.__qualname__ = survey.__qualname__
-    monkeypatch.setattr(Shard, "survey", interrupted)
+    monkeypatch.setattr(survey_with_skipping, "survey", interrupted)
     model = ws.SVC(gamma=0.05, on_interrupt=on_interrupt, random_state=0, strategy=Auto(32))
     expected = pytest.raises(KeyboardInterrupt) if on_interrupt == "raise" else nullcontext()
     with pytest.warns(UserWarning, match="interrupted"), expected:

@@ -16,6 +16,7 @@ from widestreet._src.kernels.kernels import RBF, Poly, Precomputed
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import select
 from widestreet._src.rows import KernelRows, as_rows
+from widestreet._src.shards import score_updates
 from widestreet._src.shards.columns import AllRows
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News
@@ -59,14 +60,14 @@ def test_those_who_are_asked_answer_in_order(port):
     there.publish(NEWS)
     each = {2: (np.arange(4), True), 0: (np.arange(7), True)}
     poll = Poll()
-    answers = there.ask(Shard.scores, each, poll)
+    answers = there.ask(score_updates.scores, each, poll)
     assert list(answers) == [2, 0]
     K = gram_of("dense").block()
     np.testing.assert_array_equal(answers[0].shape, (7,))
     assert np.allclose(answers[2], K[40:44, :5].sum(axis=1))
     assert np.allclose(answers[0], K[:7, :5].sum(axis=1))
     assert poll.kernel_values == 4 * 5 + 7 * 5
-    assert there.ask(Shard.scores, {}, poll) == {}
+    assert there.ask(score_updates.scores, {}, poll) == {}
 
 
 @every_port
@@ -78,18 +79,18 @@ def test_a_poll_may_stop_every_shard(port):
     there.publish(NEWS)
     each = dict.fromkeys(range(3), (np.arange(4), True))
     with pytest.raises(KeyboardInterrupt):
-        there.ask(Shard.scores, each, Poll(stop))
+        there.ask(score_updates.scores, each, Poll(stop))
 
 
 @pytest.mark.parametrize("form", ["dense", "centred", "csr", "precomputed"])
 def test_a_shard_that_travels_is_the_same_without_its_memory(form):
     for shard in shards_of(form):
         news = NEWS
-        variables, score, _ = shard.take(news, np.arange(20))
+        variables, score, _ = score_updates.take(shard, news, np.arange(20))
         copy = pickle.loads(pickle.dumps(shard))
         assert "memory" in vars(shard)
         assert "memory" not in vars(copy)
-        other, again, _ = copy.take(news, np.arange(20))
+        other, again, _ = score_updates.take(copy, news, np.arange(20))
         assert np.array_equal(score, again)
         assert np.array_equal(variables.target, other.target)
         assert copy.begin == shard.begin
@@ -108,14 +109,14 @@ def test_forgetful_shards_forget():
     there.publish(NEWS)
     poll, each = Poll(), dict.fromkeys(range(3), (np.arange(20),))
     for _ in range(20):
-        there.ask(Shard.take, each, poll)
+        there.ask(score_updates.take, each, poll)
     once = 60 * 5
     assert 2 * once < poll.kernel_values < 20 * once
     lasting = PicklingPort(shards_of())
     lasting.publish(NEWS)
     other = Poll()
     for _ in range(20):
-        lasting.ask(Shard.take, each, other)
+        lasting.ask(score_updates.take, each, other)
     assert other.kernel_values == once
 
 

@@ -1,9 +1,9 @@
 """Ports: the way of questions to shards in this process or elsewhere.
 
 A question is a function of a shard, the news, some arguments and a poll. All processes know it by
-its name: it is a method of `Shard`, or a function of first_rows.py or shard_examination.py.
-Questions, news and answers can be pickled. An answer depends only on the rows of the shard, the
-news and the question. The memory of a shard saves work and changes no answer by more than rounding.
+its name: it is a method of `Shard`, or a function of another module of this package. Questions,
+news and answers can be pickled. An answer depends only on the rows of the shard, the news and the
+question. The memory of a shard saves work and changes no answer by more than rounding.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from widestreet._src.problems.dual import select
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.news import News
 from widestreet._src.shards.point import Point
+from widestreet._src.shards.score_updates import scores
 from widestreet._src.shards.shard import Shard
 from widestreet._src.shards.shard_set import ShardSet
 
@@ -153,7 +154,7 @@ def sampled_terms(
 
     The scores are computed in float64.
     """
-    score = shard.scores(news, ids, True, poll=poll)
+    score = scores(shard, news, ids, True, poll=poll)
     dual = select(shard.dual, ids)
     beta = shard.memory.beta[:, ids]
     width = float((dual.upper - dual.lower).sum())

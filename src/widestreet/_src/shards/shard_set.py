@@ -21,6 +21,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, join, select
+from widestreet._src.shards import score_updates, survey_with_skipping
 from widestreet._src.shards.columns import AllRows, KnownRows
 from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import News, Released
@@ -210,7 +211,7 @@ class ShardSet:
 
     def take(self, ids: Ints) -> Candidates:
         """Return rows for the working set, with their present scores. Sets: known."""
-        answers, back = self.each(Shard.take, ids)
+        answers, back = self.each(score_updates.take, ids)
         self.known.learn([features for _, _, features in answers])
         beta = self.news.point.at(ids)
         if len(answers) == 1:
@@ -222,7 +223,7 @@ class ShardSet:
 
     def scores(self, ids: Ints, *, double: bool = True) -> Floats:
         """Return scores of rows at the published point, in float64 or in float32."""
-        answers, back = self.each(Shard.scores, ids, double)
+        answers, back = self.each(score_updates.scores, ids, double)
         return np.concatenate(answers)[back]
 
     # -- surveys -----------------------------------------------------------------------------------
@@ -243,12 +244,12 @@ class ShardSet:
             )
             for k, size in enumerate(self.port.sizes)
         }
-        answers = self.ask(Shard.survey, each)
+        answers = self.ask(survey_with_skipping.survey, each)
         return Survey.united([survey for survey, _ in answers.values()], self.begins.tolist())
 
     def _survey_one(self, k: int, order: SurveyOrder, rng: np.random.Generator) -> Survey:
         """Ask one shard. Sets: rng."""
-        [(survey, after)] = self.ask(Shard.survey, {k: (order, rng)}).values()
+        [(survey, after)] = self.ask(survey_with_skipping.survey, {k: (order, rng)}).values()
         rng.bit_generator.state = after.bit_generator.state
         return survey
 

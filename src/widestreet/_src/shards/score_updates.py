@@ -1,0 +1,101 @@
+"""Scores of the rows of a shard: from all support vectors, or from changed coefficients.
+
+A row whose score was computed from an earlier expansion needs only the kernel values with support
+vectors whose coefficients changed since. The cheaper of both ways is chosen for the rows of each
+version, by the number of kernel values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widestreet._src.arrays import Floats, Ints
+from widestreet._src.kernels.gram import interpolates
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.dual import Dual, select
+from widestreet._src.shards.columns import Features
+from widestreet._src.shards.expansion import Expansion
+from widestreet._src.shards.news import News
+from widestreet._src.shards.shard import Shard
+
+
+def take(
+    shard: Shard, news: News, ids: Ints, *, poll: Poll | None = None
+) -> tuple[Dual, Floats, Features | None]:
+    """Return the variables of rows, their present scores and their features. Sets: memory."""
+    shard.hear(news)
+    memory = shard.memory
+    stale = ids[memory.version[ids] != news.expansion.version]
+    bring_up_to_date(shard, news, stale, poll=poll)
+    return select(shard.dual, ids), memory.score[ids], shard.columns.features(ids)
+
+
+def scores(
+    shard: Shard, news: News, ids: Ints, double: bool, *, poll: Poll | None = None
+) -> Floats:
+    """Return scores of rows in float64 or, unless `double`, from float32 kernel values.
+
+    Scores that an examination computed in float64 are not computed again.
+    """
+    shard.hear(news)
+    score, known = np.empty(len(ids)), np.zeros(len(ids), dtype=bool)
+    if double and shard.memory.part is not None:
+        examined = shard.memory.part.scores
+        known = examined.exact[ids]
+        score[known] = examined.score[ids[known]]
+    score[~known] = _scores(shard, news.expansion, ids[~known], double, poll)
+    return score
+
+
+def _scores(
+    shard: Shard, expansion: Expansion, ids: Ints, double: bool, poll: Poll | None
+) -> Floats:
+    """Compute scores of rows from all support vectors."""
+    dtype = np.float64 if double else np.float32
+    columns = shard.columns.places(expansion.ids)
+    return shard.gram.scan(ids, columns, expansion.coef, dtype=dtype, poll=poll)
+
+
+def bring_up_to_date(shard: Shard, news: News, stale: Ints, *, poll: Poll | None = None) -> None:
+    """Compute the scores of rows, from all support vectors or from changed coefficients.
+
+    Sets: score and version of the rows.
+    """
+    memory, expansion = shard.memory, news.expansion
+    versions = memory.version[stale]
+    dtype = np.float64 if news.double else np.float32
+    anew = versions != expansion.version
+    smooth = not news.double and interpolates(shard.gram, len(stale), len(expansion.ids))
+    changes = () if smooth else _changes(shard, versions[anew], expansion)
+    for version, (ids, change) in changes:
+        mine = versions == version
+        rows, anew = stale[mine], anew & ~mine
+        out = memory.score[rows]
+        columns = shard.columns.places(ids)
+        shard.gram.scan(rows, columns, change, dtype=dtype, out=out, poll=poll)
+        memory.score[rows], memory.version[rows] = out, expansion.version
+    rows = stale[anew]
+    if len(rows):
+        memory.score[rows] = _scores(shard, expansion, rows, news.double, poll)
+        memory.version[rows] = expansion.version
+
+
+def _changes(
+    shard: Shard, versions: NDArray[np.int32], expansion: Expansion
+) -> Iterator[tuple[int, tuple[Ints, Floats]]]:
+    """Yield versions of scores that a scan of changed coefficients updates, and the changes.
+
+    Such a scan must save more kernel values than a call is worth: on a device, which computes
+    values fast, scores from all support vectors in one call are often cheaper.
+    """
+    vectors, least = len(expansion.ids), shard.gram.values_per_call
+    if len(versions) * vectors <= least:
+        return
+    for version, count in enumerate(np.bincount(versions[versions >= 0]).tolist()):
+        if count * vectors > least:
+            known = shard.memory.ledger.change_since(version, expansion, count)
+            if known is not None and count * (vectors - len(known[0])) > least:
+                yield version, known
