@@ -39,7 +39,7 @@ class Widestreet(Estimator):
 
     def estimator(self, task: Task, tol: float, threads: int) -> Any:
         import widestreet
-        from widestreet._src.estimators.validation import STRATEGIES
+        from widestreet._src.estimators.parameter_checks import STRATEGIES
 
         kind: Any = widestreet.SVC if task.kind == "svc" else widestreet.SVR
         strategy = STRATEGIES[self.strategy](**self.options) if self.options else self.strategy
@@ -56,7 +56,7 @@ class Widestreet(Estimator):
 
 def strategies() -> list[str]:
     """Return the names that `strategy=` takes."""
-    from widestreet._src.estimators.validation import STRATEGIES
+    from widestreet._src.estimators.parameter_checks import STRATEGIES
 
     return list(STRATEGIES)
 

@@ -16,7 +16,7 @@ from widestreet._src.arrays import Floats
 from widestreet._src.calibration.removals import require_cv
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.estimators import reported, validation
+from widestreet._src.estimators import data_checks, reported
 from widestreet._src.estimators.contained import svm_of
 from widestreet._src.estimators.plain_state import attributes_of, state_of
 from widestreet._src.estimators.saving import save
@@ -109,7 +109,7 @@ class SVMWrapper(BaseEstimator):
         if limit is not None:
             machine.set_params(max_time=limit)
         rows = svm_of(machine)._query(X)
-        return machine, rows, validation.check_weight(sample_weight, rows.shape[0]), budget
+        return machine, rows, data_checks.check_weight(sample_weight, rows.shape[0]), budget
 
     def _adopt(self, machine: Any, fitted: dict[str, Any]) -> Self:
         """Set the fitted attributes in one assignment. Sets: all fitted attributes."""

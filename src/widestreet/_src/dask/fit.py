@@ -24,7 +24,7 @@ from widestreet._src.dask.station_set import Traffic
 from widestreet._src.dask.waiting import wait_for_workers
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.solution import Observer, TraceRecord
-from widestreet._src.estimators import placing, validation
+from widestreet._src.estimators import data_checks, placing
 from widestreet._src.estimators.blocks import BlockFit, Classes, no_rows
 from widestreet._src.estimators.callbacks import with_callbacks
 from widestreet._src.estimators.census_checks import kernel_for
@@ -113,7 +113,7 @@ def _fit_there(
         raise ValueError("warm_start must be False for collections of more than 20,000 rows")
     placing.refuse_gpu(model.device, "collections of more than 20,000 rows")
     formulation, census = model._formulation(), Census.merged(gathered.censuses)
-    validation.check_weights(census.weights)
+    data_checks.check_weights(census.weights)
     kernel = kernel_for(model, census, names)
     classes = Classes.of(model, census, formulation) if model._targets == "labels" else None
     none = no_rows(census, kernel, formulation)

@@ -12,7 +12,7 @@ from scipy import sparse
 import widestreet
 from widestreet._src.arrays import Floats
 from widestreet._src.dask.collections import differing
-from widestreet._src.estimators import columns, validation
+from widestreet._src.estimators import columns, data_checks
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.rows.census import Census
 
@@ -103,11 +103,11 @@ class Reader:
             options = {"y_numeric": True} if self.targets == "numbers" else {}
             (rows, target), _ = self.estimator._validated(X, y, **options)
         if self.targets == "labels":
-            validation.check_labels(target)
+            data_checks.check_labels(target)
         elif self.targets == "numbers":
             target = columns.numbers("y", target)
         if weight is not None:
-            weight = validation.check_weight(_flat(weight), size, may_vanish=True)
+            weight = data_checks.check_weight(_flat(weight), size, may_vanish=True)
         return Part(rows, target, weight)
 
 

@@ -13,7 +13,7 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, advice
 from widestreet._src.engines.budget import parse_memory
-from widestreet._src.estimators import figures, placing, validation
+from widestreet._src.estimators import data_checks, figures, parameter_checks, placing
 from widestreet._src.estimators.callbacks import CallbackSupport, RoundReporter
 from widestreet._src.estimators.columns import spread_of, warn_of_scales
 from widestreet._src.estimators.compaction import Compaction, compacted
@@ -134,7 +134,7 @@ class BatchFit(CallbackSupport, KernelModel):
             max_memory=parse_memory(max_memory),
             threads=resolve_threads(self.n_jobs),
             verbose=checks.require_level("verbose", self.verbose),
-            rng=validation.resolve_rng(self.random_state),
+            rng=parameter_checks.resolve_rng(self.random_state),
         )
 
     def _prepare(
@@ -166,16 +166,16 @@ class BatchFit(CallbackSupport, KernelModel):
         threads : int
         """
         if self.kernel == "precomputed":
-            validation.check_kernel_matrix(X)
+            data_checks.check_kernel_matrix(X)
         elif not callable(self.kernel):
-            validation.check_magnitude(figures.largest_value(X))
+            data_checks.check_magnitude(figures.largest_value(X))
             names = seen.get("feature_names_in_")
             warn_of_scales(spread_of(X), names, stacklevel=level_of_caller())
-        gamma = self._resolved_gamma(X, weight) if validation.uses_gamma(self.kernel) else 0.0
-        kernel = validation.resolve_kernel(
+        gamma = self._resolved_gamma(X, weight) if parameter_checks.uses_gamma(self.kernel) else 0.0
+        kernel = parameter_checks.resolve_kernel(
             self.kernel, gamma=gamma, coef0=self.coef0, degree=self.degree
         )
-        validation.check_powers(kernel, X)
+        data_checks.check_powers(kernel, X)
         if isinstance(kernel, Precomputed):
             rows: Rows = KernelRows(X, np.arange(X.shape[0]))
             return Prepared(kernel, rows, without_empty(box), box, seen)
@@ -188,7 +188,7 @@ class BatchFit(CallbackSupport, KernelModel):
 
     def _resolved_gamma(self, X: Any, weight: Floats) -> float:
         """Return the value of gamma."""
-        return validation.resolve_gamma(
+        return parameter_checks.resolve_gamma(
             self.gamma, int(X.shape[1]), lambda: figures.weighted_variance(X, weight)
         )
 

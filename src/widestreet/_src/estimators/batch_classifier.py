@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import data_checks, parameter_checks
 from widestreet._src.estimators.batch import BatchFit, Prepared, shared_attributes
 from widestreet._src.estimators.callbacks import RoundReporter
 from widestreet._src.estimators.classifier import Classifier
@@ -59,7 +59,7 @@ class BatchClassifier(BatchFit, Classifier):
     def _check_classification(self, start: Any = None) -> ClassTraining:
         """Check all parameters that do not depend on the rows; return what `_training` does."""
         self._values_per_class()  # refuses other values than "ovr" and "ovo"
-        validation.check_class_weight(self.class_weight)
+        parameter_checks.check_class_weight(self.class_weight)
         return self._training(start)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, start: Any = None) -> Self:
@@ -73,8 +73,8 @@ class BatchClassifier(BatchFit, Classifier):
         given, columns = in_memory(*given, training.resources, labels=True)
         X, y, sample_weight = given
         (X, y), seen = self._validated(X, y, names=columns)
-        validation.check_labels(y)
-        weight = validation.check_weight(sample_weight, X.shape[0])
+        data_checks.check_labels(y)
+        weight = data_checks.check_weight(sample_weight, X.shape[0])
         classes, code = _encode(y, weight)
         class_weight = self._class_weights(classes, y, weight)
         weighted = class_weight[code] * weight
@@ -135,7 +135,7 @@ def _encode(y: Any, weight: Floats) -> tuple[Any, Ints]:
     """Return the classes that have a row of positive weight, and the class of each row."""
     classes, code = np.unique(y, return_inverse=True)
     present = np.flatnonzero(np.bincount(code, weight > 0))
-    validation.check_number_of_classes(classes[present])
+    data_checks.check_number_of_classes(classes[present])
     number = np.zeros(len(classes), dtype=np.int64)  # rows of absent classes have weight zero
     number[present] = np.arange(len(present))
     return classes[present], number[code]

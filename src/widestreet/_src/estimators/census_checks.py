@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from widestreet._src.arrays import Floats
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import data_checks, parameter_checks
 from widestreet._src.estimators.columns import cure_of, warn_of_scales
 from widestreet._src.files.formats import Batch
 from widestreet._src.files.stream import Stream
@@ -37,7 +37,7 @@ def describe(fault: Fault, place: str, names: Any = None) -> str:
     if fault.what == "a missing label":
         return f"y contains a missing label (NaN or None) in {place}: remove such rows"
     if fault.what == "a negative value":
-        return validation.negative_weight(place)
+        return data_checks.negative_weight(place)
     where = place
     if fault.column is not None:
         where = f"column {fault.column if names is None else names[fault.column]!r}, {place}"
@@ -74,26 +74,26 @@ def kernel_for(model: Any, census: Census, names: Any) -> Kernel:
         Names of the columns.
     """
     if isinstance(model.kernel, str):
-        validation.check_magnitude(census.largest)
+        data_checks.check_magnitude(census.largest)
         warn_of_scales(census.spread, names, stacklevel=level_of_caller())
     gamma = 0.0
-    if validation.uses_gamma(model.kernel):
-        gamma = validation.resolve_gamma(
+    if parameter_checks.uses_gamma(model.kernel):
+        gamma = parameter_checks.resolve_gamma(
             model.gamma, census.columns, lambda: census.weighted.variance
         )
-    kernel = validation.resolve_kernel(
+    kernel = parameter_checks.resolve_kernel(
         model.kernel, gamma=gamma, coef0=model.coef0, degree=model.degree
     )
-    validation.check_power(kernel, census.largest_square)
+    data_checks.check_power(kernel, census.largest_square)
     return kernel
 
 
 def classes_of(labels: Labels) -> Labels:
     """Check labels; return those classes that have a row of positive weight."""
-    validation.check_labels(labels.classes)
+    data_checks.check_labels(labels.classes)
     present = labels.positive > 0
     classes = labels.classes[present]
-    validation.check_number_of_classes(classes)
+    data_checks.check_number_of_classes(classes)
     return Labels(classes, labels.count[present], labels.positive[present], labels.weight[present])
 
 

@@ -14,7 +14,7 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, parse_memory
 from widestreet._src.engines.multiplicative.exponentiated_gradient import FixedRate, Projection
-from widestreet._src.estimators import figures, validation
+from widestreet._src.estimators import figures, parameter_checks
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTraining
 from widestreet._src.estimators.callbacks import with_callbacks
@@ -307,7 +307,9 @@ class EnsembleSVC(BatchClassifier):
             square = figures.mean_square_distance(X, weight)
             return 1.0 / square if square > 0 else 1.0
         variance = partial(figures.weighted_variance, X, weight)
-        return validation.resolve_gamma(self.gamma, X.shape[1], variance, more=("paper", "cv"))
+        return parameter_checks.resolve_gamma(
+            self.gamma, X.shape[1], variance, more=("paper", "cv")
+        )
 
     def _chooses_width(self) -> bool:
         return isinstance(self.gamma, str) and self.gamma == "cv"

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.solution import Trace
-from widestreet._src.estimators import reported, validation
+from widestreet._src.estimators import data_checks, parameter_checks, reported
 from widestreet._src.estimators.census_checks import checked
 from widestreet._src.estimators.columns import explained
 from widestreet._src.estimators.plain_state import attributes_of, state_of
@@ -114,7 +114,7 @@ class KernelModel(BaseEstimator):
         no attribute of the estimator is set before training has succeeded. `names` are those of
         columns that were read from files.
         """
-        validation.require_kernel(self.kernel)
+        parameter_checks.require_kernel(self.kernel)
         if self.kernel == "precomputed" and sparse.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported: pass X.toarray()")
         scratch = object.__new__(type(self))
@@ -131,10 +131,10 @@ class KernelModel(BaseEstimator):
                 f"X was opened by open_rows, but {type(self).__name__} needs all rows in memory: "
                 "pass X.to_numpy()"
             )
-        validation.refuse_collections(X=X, y=y)
-        X, y = validation.on_host(X), validation.on_host(y)
+        data_checks.refuse_collections(X=X, y=y)
+        X, y = data_checks.on_host(X), data_checks.on_host(y)
         if sparse.issparse(X):
-            X = validation.check_sparse(X)
+            X = data_checks.check_sparse(X)
         with explained(X, y, numeric="y_numeric" in options):
             return validate_data(
                 seen,

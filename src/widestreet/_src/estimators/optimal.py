@@ -9,7 +9,7 @@ import numpy as np
 
 from widestreet._src import checks
 from widestreet._src.arrays import Floats
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import data_checks, parameter_checks
 from widestreet._src.estimators.batch import BatchFit, shared_attributes
 from widestreet._src.estimators.callbacks import RoundReporter
 from widestreet._src.estimators.fitted import single_attributes
@@ -58,7 +58,7 @@ class OptimalFit(BatchFit):
             memory = cache if memory is None else memory
         return Settings(
             **vars(self._resources(memory)),
-            strategy=validation.resolve_strategy(self.strategy),
+            strategy=parameter_checks.resolve_strategy(self.strategy),
             goal=self._goal(),
             skip=checks.require_flag("shrinking", self.shrinking),
         )
@@ -110,7 +110,7 @@ class OptimalFit(BatchFit):
 
         Sets: everything that is fitted.
         """
-        weight = validation.check_weight(given[2], X.shape[0])
+        weight = data_checks.check_weight(given[2], X.shape[0])
         prepared = self._prepare(
             X,
             seen,

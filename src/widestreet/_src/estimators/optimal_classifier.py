@@ -9,7 +9,7 @@ import numpy as np
 
 from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import parameter_checks
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTraining
 from widestreet._src.estimators.callbacks import with_callbacks
@@ -67,7 +67,7 @@ class OptimalClassifier(OptimalFit, BatchClassifier):
         return ClassTraining(formulation, settings, train, stored)
 
     def _breaks_ties(self) -> bool:
-        return validation.breaks_ties(self.break_ties, self.decision_function_shape)
+        return parameter_checks.breaks_ties(self.break_ties, self.decision_function_shape)
 
     def _train(
         self,

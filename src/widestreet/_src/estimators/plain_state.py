@@ -24,7 +24,7 @@ import numpy as np
 
 from widestreet._src.certificate import Certificate, GapEstimate, worst
 from widestreet._src.engines.solution import Trace, TraceRecord
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import parameter_checks
 from widestreet._src.estimators.compaction import Compaction
 from widestreet._src.estimators.stages import Stages
 from widestreet._src.kernels.kernels import Callable, Kernel
@@ -102,8 +102,8 @@ def kernel_from(plain: Mapping[str, Any]) -> Kernel:
     if plain["name"] == Callable.name:
         return Callable(plain["function"])
     given = {"gamma": 0.0, "coef0": 0.0, "degree": 3} | dict(plain)
-    gamma = validation.resolve_gamma(float(given["gamma"]), 0, lambda: 0.0)
-    return validation.resolve_kernel(
+    gamma = parameter_checks.resolve_gamma(float(given["gamma"]), 0, lambda: 0.0)
+    return parameter_checks.resolve_kernel(
         str(given["name"]), gamma=gamma, coef0=given["coef0"], degree=given["degree"]
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import check_scoring
 
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import parameter_checks
 from widestreet._src.estimators.ensemble import EnsembleSVC
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
@@ -61,5 +61,5 @@ def trusted_types() -> list[str]:
     """
     arrays = (sparse.csr_array, sparse.csr_matrix, np.dtype)
     searches = (*_SEARCHES, type(check_scoring(SVC())))
-    kinds = (*ESTIMATORS.values(), *searches, *validation.STRATEGIES.values(), *arrays)
+    kinds = (*ESTIMATORS.values(), *searches, *parameter_checks.STRATEGIES.values(), *arrays)
     return sorted(f"{kind.__module__}.{kind.__name__}" for kind in kinds)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from widestreet._src.checks import shown
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import parameter_checks
 from widestreet._src.estimators.plain_state import is_fitted
 from widestreet._src.estimators.scoring import check_shapes, dense_coef
 from widestreet._src.persistence import archive
@@ -113,7 +113,7 @@ def _json(name: str, value: Any) -> Any:
     if isinstance(value, np.random.RandomState):
         kind, keys, *rest = value.get_state()
         return {_RANDOM: [str(kind), [int(key) for key in keys], *rest]}
-    if type(value) in validation.STRATEGIES.values():
+    if type(value) in parameter_checks.STRATEGIES.values():
         given = {f.name: _json(name, getattr(value, f.name)) for f in fields(value) if f.init}
         return {_STRATEGY: type(value).__name__, "parameters": given}
     if isinstance(value, BaseEstimator) and type(value).__module__ in _HOMES:
@@ -136,7 +136,7 @@ def _value(plain: Any, kinds: Mapping[str, type]) -> Any:
             state.set_state((kind, np.array(keys, dtype=np.uint32), *rest))
             return state
         case {"$strategy": str(name), "parameters": dict(given)}:
-            strategies = {kind.__name__: kind for kind in validation.STRATEGIES.values()}
+            strategies = {kind.__name__: kind for kind in parameter_checks.STRATEGIES.values()}
             return strategies[name](**parameters_from(given, kinds))
         case {"$estimator": str(name), "parameters": dict(given)}:
             return kinds[name](**parameters_from(given, kinds))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.estimators import columns, placing, validation
+from widestreet._src.estimators import columns, data_checks, placing
 from widestreet._src.estimators.blocks import BlockFit, Classes, no_rows
 from widestreet._src.estimators.census_checks import checked, describe, kernel_for
 from widestreet._src.estimators.model import as_names
@@ -106,7 +106,7 @@ def fit_stored(
     plan = Plan.of(settings.max_memory, *stream.shape, stream.dtype.itemsize, layers)
     with closing(_spool(model, stream, plan, settings, budget, labels)) as spool:
         census = spool.census
-        validation.check_weights(census.weights)
+        data_checks.check_weights(census.weights)
         kernel = kernel_for(model, census, stream.names)
         none = no_rows(census, kernel, formulation)
         classes = Classes.of(model, census, formulation) if labels else None
@@ -139,7 +139,7 @@ def _require_rows(X: Any) -> None:
 def _refuse_fractions(y: Any) -> None:
     """Raise ValueError for labels that are not whole: there may be as many classes as rows."""
     if y.dtype.kind == "f" and np.isfinite(y).all() and np.any(y != np.floor(y)):
-        validation.check_labels(y)
+        data_checks.check_labels(y)
 
 
 def _spool(

@@ -13,7 +13,7 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, examine, examine_margins, scores, worst
 from widestreet._src.certificate.own_bias import violation_at
-from widestreet._src.estimators import columns, placing, validation
+from widestreet._src.estimators import columns, data_checks, placing
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.ensemble import EnsembleSVC
 from widestreet._src.estimators.locating import coefficients_over
@@ -162,8 +162,8 @@ def _validated(model: Any, X: Any, y: Any, sample_weight: Any) -> _Rows:
     """Return the rows of positive weight with the coefficients of the model."""
     X = model._query(X)
     if isinstance(model._kernel, Precomputed):
-        validation.check_kernel_matrix(X)
-    weight = validation.check_weight(sample_weight, X.shape[0])
+        data_checks.check_kernel_matrix(X)
+    weight = data_checks.check_weight(sample_weight, X.shape[0])
     target = np.zeros(X.shape[0])
     labels = isinstance(model, Classifier)
     if labels or isinstance(model, Regressor):

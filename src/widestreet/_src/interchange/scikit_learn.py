@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import parameter_checks
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.contained import svm_of
 from widestreet._src.estimators.locating import classes_of
@@ -106,7 +106,7 @@ def _converted(model: Any) -> Any:
     precomputed = own.kernel == "precomputed"
     return assembled(
         own,
-        kernel=validation.resolve_kernel(
+        kernel=parameter_checks.resolve_kernel(
             own.kernel, gamma=float(gamma), coef0=own.coef0, degree=own.degree
         ),
         vectors=None if precomputed else model.support_vectors_[order],

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.calibration.near_rows import margins
-from widestreet._src.estimators import columns, validation
+from widestreet._src.estimators import columns, data_checks
 from widestreet._src.model_report import training_rows
 from widestreet._src.model_report.subject import Subject
 
@@ -48,7 +48,7 @@ class Sample:
         `what` is what the names of the parameters end with; it is empty for the rows of the fit.
         """
         rows = subject.rows(X)
-        weight = validation.check_weight(weight, rows.shape[0])
+        weight = data_checks.check_weight(weight, rows.shape[0])
         target = None
         if y is not None:
             y = column_or_1d(y)

@@ -22,7 +22,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.selection.auto_doubling import Auto
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import parameter_checks
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.one_class import OneClassSVM
@@ -96,7 +96,7 @@ class Machine:
             raise CannotShare("the estimator has a limit max_iter or max_time")
         if (found.kernel == "precomputed") != (self.estimator.kernel == "precomputed"):
             raise CannotShare("some kernels are precomputed and others are not")
-        if not isinstance(validation.resolve_strategy(found.strategy), Auto):
+        if not isinstance(parameter_checks.resolve_strategy(found.strategy), Auto):
             raise CannotShare(f"the estimator has strategy={found.strategy!r}")
         if getattr(found, "loss", "hinge") not in ("hinge", "epsilon_insensitive"):
             raise CannotShare(f"the estimator has loss={found.loss!r}")

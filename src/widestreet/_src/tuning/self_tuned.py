@@ -16,7 +16,7 @@ from sklearn.model_selection import check_cv
 from widestreet._src import checks
 from widestreet._src.certificate import Certificate
 from widestreet._src.engines.budget import Budget
-from widestreet._src.estimators import reported, validation
+from widestreet._src.estimators import data_checks, parameter_checks, reported
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.plain_state import attributes_of, state_of
 from widestreet._src.estimators.saving import save
@@ -106,7 +106,7 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
             )
         estimator = self._estimator()
         data = SearchData.of(estimator, X, y, sample_weight)
-        ranges = self._ranges(data, validation.resolve_rng(self.random_state))
+        ranges = self._ranges(data, parameter_checks.resolve_rng(self.random_state))
         search = Stages(self._task(data, groups, weighted=sample_weight is not None))
         self._run(search, ranges)
         if search.stopped:
@@ -167,7 +167,7 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
         """Return the folds; raise ValueError if one of them cannot be trained or scored."""
         there = data.weight > 0
         if data.classes is not None:
-            validation.check_number_of_classes(data.classes[np.unique(data.code[there])])
+            data_checks.check_number_of_classes(data.classes[np.unique(data.code[there])])
         cv = self.cv
         if not (hasattr(cv, "split") or hasattr(cv, "__iter__")) or isinstance(cv, str):
             cv = checks.require_integer(

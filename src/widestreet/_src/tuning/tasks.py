@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.estimators import columns, figures, validation
+from widestreet._src.estimators import columns, data_checks, figures, parameter_checks
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.regressor import Regressor
@@ -62,7 +62,7 @@ class SearchData:
         code: Any
         if isinstance(estimator, Classifier):
             (X, y), seen = estimator._validated(X, y)
-            validation.check_labels(y)
+            data_checks.check_labels(y)
             classes, code = np.unique(y, return_inverse=True)
         elif isinstance(estimator, Regressor):
             (X, y), seen = estimator._validated(X, y, y_numeric=True)
@@ -70,12 +70,12 @@ class SearchData:
         else:
             X, seen = estimator._validated(X)
             y = code = np.zeros(X.shape[0])
-        weight = validation.check_weight(sample_weight, X.shape[0])
+        weight = data_checks.check_weight(sample_weight, X.shape[0])
         precomputed = estimator.kernel == "precomputed"
         if precomputed:
-            validation.check_kernel_matrix(X)
+            data_checks.check_kernel_matrix(X)
         elif not callable(estimator.kernel):
-            validation.check_magnitude(figures.largest_value(X))
+            data_checks.check_magnitude(figures.largest_value(X))
         threads = estimator._settings().threads
         return cls(X, y, weight, code, classes, seen, precomputed, threads)
 
@@ -142,7 +142,7 @@ class Fold:
     def weight(self) -> Floats:
         """Weights of all rows, zero outside the training set; repeated rows count repeatedly."""
         data = self.data
-        validation.check_weight(data.weight[self.train], len(self.train))
+        data_checks.check_weight(data.weight[self.train], len(self.train))
         times = np.bincount(self.train, minlength=data.rows)
         weight: Floats = data.weight * times
         return weight
@@ -152,7 +152,7 @@ class Fold:
         """Indices of the classes that have a training row of positive weight."""
         count = np.bincount(self.data.code, self.weight > 0, len(self.data.classes))
         present = np.flatnonzero(count)
-        validation.check_number_of_classes(self.data.classes[present])
+        data_checks.check_number_of_classes(self.data.classes[present])
         return present
 
     @cached_property
@@ -204,7 +204,7 @@ class Task:
         formulation = estimator._formulation()
         weighted = weight
         if isinstance(estimator, Classifier):
-            validation.check_class_weight(estimator.class_weight)
+            parameter_checks.check_class_weight(estimator.class_weight)
             classes = data.classes[fold.present]
             there = fold.train
             class_weight = estimator._class_weights(classes, data.y[there], data.weight[there])
@@ -239,10 +239,12 @@ class Task:
 def _kernel(estimator: OptimalFit, fold: Fold) -> Kernel:
     """Return the kernel of a candidate; gamma="scale" is that of the training rows."""
     gamma, X = 0.0, fold.data.X
-    if validation.uses_gamma(estimator.kernel):
-        gamma = validation.resolve_gamma(estimator.gamma, int(X.shape[1]), lambda: fold.variance)
-    kernel = validation.resolve_kernel(
+    if parameter_checks.uses_gamma(estimator.kernel):
+        gamma = parameter_checks.resolve_gamma(
+            estimator.gamma, int(X.shape[1]), lambda: fold.variance
+        )
+    kernel = parameter_checks.resolve_kernel(
         estimator.kernel, gamma=gamma, coef0=estimator.coef0, degree=estimator.degree
     )
-    validation.check_powers(kernel, X)
+    data_checks.check_powers(kernel, X)
     return kernel

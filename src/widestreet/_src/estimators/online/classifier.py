@@ -8,7 +8,7 @@ import numpy as np
 
 from widestreet._src import checks
 from widestreet._src.arrays import Floats
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import parameter_checks
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.online.machine import OnlineMachine
 from widestreet._src.estimators.online.tasks import ClassTask
@@ -31,10 +31,10 @@ class OnlineClassifier(OnlineMachine, Classifier):
             raise ValueError(
                 "class_weight='balanced' would change with every row; pass a dict of weights"
             )
-        validation.check_class_weight(self.class_weight)
+        parameter_checks.check_class_weight(self.class_weight)
 
     def _breaks_ties(self) -> bool:
-        return validation.breaks_ties(self.break_ties, self.decision_function_shape)
+        return parameter_checks.breaks_ties(self.break_ties, self.decision_function_shape)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on rows X with labels y, and remove all rows stored before.

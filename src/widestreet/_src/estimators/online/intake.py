@@ -14,7 +14,7 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, parse_memory
 from widestreet._src.engines.selection.auto_doubling import Auto
-from widestreet._src.estimators import figures, validation
+from widestreet._src.estimators import data_checks, figures, parameter_checks
 from widestreet._src.estimators.columns import spread_of, warn_of_scales
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.online.row_store import RowStore
@@ -41,9 +41,9 @@ def check_rows(model: KernelModel, X: Any, names: Any, store: RowStore | None) -
     """
     if callable(model.kernel):
         return _stored_alike(X, store)
-    validation.check_magnitude(figures.largest_value(X))
+    data_checks.check_magnitude(figures.largest_value(X))
     if store is not None:
-        validation.check_powers(store.kernel, X)
+        data_checks.check_powers(store.kernel, X)
     X = _stored_alike(X, store)
     before = 0 if store is None else store.arrived
     if before < _ENOUGH_ROWS <= before + X.shape[0]:  # once, when there are enough rows
@@ -72,10 +72,10 @@ def new_store(model: KernelModel, X: Any, weight: Floats, *, centred: bool) -> R
     centred : bool
         True if rows may be centred for a linear kernel.
     """
-    uses_gamma = validation.uses_gamma(model.kernel)
+    uses_gamma = parameter_checks.uses_gamma(model.kernel)
     gamma = 0.0
     if uses_gamma:
-        gamma = validation.resolve_gamma(
+        gamma = parameter_checks.resolve_gamma(
             model.gamma, int(X.shape[1]), lambda: figures.weighted_variance(X, weight)
         )
     if uses_gamma and model.gamma == "scale" and X.shape[0] < _ENOUGH_ROWS:
@@ -85,10 +85,10 @@ def new_store(model: KernelModel, X: Any, weight: Floats, *, centred: bool) -> R
             UserWarning,
             stacklevel=level_of_caller(),
         )
-    kernel = validation.resolve_kernel(
+    kernel = parameter_checks.resolve_kernel(
         model.kernel, gamma=gamma, coef0=model.coef0, degree=model.degree
     )
-    validation.check_powers(kernel, X)
+    data_checks.check_powers(kernel, X)
     if not kernel.positive and not callable(model.kernel):
         raise ValueError(
             f"kernel={model.kernel!r} is not positive semidefinite in general, so the homotopy is "
@@ -104,7 +104,7 @@ def new_store(model: KernelModel, X: Any, weight: Floats, *, centred: bool) -> R
 def check_same_kernel(model: KernelModel, begun: Kernel) -> None:
     """Raise ValueError if the kernel is not that of the stored rows."""
     gamma: Any = getattr(begun, "gamma", 0.0) if isinstance(model.gamma, str) else model.gamma
-    now = validation.resolve_kernel(
+    now = parameter_checks.resolve_kernel(
         model.kernel, gamma=gamma, coef0=model.coef0, degree=model.degree
     )
     if now == begun:
@@ -154,5 +154,5 @@ def batch_settings(model: BatchParameters) -> Settings:
         threads=resolve_threads(model.n_jobs),
         verbose=0,
         skip=True,
-        rng=validation.resolve_rng(model.random_state),
+        rng=parameter_checks.resolve_rng(model.random_state),
     )

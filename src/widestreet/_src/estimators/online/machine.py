@@ -15,7 +15,7 @@ from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, worst
 from widestreet._src.engines.budget import Budget
-from widestreet._src.estimators import validation
+from widestreet._src.estimators import data_checks, parameter_checks
 from widestreet._src.estimators.model import KernelModel
 from widestreet._src.estimators.online.batch_model import as_batch
 from widestreet._src.estimators.online.change import changing, indefinite_kernels_named
@@ -111,7 +111,7 @@ class OnlineMachine(KernelModel):
         self._check_parameters()
         state = None if fresh else getattr(self, "_state", None)
         formulation, first = self._formulation(), state is None
-        validation.require_kernel(self.kernel)
+        parameter_checks.require_kernel(self.kernel)
         if self.kernel == "precomputed":
             raise ValueError(
                 "kernel='precomputed' cannot be updated online; pass the rows and a kernel"
@@ -123,7 +123,7 @@ class OnlineMachine(KernelModel):
         X, y = arrays if isinstance(arrays, tuple) else (arrays, None)
         names = seen.get("feature_names_in_")
         X = check_rows(self, X, names, None if state is None else state.store)
-        weight = validation.check_weight(sample_weight, X.shape[0], may_vanish=not first)
+        weight = data_checks.check_weight(sample_weight, X.shape[0], may_vanish=not first)
         self._check_weights(weight)
         given = {"X": X, "weight": weight} | ({} if y is None else {"y": y})
         given |= {} if classes is None else {"classes": np.asarray(classes)}
@@ -189,7 +189,7 @@ class OnlineMachine(KernelModel):
         rows = positions(ids, self._state.store)
         if len(np.unique(rows)) < len(rows):
             raise ValueError(f"ids: each row may appear only once, got {ids!r}")
-        weight = validation.check_weight(sample_weight, len(rows), may_vanish=True)
+        weight = data_checks.check_weight(sample_weight, len(rows), may_vanish=True)
         self._reweigh(rows, weight, journal, "weight", leaving=False)
         return self
 

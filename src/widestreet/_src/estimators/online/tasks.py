@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.estimators import columns, validation
+from widestreet._src.estimators import columns, data_checks
 from widestreet._src.estimators.fitted import classifier_attributes, single_attributes
 from widestreet._src.estimators.online.optimum import ProblemSolution
 from widestreet._src.estimators.online.problem import OnlineProblem
@@ -154,7 +154,7 @@ class ClassTask:
         self, y: Any, rows: int, classes: Any, state: OnlineState | None
     ) -> tuple[Floats, Any]:
         """Return the number of each label among all classes known so far."""
-        validation.check_labels(y)
+        data_checks.check_labels(y)
         labels = [np.unique(y)] if classes is None else [np.unique(y), np.unique(classes)]
         if state is not None and state.classes is not None:
             labels.append(state.classes)

@@ -1,4 +1,4 @@
-"""Checks of parameters and data."""
+"""Checks of rows, labels and weights."""
 
 from __future__ import annotations
 
