@@ -19,7 +19,7 @@ from widestreet._src.certificate import (
     Part,
     examine,
     examine_parts,
-    merging,
+    examine_point,
     scores,
     screening,
 )
@@ -67,7 +67,7 @@ def test_bands_with_many_kinks_are_narrowed_first(model, seed, diagonal, kind, m
     score, owner = scores(gram, beta), rng.integers(3, size=dual.rows)
     whole = examine(gram, dual, beta, score=score)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "_MOST_KINKS", most)
+        patch.setattr(examine_point, "_MOST_KINKS", most)
         found = merged(gram, dual, beta, owner, score)
     for name in ("dual", "violation", "infeasibility", "rounding"):
         assert getattr(found, name) == getattr(whole, name)
@@ -77,7 +77,7 @@ def test_bands_with_many_kinks_are_narrowed_first(model, seed, diagonal, kind, m
 
 
 def test_kinks_that_are_all_equal_end_the_narrowing(monkeypatch):
-    monkeypatch.setattr(merging, "_MOST_KINKS", 2)
+    monkeypatch.setattr(examine_point, "_MOST_KINKS", 2)
     dual = build_dual("eps_svr", np.full(50, 3.0), C=1.0, epsilon=0.0)
     gram = Gram(RBF(0.5), as_rows(np.arange(50.0)[:, None]))
     found = merged(gram, dual, np.zeros((2, 50)), np.arange(50) % 2)

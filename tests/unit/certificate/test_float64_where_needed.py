@@ -19,7 +19,7 @@ from widestreet._src.certificate import (
     Part,
     examine,
     examine_parts,
-    screening,
+    float64_where_needed,
 )
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly, Sigmoid
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.numeric
 @pytest.fixture
 def small(monkeypatch):
     """Problems of any size are large enough."""
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
 
 
 def assert_same(found, whole) -> None:
@@ -149,8 +149,8 @@ def test_figures_of_any_point_are_the_same(model, seed, part):
         beta[:, idle] = 0.0
         beta = dual.nearest(beta)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(screening, "_SCREENING_VALUES", 0)
-        patch.setattr(screening, "FLOAT64_FRACTION", 2.0)
+        patch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
+        patch.setattr(float64_where_needed, "FLOAT64_FRACTION", 2.0)
         assert_same(*both(gram, dual, beta)[:2])
 
 
@@ -216,7 +216,7 @@ def test_scores_continue_where_others_ended(small):
     beta = np.where(np.arange(300) % 4 == 0, dual.upper + dual.lower, 0.0)
     one, other = Part.whole(gram, dual, beta), Part.whole(gram, dual, beta)
     first = one.extremes()
-    limits = screening.Limits(first.high, first.low)
+    limits = float64_where_needed.Limits(first.high, first.low)
     one.screen(limits)
     point = Examined(1, one.scores.columns, one.scores.coef)
     other.scores.resume(one.scores.record(point), None)
