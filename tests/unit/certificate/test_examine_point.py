@@ -20,8 +20,8 @@ from widestreet._src.certificate import (
     examine,
     examine_parts,
     examine_point,
+    float64_where_needed,
     scores,
-    screening,
 )
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Poly
@@ -93,8 +93,8 @@ def test_sparing_float64_changes_no_figure(model, seed, parts, diagonal):
     owner = rng.integers(parts, size=dual.rows)
     whole = examine(gram, dual, beta)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(screening, "_SCREENING_VALUES", 0)
-        patch.setattr(screening, "FLOAT64_FRACTION", 2.0)
+        patch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
+        patch.setattr(float64_where_needed, "FLOAT64_FRACTION", 2.0)
         found = merged(gram, dual, beta, owner)
     slack = TOL.figures * EPS * size(dual, beta, scores(gram, beta))
     for name in ("primal", "dual", "violation", "infeasibility"):
@@ -104,7 +104,7 @@ def test_sparing_float64_changes_no_figure(model, seed, parts, diagonal):
 
 
 def test_a_solution_spares_rows_in_every_part(monkeypatch):
-    monkeypatch.setattr(screening, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
     X, y = checkerboard(3000, random_state=1)
     model = SVC(gamma=2.0, C=10.0, random_state=0).fit(X, y)
     beta = np.zeros((1, 3000))
