@@ -25,10 +25,11 @@ except ModuleNotFoundError as error:
         f'widestreet.dask needs dask and distributed: pip install "widestreet[dask]" ({error})'
     ) from None
 
+import widestreet._names  # noqa: F401  (sets the homes of the estimators)
 from widestreet._src.dask.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from widestreet._src.public import set_home
 
 __all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"]
 
-set_home(__all__, globals())
+set_home(__name__, __all__, globals())
 del set_home, _dask, _distributed

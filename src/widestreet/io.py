@@ -9,6 +9,7 @@
 SVC()
 """
 
+import widestreet._names  # noqa: F401  (sets the homes of the estimators)
 from widestreet._src.interchange.libsvm import from_libsvm, to_libsvm
 from widestreet._src.interchange.onnx_export import to_onnx
 from widestreet._src.interchange.onnx_pipelines import register_skl2onnx
@@ -26,5 +27,5 @@ __all__ = [
     "to_sklearn",
 ]
 
-set_home(__all__, globals())
+set_home(__name__, __all__, globals())
 del set_home

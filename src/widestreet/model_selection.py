@@ -9,10 +9,11 @@
 {'C': 100}
 """
 
+import widestreet._names  # noqa: F401  (sets the homes of the estimators)
 from widestreet._src.public import set_home
 from widestreet._src.tuning.grid_search import GridSearchCV
 
 __all__ = ["GridSearchCV"]
 
-set_home(__all__, globals())
+set_home(__name__, __all__, globals())
 del set_home

@@ -10,6 +10,7 @@
 (150, 'optimal')
 """
 
+import widestreet._names  # noqa: F401  (sets the homes of the estimators)
 from widestreet._src.estimators.loading import load
 from widestreet._src.estimators.online.nu_svc import OnlineNuSVC
 from widestreet._src.estimators.online.nu_svr import OnlineNuSVR
@@ -30,5 +31,5 @@ __all__ = [
     "load",
 ]
 
-set_home(__all__, globals())
+set_home(__name__, __all__, globals())
 del set_home

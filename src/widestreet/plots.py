@@ -20,5 +20,5 @@ __all__ = [
     "plot_street",
 ]
 
-set_home(__all__, globals())
+set_home(__name__, __all__, globals())
 del set_home

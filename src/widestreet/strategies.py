@@ -35,5 +35,5 @@ __all__ = [
     "WeightedSampling",
 ]
 
-set_home(__all__, globals())
+set_home(__name__, __all__, globals())
 del set_home

@@ -31,6 +31,6 @@ def test_only_classes_and_functions_are_moved():
         pass
 
     one = One()
-    set_home(["One", "two", "one"], {"__name__": "somewhere", "One": One, "two": two, "one": one})
+    set_home("somewhere", ["One", "two", "one"], {"One": One, "two": two, "one": one})
     assert One.__module__ == two.__module__ == "somewhere"
     assert "__module__" not in vars(one)

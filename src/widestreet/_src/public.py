@@ -7,18 +7,20 @@ from types import FunctionType
 from typing import Any
 
 
-def set_home(names: Iterable[str], namespace: Mapping[str, Any]) -> None:
+def set_home(home: str, names: Iterable[str], namespace: Mapping[str, Any]) -> None:
     """Set the module name of classes and functions to that of their public module.
 
     Sets: `__module__` of each, which tracebacks, `help` and pickles show.
 
     Parameters
     ----------
+    home : str
+        Name of the public module.
     names : iterable of str
-        Public names of the module.
+        Its public names.
     namespace : mapping
-        Result of `globals()` in that module.
+        Result of `globals()` in the module that imports them.
     """
     for name in names:
         if isinstance(namespace[name], type | FunctionType):
-            namespace[name].__module__ = namespace["__name__"]
+            namespace[name].__module__ = home

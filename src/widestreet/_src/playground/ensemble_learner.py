@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,14 @@ from widestreet._src.playground.learner import (
     constant_motion,
 )
 from widestreet._src.playground.machines import Machine, Parameters, Point
+from widestreet._src.training.ensemble_plan import Plan
+
+
+class _ShownEnsemble(EnsembleSVC):
+    """The same ensemble, without the steps after its last member."""
+
+    def _plan(self) -> Plan:
+        return replace(super()._plan(), until_chosen=True)
 
 
 class EnsembleLearner:
@@ -33,7 +42,7 @@ class EnsembleLearner:
     """
 
     def __init__(self, machine: Machine, parameters: Parameters, points: Sequence[Point]) -> None:
-        self.estimator: EnsembleSVC = machine.batch(
+        self.estimator: EnsembleSVC = _ShownEnsemble(
             **parameters, keep_stages=True, n_jobs=1, random_state=0
         )
         self._machine = machine

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable as Function
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import inf, sqrt
 
 import numpy as np
 
-from widestreet._src.arrays import Bools, Floats, Ints
+from widestreet._src.arrays import Floats, Ints
 from widestreet._src.certificate import Certificate, examine_margins
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.multiplicative.ensemble_mean import best_size
 from widestreet._src.engines.multiplicative.exponentiated_gradient import (
-    MultiplicativeEngine,
-    Projection,
     Trajectory,
     indefinite,
-    solve_together,
     unmoved,
 )
 from widestreet._src.engines.solution import Observer, Solution
@@ -34,6 +29,7 @@ from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.ensemble_plan import Pair, Plan, Result
+from widestreet._src.training.ensemble_size import Training
 from widestreet._src.training.examiner import ANSWER_WITHIN
 from widestreet._src.training.settings import Resources, threads_for
 from widestreet._src.training.trained import Trained, labelled, stopped_by
@@ -117,8 +113,8 @@ def held_out_error(
             part = budget.part(max_steps=resources.max_steps)
             counted = partial(getattr, poll, "kernel_values")
             training = Training(pair, plan, product, _length(gram, plan), part, counted)
-            path = training.engine(lambda record: None).solve()
-            _, error, status = training.best_size(path)
+            path = training.engine(None).solve()
+            _, error, status = training.best_size(path, training.folds(path.margin))
             if status == Status.INTERRUPTED:
                 raise KeyboardInterrupt
             if status == Status.TIME_LIMIT:
@@ -173,11 +169,7 @@ def train_pair(
     else:
         left = product.left if isinstance(product, LowRank) else 0.0
         training = Training(pair, plan, product, length, budget, lambda: poll.kernel_values)
-        path = training.engine(observe).solve()
-        size = max(path.means)
-        if plan.aggregate == "ensemble" and path.status == Status.APPROXIMATE:
-            size, _, status = training.best_size(path)
-            path = replace(path, status=status)
+        path, size = training.solve(observe)
         weight, square = _chosen(path, plan, size)
         part = square - float(product.rest @ weight**2) if isinstance(product, LowRank) else square
         weight, missing = _pruned(weight, part, float(length.max()), plan.prune)
@@ -200,86 +192,6 @@ def _chosen(path: Trajectory, plan: Plan, size: int) -> tuple[Floats, float]:
         return path.means[size]
     which = "last" if plan.aggregate == "last" else "first"
     return getattr(path, which), path.rho[which]
-
-
-@dataclass(frozen=True, eq=False)
-class Training:
-    """Engines over the rows of a pair of classes, with or without held-out rows.
-
-    Attributes
-    ----------
-    pair : Pair
-    plan : Plan
-    product : Product
-    length : ndarray
-        sqrt(K(x, x)) of each row.
-    budget : Budget
-    kernel_values : callable
-    """
-
-    pair: Pair
-    plan: Plan
-    product: Product
-    length: Floats
-    budget: Budget
-    kernel_values: Function[[], int]
-
-    def engine(self, observe: Observer, out: Bools | None = None) -> MultiplicativeEngine:
-        """Return an engine, which takes no step for a Parzen window.
-
-        Parameters
-        ----------
-        observe : callable
-        out : ndarray of bool, optional
-            Mask of held-out rows, on which the error of the ensemble is measured.
-        """
-        plan, prior = self.plan, self.pair.prior
-        parzen = plan.aggregate == "parzen"
-        return MultiplicativeEngine(
-            _raised(self.product) if plan.intercept else self.product,
-            self.pair.sign,
-            prior if out is None else np.where(out, 0.0, prior),
-            Projection(start=0.0, least=1.0) if parzen else plan.pace,
-            length=self.length,
-            budget=self.budget if out is None else self._fold_budget(),
-            observer=observe,
-            kernel_values=self.kernel_values,
-            keep=plan.keep and out is None,
-            judged=None if out is None else np.where(out, prior, 0.0),
-        )
-
-    def _fold_budget(self) -> Budget:
-        """Return the budget of a fold: the remaining time, and all steps."""
-        return self.budget.part(reserve=self.budget.reserve, max_steps=self.budget.max_steps)
-
-    def best_size(self, path: Trajectory) -> tuple[int, float, Status]:
-        """Return the size with the smallest cross-validation error, this error, and the status.
-
-        The size is that of all members, and the error infinite, if there are too few rows, or too
-        little time, for folds.
-        """
-        folds = [self.engine(lambda record: None, out) for out in self._folds(path.margin)]
-        found = solve_together(folds)
-        stopped = {one.status for one in found} & {Status.TIME_LIMIT, Status.INTERRUPTED}
-        if stopped or not found:
-            return max(path.means), inf, min(stopped, default=path.status)
-        return *best_size(sorted(path.means), [one.errors for one in found]), path.status
-
-    def _folds(self, margin: Floats) -> Iterator[Bools]:
-        """Yield masks of folds, stratified by class and by the margin of the Parzen window.
-
-        They depend on the rows and not on their order.
-        """
-        sign = self.pair.sign
-        classes = [np.flatnonzero(sign == side) for side in (1.0, -1.0)]
-        count = min(self.plan.folds, *map(len, classes))
-        if count < 2:
-            return
-        number = np.zeros(len(sign), dtype=np.int64)
-        for rows in classes:
-            number[rows[np.argsort(margin[rows], kind="stable")]] = np.arange(len(rows)) % count
-        for fold in range(count):
-            yield number == fold
 
 
 def _length(gram: Gram, plan: Plan) -> Floats:
@@ -316,11 +228,6 @@ def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator, poll:
             f"a fraction {found.left:.3g} of the trace; raise rank or max_memory"
         )
     return found
-
-
-def _raised(product: Product) -> Product:
-    """Return the product with 1 + K."""
-    return lambda coef: product(coef) + coef.sum(axis=-1, keepdims=True)
 
 
 def _pruned(weight: Floats, square: float, longest: float, most: float) -> tuple[Floats, float]:

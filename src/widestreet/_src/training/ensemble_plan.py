@@ -33,6 +33,8 @@ class Plan:
         True if all members are kept.
     folds : int
         Number of folds that determine the size of an ensemble; below two it has all members.
+    until_chosen : bool
+        True if training ends when the ensemble of the best size is known.
     """
 
     pace: Projection | FixedRate
@@ -44,6 +46,7 @@ class Plan:
     memory: int
     keep: bool
     folds: int
+    until_chosen: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,11 @@ import pytest
 from conftest import TOL
 from support.noisy_labels import LITERAL, noisy
 from widestreet._src.engines.budget import Budget
-from widestreet._src.engines.multiplicative.ensemble_mean import Ensemble, best_size
+from widestreet._src.engines.multiplicative.ensemble_mean import (
+    Ensemble,
+    best_size,
+    sufficient_size,
+)
 from widestreet._src.engines.multiplicative.exponentiated_gradient import MultiplicativeEngine
 
 
@@ -92,3 +96,20 @@ def test_the_best_size_is_the_largest_of_the_best():
     size, error = best_size([1, 2, 4, 8], errors)
     assert size == 4
     assert error == sum(one[min(size, len(one)) - 1] for one in errors)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_size_beyond_the_sufficient_one_is_the_best(seed):
+    rng = np.random.default_rng(seed)
+    errors = [rng.integers(3, 9, rng.integers(1, 40)).astype(float).tolist() for _ in range(3)]
+    enough = sufficient_size(errors)
+    means = [1, 2, 3, 4, 6, 8, 12, 16, 23, 32, 46, 64]
+    for steps in range(1, 60):
+        best, _ = best_size([size for size in means if size < steps] + [steps], errors)
+        assert best <= enough
+
+
+def test_any_size_may_be_the_best_if_the_last_errors_are_the_smallest():
+    assert sufficient_size([[3.0, 2.0], [2.0]]) == np.inf
+    assert sufficient_size([]) == np.inf
+    assert sufficient_size([[3.0, 1.0, 2.0], [1.0]]) == 2

@@ -7,6 +7,8 @@ the margins of held-out rows cost nothing.
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 
 from widestreet._src.arrays import Floats
@@ -35,6 +37,7 @@ class Ensemble:
         self.judged = judged
         self.means: dict[int, tuple[Floats, float]] = {}
         self.errors: list[float] = []
+        self._best = 0  # size with the smallest error, of several the largest
         self._etas = 0.0
         self._weights: Floats | float = 0.0  # sum of eta times weights
         self._margins: Floats | float = 0.0  # sum of eta times margins
@@ -49,23 +52,28 @@ class Ensemble:
         self._etas += eta
         mean = self._weights / self._etas
         square = float(mean @ self._margins) / self._etas
+        size = self.size
         if self.judged is not None:
-            self.errors.append(float(self.judged @ (self._margins <= 0)))
-        kept = {size: one for size, one in self.means.items() if _remembered(size)}
-        self.means = kept | {self.size + 1: (mean, square)}
+            error = float(self.judged @ (self._margins <= 0))
+            if not self.errors or error <= self.errors[self._best - 1]:
+                self._best = size + 1
+            self.errors.append(error)
+        kept = dict(self.means)
+        if not _remembered(size):
+            kept.pop(size, None)
+        self.means = kept | {size + 1: (mean, square)}
 
     @property
     def size(self) -> int:
         """Number of points."""
-        return max(self.means, default=0)
+        return next(reversed(self.means), 0)
 
     @property
     def enough(self) -> bool:
         """True if the size with the smallest error on held-out rows is far exceeded."""
         if not self.errors:
             return False
-        best = self.size - int(np.argmin(self.errors[::-1]))
-        return self.size >= _FACTOR_PAST_BEST * best + _MEMBERS_PAST_BEST
+        return self.size >= _FACTOR_PAST_BEST * self._best + _MEMBERS_PAST_BEST
 
 
 def _remembered(size: int) -> bool:
@@ -74,6 +82,27 @@ def _remembered(size: int) -> bool:
         return False
     step = np.floor(_MEANS_PER_DOUBLING * np.log2(size))
     return size == int(np.ceil(2.0 ** (step / _MEANS_PER_DOUBLING)))
+
+
+def sufficient_size(errors: list[list[float]]) -> float:
+    """Return a size that the best one cannot exceed; infinite if it can be any.
+
+    All larger sizes have a larger total error than the best of the sizes whose means are kept.
+
+    Parameters
+    ----------
+    errors : list of list of float
+        As for `best_size`.
+    """
+    sizes = range(1, 1 + max(map(len, errors), default=0))
+    total = {size: _total(errors, size) for size in sizes}
+    best = min((total[size] for size in sizes if _remembered(size)), default=inf)
+    largest = max((size for size in sizes if total[size] <= best), default=0)
+    return largest if largest < len(sizes) else inf
+
+
+def _total(errors: list[list[float]], size: int) -> float:
+    return sum(one[min(size, len(one)) - 1] for one in errors)
 
 
 def best_size(sizes: list[int], errors: list[list[float]]) -> tuple[int, float]:
@@ -86,6 +115,6 @@ def best_size(sizes: list[int], errors: list[list[float]]) -> tuple[int, float]:
     errors : list of list of float
         Errors of several ensembles for every size; the last one counts for larger sizes.
     """
-    total = [sum(one[min(size, len(one)) - 1] for one in errors) for size in sizes]
+    total = [_total(errors, size) for size in sizes]
     best = min(total)
     return max(size for size, wrong in zip(sizes, total, strict=True) if wrong <= best), best

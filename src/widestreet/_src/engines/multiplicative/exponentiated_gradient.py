@@ -32,6 +32,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from inspect import GEN_SUSPENDED, getgeneratorstate
+from math import inf
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -168,8 +169,8 @@ class MultiplicativeEngine:
     length : ndarray of shape (n,)
         sqrt(K(x, x)) of each row; rounding is relative to it.
     budget : Budget
-    observer : callable
-        Function that is called with a record of every point.
+    observer : callable or None
+        Function that is called with a record of every point; without it there are no records.
     kernel_values : callable
         Function that returns the number of kernel values computed so far.
     keep : bool
@@ -177,6 +178,8 @@ class MultiplicativeEngine:
     judged : ndarray of shape (n,), optional
         Weights of held-out rows. The engine ends some steps after the size of the ensemble with the
         smallest error on them.
+    most : float, optional
+        The engine ends when the ensemble has more members.
     """
 
     def __init__(
@@ -188,11 +191,13 @@ class MultiplicativeEngine:
         *,
         length: Floats,
         budget: Budget,
-        observer: Observer,
+        observer: Observer | None,
         kernel_values: Callable[[], int] = lambda: 0,
         keep: bool = False,
         judged: Floats | None = None,
+        most: float = inf,
     ) -> None:
+        self.most = most
         self.product, self.sign, self.prior, self.pace = product, sign, prior, pace
         self.length, self.budget, self.observer, self.keep = length, budget, observer, keep
         self._kernel_values = kernel_values
@@ -216,7 +221,10 @@ class MultiplicativeEngine:
         try:
             first = point = yield from self._point(logarithms(self.prior))
             self._tell(point, 0.0)
-            while not self._mean.enough and (step := (yield from self._step(point))) is not None:
+            while not self._enough:
+                step = yield from self._step(point)
+                if step is None:
+                    break
                 eta, there = step
                 self._collect(eta, point)
                 point = there
@@ -228,7 +236,8 @@ class MultiplicativeEngine:
             status = Status.INTERRUPTED
         if first is None or point is None:
             return unmoved(self.prior, status)
-        if self._mean.size == 0:
+        steps = self._mean.size
+        if steps == 0:
             self._mean.add(1.0, first.weight, first.margin)
         mean, edge = self._mean.means[self._mean.size]
         return Trajectory(
@@ -241,9 +250,13 @@ class MultiplicativeEngine:
             errors=self._mean.errors,
             status=status,
             trace=self._trace,
-            steps=max(0, len(self._trace) - 1),
+            steps=steps,
             members=self._members,
         )
+
+    @property
+    def _enough(self) -> bool:
+        return self._mean.enough or self._mean.size > self.most
 
     def _point(self, log: Floats) -> Run[Point]:
         """Return the point of logarithms of weights, scaled to sum one."""
@@ -288,11 +301,13 @@ class MultiplicativeEngine:
         self._mean.add(eta, point.weight, point.margin)
 
     def _tell(self, point: Point, eta: float) -> None:
-        """Record a point and the step that led to it. Sets: trace.
+        """Record a point and the step that led to it, if they are observed. Sets: trace.
 
         All rows are in the working set. Weights have no upper bound, so that every support vector
         is free. There are no pair steps.
         """
+        if self.observer is None:
+            return
         gap = point.rho - point.least
         used = int(np.count_nonzero(point.weight > _COUNTED_WEIGHT * point.weight.max()))
         record = TraceRecord(

@@ -20,8 +20,10 @@ def logarithms(prior: Floats) -> Floats:
 
 def tilted(log: Floats) -> tuple[Floats, float]:
     """Return weights of sum one from logarithms, and their sum before scaling (largest: one)."""
-    weight = np.exp(np.maximum(log - log.max(), _SMALLEST_LOGARITHM))
-    total = float(weight.sum())
+    weight = log - np.maximum.reduce(log)
+    np.maximum(weight, _SMALLEST_LOGARITHM, out=weight)
+    np.exp(weight, out=weight)
+    total = float(np.add.reduce(weight))
     weight /= total
     return weight, total
 
@@ -53,7 +55,8 @@ def line_search(log: Floats, margin: Floats, edge: float, start: float) -> float
         if abs(excess) <= _EDGE_TOL * edge:
             break
         low, high = (eta, high) if excess > 0 else (low, eta)
-        variance = float(weight @ (margin - mean) ** 2)
+        deviation = margin - mean
+        variance = float(weight @ (deviation * deviation))
         newton = eta + excess / variance if variance > 0 else np.inf
         if np.isinf(high):
             newton = min(newton, 4.0 * eta)
