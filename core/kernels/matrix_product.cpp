@@ -9,7 +9,6 @@ namespace widestreet {
 namespace {
 
 constexpr int kLanes = 8;            // sums that are added up side by side
-constexpr int kTogether = 4;         // vectors that a row is multiplied with at a time
 constexpr int64_t kPart = 1 << 16;   // values of a task
 constexpr int64_t kMostParts = 256;  // sums of columns that are kept at a time
 
@@ -22,36 +21,24 @@ int threads_for(const MatrixView& A, int threads) {
   return A.rows * A.columns < kWorthSharing ? 1 : threads;
 }
 
-// Multiplies a row with `count` vectors. The sums of several vectors do not wait for each other, and
-// each is that of the vector alone.
-template <int count>
-void dots(const double* a, const double* x, int64_t size, double* out, int64_t stride) {
-  double sums[count][kLanes] = {};
+double dot(const double* a, const double* x, int64_t size) {
+  double sums[kLanes] = {};
   int64_t j = 0;
   for (; j + kLanes <= size; j += kLanes)
-    for (int c = 0; c < count; ++c)
-      for (int lane = 0; lane < kLanes; ++lane)
-        sums[c][lane] += a[j + lane] * x[c * size + j + lane];
-  for (; j < size; ++j)
-    for (int c = 0; c < count; ++c) sums[c][0] += a[j] * x[c * size + j];
-  for (int c = 0; c < count; ++c) {
-    double sum = 0;
-    for (double part : sums[c]) sum += part;
-    out[c * stride] = sum;
-  }
+    for (int lane = 0; lane < kLanes; ++lane) sums[lane] += a[j + lane] * x[j + lane];
+  for (; j < size; ++j) sums[0] += a[j] * x[j];
+  double sum = 0;
+  for (double part : sums) sum += part;
+  return sum;
 }
 
 }  // namespace
 
 void times(const MatrixView& A, const double* x, int64_t count, double* out, int threads) {
   for_ranges(A.rows, rows_of_part(A), threads_for(A, threads), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t c = 0;
-      for (; c + kTogether <= count; c += kTogether)
-        dots<kTogether>(A.row(i), x + c * A.columns, A.columns, out + c * A.rows + i, A.rows);
-      for (; c < count; ++c)
-        dots<1>(A.row(i), x + c * A.columns, A.columns, out + c * A.rows + i, A.rows);
-    }
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t c = 0; c < count; ++c)
+        out[c * A.rows + i] = dot(A.row(i), x + c * A.columns, A.columns);
   });
 }
 
