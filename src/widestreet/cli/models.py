@@ -56,11 +56,12 @@ def save_model(model: Any, path: Path) -> None:
 
     check_ending(path)
     if path.suffix == ".skops":
-        skops(f"writing {path}").dump(model, path)
+        content: bytes = skops(f"writing {path}").dumps(model)
+        _replace(path, content)
         return
     if path.suffix == ".onnx":
         precision = "float32" if hasattr(model, "steps") else "float64"  # imputers need float32
-        path.write_bytes(ws.io.to_onnx(model, precision=precision).SerializeToString())
+        _replace(path, ws.io.to_onnx(model, precision=precision).SerializeToString())
         return
     if hasattr(model, "steps"):
         raise ValueError(
@@ -71,6 +72,14 @@ def save_model(model: Any, path: Path) -> None:
         model.save(path)
     else:
         ws.io.to_libsvm(model, path)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file that is the old one or the complete new one at any time."""
+    from widestreet._src.persistence.storage import replacing
+
+    with replacing(str(path)) as file:
+        file.write(content)
 
 
 def check_ending(path: Path) -> None:

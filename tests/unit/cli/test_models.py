@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from argparse import Namespace
 
@@ -66,3 +67,24 @@ def test_what_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     with pytest.raises(ValueError, match=r"widestreet\[cli\]"):
         save_model(ws.SVC(), tmp_path / "m.skops")
+
+
+@pytest.mark.parametrize("ending", [".skops", ".onnx"])
+def test_a_file_is_the_old_one_until_the_new_one_is_complete(ending, tmp_path, monkeypatch):
+    pytest.importorskip({".skops": "skops", ".onnx": "onnx"}[ending])
+    path = tmp_path / f"m{ending}"
+    path.write_bytes(b"old")
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "no space")
+
+    model = ws.SVC().fit([[0.0], [1.0]], [0, 1])
+    monkeypatch.setattr("widestreet._src.persistence.storage.sync", full)
+    with pytest.raises(OSError, match="no space"):
+        save_model(model, path)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+    monkeypatch.undo()
+    save_model(model, path)
+    assert path.read_bytes() != b"old"
+    assert list(tmp_path.iterdir()) == [path]

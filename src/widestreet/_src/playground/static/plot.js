@@ -22,6 +22,7 @@ class Plot {
     this.width = width;
     this.height = (width * plane[1]) / plane[0];
     this.plane = plane;
+    this.unit = Math.max(0.6, Math.min(1, width / 640)); // size of marks: smaller on a phone
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
     this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -130,12 +131,12 @@ class Plot {
    * a weight, from 0 to 1, its size shows the weight instead.
    */
   mark(x, y, label, support, { faded = 1, near = false, weight = null } = {}) {
-    const { context } = this, [left, top] = this.place(x, y);
-    const size = weight === null ? (support ? 5.5 : 4) : 2.5 + 5 * Math.sqrt(weight);
+    const { context, unit } = this, [left, top] = this.place(x, y);
+    const size = unit * (weight === null ? (support ? 5.5 : 4) : 2.5 + 5 * Math.sqrt(weight));
     context.globalAlpha = faded * (support ? 1 : 0.8);
     context.beginPath();
     if (label) context.rect(left - size, top - size, 2 * size, 2 * size);
-    else context.arc(left, top, size + 0.6, 0, 2 * Math.PI);
+    else context.arc(left, top, size + 0.6 * unit, 0, 2 * Math.PI);
     context.fillStyle = this.classes[label];
     context.fill();
     context.lineWidth = 1.2;
@@ -144,11 +145,11 @@ class Plot {
     context.strokeStyle = this.ink;
     if (weight === null && support === 1) {
       context.beginPath();
-      context.arc(left, top, 9.5, 0, 2 * Math.PI);
+      context.arc(left, top, 9.5 * unit, 0, 2 * Math.PI);
       context.lineWidth = 1.8;
       context.stroke();
     } else if (support === 2) {
-      const arm = 3.4;
+      const arm = 3.4 * unit;
       context.beginPath();
       context.moveTo(left - arm, top - arm);
       context.lineTo(left + arm, top + arm);
