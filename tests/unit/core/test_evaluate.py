@@ -20,7 +20,7 @@ from reference.kernels import KERNELS
 from support import native
 from support.native import CSR, DENSE, PARAMS, STORAGES, assert_kernel, assert_scan
 from widestreet import _core
-from widestreet._src.kernels.rounding import double_precision, single_precision
+from widestreet._src.kernels.rounding_bounds import double_precision, single_precision
 
 pytestmark = pytest.mark.numeric
 
