@@ -44,22 +44,29 @@ void dense_rows(const RowList& left, int threads, const Folding<T>& fold, const 
   constexpr int width = Panel<T>::width;
   auto work = [&](LeftBlock<T>& rows, Sink& sink, int64_t from, int64_t to) {
     rows.read(fold, left, from, to);
-    auto values = [&](auto together, int64_t r0, int64_t t) {
-      dense_tile<kind, T, decltype(together)::value>(
+    auto values = [&](auto together, auto bare, int64_t r0, int64_t t) {
+      dense_tile<kind, T, decltype(together)::value, decltype(bare)::value>(
           rows.features.data() + r0 * panel.d, rows.start + r0, panel.d,
           panel.features.data() + t * panel.d * width, &panel.start[t * width], fold.degree,
           [&](int r, Vec<T> k0, Vec<T> k1) {
             if (r0 + r < rows.filled) sink.take(r0 + r, t, k0, k1);
           });
     };
+    auto groups = [&](auto bare, int64_t t) {
+      if (rows.filled == 1)
+        values(std::integral_constant<int, 1>{}, bare, 0, t);
+      else
+        for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows)
+          values(std::integral_constant<int, kRows>{}, bare, r0, t);
+    };
+    constexpr bool may_be_bare = kind == KernelKind::rbf && !Sink::kAtMostOne;
     for (int64_t t0 = 0; t0 < panel.tiles; t0 += kChunk) {
       const int64_t t1 = std::min(panel.tiles, t0 + kChunk);
       for (int64_t t = t0; t < t1; ++t)
-        if (rows.filled == 1)
-          values(std::integral_constant<int, 1>{}, 0, t);
+        if (may_be_bare && in_range(rows.lowest, panel.lowest[t]))
+          groups(std::bool_constant<may_be_bare>{}, t);
         else
-          for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows)
-            values(std::integral_constant<int, kRows>{}, r0, t);
+          groups(std::false_type{}, t);
       sink.flush(t0, t1);
     }
   };

@@ -2,7 +2,7 @@
 //
 //   kernel      accumulate z                                      value
 //   linear      x.s                                               z
-//   rbf         2g x.s - g|x|^2 - g|s|^2          (times log2 e)  2^min(z, 0)
+//   rbf         2g x.s - g|x|^2 - g|s|^2          (times log2 e)  2^min(z, 0), in sums 2^z
 //   poly        g x.s + c0                                        z^degree
 //   sigmoid     2 (g x.s + c0)                    (times log2 e)  (2^z - 1) / (2^z + 1)
 //   laplacian   -g |x - s|_1                      (times log2 e)  2^z

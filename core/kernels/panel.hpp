@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kernels/kernel.hpp"
@@ -72,9 +74,13 @@ struct Folding {
   }
 };
 
-template <KernelKind kind, class T>
+// The kernel value of an accumulated z. With `bare`, z of an rbf kernel is known to be at least
+// kLowest, and a value may exceed one by its rounding.
+template <KernelKind kind, class T, bool bare = false>
 inline Vec<T> value_of(Vec<T> z, int degree) {
-  if constexpr (kind == KernelKind::rbf) {
+  if constexpr (kind == KernelKind::rbf && bare) {
+    return exp2_in_range(z);
+  } else if constexpr (kind == KernelKind::rbf) {
     return exp2_of(smaller(z, Vec<T>{}));
   } else if constexpr (kind == KernelKind::laplacian || kind == KernelKind::far_rbf) {
     return exp2_of(z);
@@ -120,6 +126,7 @@ struct Panel {
   int64_t tiles = 0;
   AlignedVector<T> features;  // tiles x d x width
   AlignedVector<T> start;     // tiles x width
+  std::vector<T> lowest;      // smallest start value of each tile
 
   void pack(const Folding<T>& fold, const RowList& list, int64_t from, int64_t to, int threads) {
     d = list.rows->d;
@@ -127,6 +134,7 @@ struct Panel {
     tiles = (size + width - 1) / width;
     features.assign(tiles * d * width, T(0));
     start.assign(tiles * width, T(0));
+    lowest.resize(tiles);
     if (size * d <= kWorthSharing) threads = 1;
     for_ranges(tiles, 4, threads, [&](int64_t begin, int64_t end) {
       std::vector<T> x(d);
@@ -138,6 +146,7 @@ struct Panel {
           start[t * width + l] = start_of(fold, x.data(), d) + fold.start;
           for (int64_t k = 0; k < d; ++k) tile[k * width + l] = fold.right_scale * x[k];
         }
+        lowest[t] = *std::min_element(&start[t * width], &start[t * width] + width);
       }
     });
     if (fold.l1) {  // a sparse left row adds |x - s| - |s| over its nonzeros: start from -|s|_1
@@ -160,6 +169,31 @@ constexpr Sum sum_of(KernelKind kind) {
   return kind == KernelKind::far_rbf ? Sum::squares : Sum::products;
 }
 
+// Calls f with 0, ..., R - 1 as compile-time constants. Compilers keep an array in registers if all
+// of its indices are constants from the beginning, and not always if they become so by unrolling.
+template <int... r, class F>
+[[gnu::always_inline]] inline void each_of(std::integer_sequence<int, r...>, F&& f) {
+  (f(std::integral_constant<int, r>{}), ...);
+}
+
+template <int R, class F>
+[[gnu::always_inline]] inline void each(F&& f) {
+  each_of(std::make_integer_sequence<int, R>{}, f);
+}
+
+// Adds a feature of a left row and of a vector of right rows to z.
+template <Sum sum, class T>
+[[gnu::always_inline]] inline void add_feature(T x, Vec<T> s, Vec<T>& z) {
+  if constexpr (sum == Sum::distances) {
+    z -= magnitude<T>(x - s);
+  } else if constexpr (sum == Sum::squares) {
+    const Vec<T> d = x - s;
+    z -= d * d;
+  } else {
+    z += x * s;
+  }
+}
+
 // Adds `count` features of the first R of kRows left rows and of a tile to z. The features of the
 // left rows are interleaved: x[k * kRows + r].
 template <Sum sum, int R, class T>
@@ -168,19 +202,10 @@ template <Sum sum, int R, class T>
   constexpr int lanes = Simd<T>::lanes;
   for (int64_t k = 0; k < count; ++k, x += kRows, tile += 2 * lanes) {
     const Vec<T> s0 = load(tile), s1 = load(tile + lanes);
-    for (int r = 0; r < R; ++r) {
-      if constexpr (sum == Sum::distances) {
-        z[r][0] -= magnitude<T>(x[r] - s0);
-        z[r][1] -= magnitude<T>(x[r] - s1);
-      } else if constexpr (sum == Sum::squares) {
-        const Vec<T> d0 = x[r] - s0, d1 = x[r] - s1;
-        z[r][0] -= d0 * d0;
-        z[r][1] -= d1 * d1;
-      } else {
-        z[r][0] += x[r] * s0;
-        z[r][1] += x[r] * s1;
-      }
-    }
+    each<R>([&](auto r) {
+      add_feature<sum, T>(x[r], s0, z[r][0]);
+      add_feature<sum, T>(x[r], s1, z[r][1]);
+    });
   }
 }
 
@@ -193,11 +218,16 @@ WIDESTREET_INLINE_SUMS void short_sums(const T* x, const T* x_start, int64_t d, 
                                        const T* start, Vec<T> (&out)[R][2]) {
   constexpr int lanes = Simd<T>::lanes;
   Vec<T> z[R][2];
-  for (int r = 0; r < R; ++r)
-    for (int h = 0; h < 2; ++h) z[r][h] = load(start + h * lanes) + x_start[r];
+  const Vec<T> s0 = load(start), s1 = load(start + lanes);
+  each<R>([&](auto r) {
+    z[r][0] = s0 + x_start[r];
+    z[r][1] = s1 + x_start[r];
+  });
   add_features<sum, R>(x, tile, d, z);
-  for (int r = 0; r < R; ++r)
-    for (int h = 0; h < 2; ++h) out[r][h] = z[r][h];
+  each<R>([&](auto r) {
+    out[r][0] = z[r][0];
+    out[r][1] = z[r][1];
+  });
 }
 
 // The same, where the sums of kTerms features each are added up.
@@ -210,13 +240,15 @@ template <Sum sum, int R, class T>
   for (int64_t k = 0; k < d; k += kTerms) {
     Vec<T> z[R][2] = {};
     add_features<sum, R>(x + k * kRows, tile + k * 2 * lanes, std::min(kTerms, d - k), z);
-    for (int r = 0; r < R; ++r)
-      for (int h = 0; h < 2; ++h) out[r][h] += z[r][h];
+    each<R>([&](auto r) {
+      out[r][0] += z[r][0];
+      out[r][1] += z[r][1];
+    });
   }
 }
 
 // Values of R of kRows dense left rows against one tile, handed to `emit(r, low half, high half)`.
-template <KernelKind kind, class T, int R, class Emit>
+template <KernelKind kind, class T, int R, bool bare, class Emit>
 inline void dense_tile(const T* x, const T* x_start, int64_t d, const T* tile, const T* start,
                        int degree, Emit&& emit) {
   Vec<T> z[R][2];
@@ -225,7 +257,14 @@ inline void dense_tile(const T* x, const T* x_start, int64_t d, const T* tile, c
   else
     long_sums<sum_of(kind), R>(x, x_start, d, tile, start, z);
   for (int r = 0; r < R; ++r)
-    emit(r, value_of<kind, T>(z[r][0], degree), value_of<kind, T>(z[r][1], degree));
+    emit(r, value_of<kind, T, bare>(z[r][0], degree), value_of<kind, T, bare>(z[r][1], degree));
+}
+
+// Whether the exponents of an rbf kernel are at least kLowest, given the smallest start values of
+// both sides: |x - s|^2 <= 2 |x|^2 + 2 |s|^2, and their rounding is below 2.
+template <class T>
+inline bool in_range(T left, T right) {
+  return 2 * (left + right) > kLowest<T> + 2;
 }
 
 // kBlock left rows (fewer when there are not enough to keep the threads busy), loaded and scaled.
@@ -233,6 +272,7 @@ template <class T>
 struct LeftBlock {
   AlignedVector<T> features;  // groups of kRows rows x d x kRows
   T start[kBlock];
+  T lowest = 0;        // smallest start value
   int64_t filled = 0;  // rows that exist
   int64_t padded = 0;  // rounded up to kRows, the last row repeated
 
@@ -254,6 +294,7 @@ struct LeftBlock {
       T* place = features.data() + r / kRows * kRows * d + r % kRows;
       for (int64_t k = 0; k < d; ++k) place[k * kRows] = row_[k];
     }
+    lowest = *std::min_element(start, start + padded);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #if defined(__AVX2__)
@@ -140,26 +141,27 @@ inline V larger(V a, V b) {
 
 // A sum kept in doubles, to which vectors of either precision are added.
 struct WideSum {
-  Vec<double> low = {}, high = {};
+  Vec<double> sum = {};
 
-  void add(Vec<double> v) { low += v; }
-  void add(Vec<float> v) {
+  void add(Vec<double> v) { sum += v; }
+  void add(Vec<float> v) {  // one addition in float, of the two halves
     typedef float Half __attribute__((vector_size(WIDESTREET_VECTOR_BYTES / 2)));
     Half h[2];
     std::memcpy(h, &v, sizeof v);
-    low += __builtin_convertvector(h[0], Vec<double>);
-    high += __builtin_convertvector(h[1], Vec<double>);
+    sum += __builtin_convertvector(h[0] + h[1], Vec<double>);
   }
   double total() const {
-    const Vec<double> both = low + high;
     double s = 0;
-    for (int l = 0; l < Simd<double>::lanes; ++l) s += both[l];
+    for (int l = 0; l < Simd<double>::lanes; ++l) s += sum[l];
     return s;
   }
 };
 
+// The smallest exponent of a normal number.
+template <class T>
+constexpr T kLowest = T(std::numeric_limits<T>::min_exponent - 1);
+
 // z = k + r with k whole and |r| <= 1/2, and 2^r = 1 + r q(r) by a minimax polynomial.
-// Arguments below the smallest normal exponent are taken to be there.
 template <class T>
 struct Exp2Parts {
   Vec<T> r, q;
@@ -168,7 +170,6 @@ struct Exp2Parts {
 
 inline Exp2Parts<float> exp2_parts(Vec<float> z) {
   typedef Simd<float>::Int Int;
-  z = larger(z, splat(-126.0f));
   const Vec<float> shifted = z + 12582912.0f;  // 1.5 * 2^23: the low bits now hold round(z)
   const Vec<float> r = z - (shifted - 12582912.0f);
   Vec<float> q = splat(1.3320612246636712e-3f);
@@ -181,7 +182,6 @@ inline Exp2Parts<float> exp2_parts(Vec<float> z) {
 
 inline Exp2Parts<double> exp2_parts(Vec<double> z) {
   typedef Simd<double>::Int Int;
-  z = larger(z, splat(-1022.0));
   const Vec<double> shifted = z + 6755399441055744.0;  // 1.5 * 2^52
   const Vec<double> r = z - (shifted - 6755399441055744.0);
   Vec<double> q = splat(4.4352827069572771511e-10);
@@ -198,18 +198,24 @@ inline Exp2Parts<double> exp2_parts(Vec<double> z) {
   return {r, q, (Int)shifted << 52};
 }
 
-// 2^z. Relative error against exact arithmetic below 2.2e-7 (float) and 4.5e-16 (double) over the
-// whole range of normal results.
+// 2^z where that is a normal number. Relative error against exact arithmetic below 2.2e-7 (float)
+// and 4.5e-16 (double).
 template <class V>
-inline V exp2_of(V z) {
+inline V exp2_in_range(V z) {
   const auto e = exp2_parts(z);
   return (V)((decltype(e.exponent))(e.q * e.r + 1) + e.exponent);
+}
+
+// The same, where arguments below the smallest normal exponent are taken to be there.
+template <class V>
+inline V exp2_of(V z) {
+  return exp2_in_range(larger(z, V{} + kLowest<std::decay_t<decltype(z[0])>>));
 }
 
 // 2^z - 1 without cancellation near zero.
 template <class V>
 inline V exp2_minus_one(V z) {
-  const auto e = exp2_parts(z);
+  const auto e = exp2_parts(larger(z, V{} + kLowest<std::decay_t<decltype(z[0])>>));
   const V one = V{} + 1;
   const V power = (V)((decltype(e.exponent))one + e.exponent);
   return power * (e.r * e.q) + (power - one);

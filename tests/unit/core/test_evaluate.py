@@ -20,6 +20,7 @@ from reference.kernels import KERNELS
 from support import native
 from support.native import CSR, DENSE, PARAMS, STORAGES, assert_kernel, assert_scan
 from widestreet import _core
+from widestreet._src.kernels.rounding_bounds import double_precision, single_precision
 
 pytestmark = pytest.mark.numeric
 
@@ -229,6 +230,41 @@ def test_far_rows_do_not_know_each_other(dtype, storage):
         K = native.tile(native.kernel(kernel, gamma=5.0), rows, rows, (4, 4), dtype)
         assert_kernel(K[apart], np.zeros(12), dtype)
         assert (K > 0).all()
+
+
+@every_dtype
+@pytest.mark.parametrize("sets", [1, 2, 200], ids="{} sets".format)
+@pytest.mark.parametrize("d", [3, 40])
+def test_every_value_of_a_scan_keeps_to_its_bound_at_any_distance(dtype, sets, d, rng):
+    """Rows whose exponents are known to be in range side by side with rows that leave it.
+
+    The order of lengths is such that both kinds are among the tiles of one call.
+    """
+    gamma, n, double = 0.5, 200, dtype == np.float64
+    length = np.sqrt(np.sort(rng.uniform(0.0, 800.0 if double else 100.0, n)) / gamma)
+    direction = rng.normal(size=(n, d))
+    S = length[:, None] * direction / np.linalg.norm(direction, axis=1)[:, None]
+    S = S.astype(np.float32).astype(np.float64)
+    X = S[rng.permutation(n)[:97]]
+    apart = ((X[:, None] - S).astype(np.longdouble) ** 2).sum(axis=2)
+    K, k = np.exp(-gamma * apart), native.kernel("rbf", gamma=gamma)
+    lines, left, right = np.eye(n), native.rows(X), native.rows(S)
+    found = np.vstack(
+        [
+            native.scan(k, left, right, some, np.zeros((len(some), 97)), dtype)
+            for some in np.split(lines, n // sets)
+        ]
+    )
+    if double:
+        bound = double_precision(gamma, d, 1, sparse=False)
+    else:
+        bound = single_precision(gamma, d, 0.0, sparse=False)
+    squares = (X**2).sum(axis=1)[:, None] + (S**2).sum(axis=1)
+    assert squares.max() <= bound.most
+    smallest = float(np.finfo(dtype).tiny)
+    allowed = (bound.constant + bound.slope * squares) * K + 1.01 * smallest
+    assert (np.abs(found.T - K) <= allowed).all()
+    assert K.min() < smallest
 
 
 @every_dtype

@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 
 from conftest import TOL
+from support.fitting import build_dual
+from support.ports import shard_set
 from support.shard_sets import shards_at_a_point
 from widestreet._src.engines import forecast as module
 from widestreet._src.engines.forecast import SAMPLED_ROWS, Forecast
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.rows import as_rows
 from widestreet._src.shards.point import Point
+from widestreet._src.shards.port import LocalPort
 
 
 @pytest.fixture
@@ -28,6 +35,16 @@ def test_a_forecast_grows_with_support_vectors_and_rows_in_doubt(shards):
     assert forecast.seconds(shards, 100, 0.0) < many < forecast.seconds(shards, 100, 0.3)
     assert forecast.seconds(shards, 100, 0.5) == forecast.seconds(shards, 100, 1.0)
     assert many >= 90 * 100 * 1e-6
+
+
+def test_an_interpolation_does_not_take_the_time_of_its_kernel_values(rng, monkeypatch):
+    X = rng.uniform(size=(40_000, 2))
+    dual = build_dual("c_svc", np.sign(X[:, 0] - 0.5), C=1.0, nu=0.4)
+    shards = shard_set(Gram(RBF(0.1), as_rows(X)), dual, parts=1, poll=Poll(), connect=LocalPort)
+    monkeypatch.setattr(type(shards), "seconds_per_value", 1e-6)
+    direct = 40_000 * 5_000 * 1e-6
+    assert Forecast().seconds(shards, 5_000, 0.0) < 0.5 * direct
+    assert Forecast().seconds(shards, 5_000, 1.0) > direct  # in float64 after all
 
 
 def test_float64_surveys_have_measured_float64(shards):

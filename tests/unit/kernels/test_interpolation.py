@@ -8,7 +8,7 @@ import pytest
 from conftest import TOL
 from widestreet import SVC
 from widestreet._src.kernels import interpolation
-from widestreet._src.kernels.gram import Gram, interpolates
+from widestreet._src.kernels.gram import Gram, interpolated
 from widestreet._src.kernels.interpolation import NODES, Grid
 from widestreet._src.kernels.kernels import RBF, Laplacian
 from widestreet._src.kernels.poll import Poll
@@ -130,9 +130,9 @@ def test_small_scans_and_other_kernels_are_not_interpolated(rng):
     Gram(RBF(0.3), as_rows(X)).scan(None, J, coef, dtype=np.float32, poll=poll)
     assert poll.kernel_values == len(X) * len(J)
     rows = as_rows(X)
-    assert not interpolates(Gram(RBF(0.3), rows), len(X), len(J))
-    assert interpolates(Gram(RBF(0.3), rows), 10**6, 10**4)
-    assert not interpolates(Gram(Laplacian(0.3), rows), 10**6, 10**4)
+    assert interpolated(Gram(RBF(0.3), rows), len(X), len(J)) is None
+    assert 0 < interpolated(Gram(RBF(0.3), rows), 10**6, 10**4) < 10**10
+    assert interpolated(Gram(Laplacian(0.3), rows), 10**6, 10**4) is None
 
 
 def test_the_diagonal_is_added(rng, eager):

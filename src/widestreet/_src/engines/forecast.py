@@ -1,9 +1,9 @@
 """Forecast of the time that the certificate of a point takes.
 
 An examination of n rows against s support vectors scores the rows in float32, if the kernel has a
-bound on the error (RBF), and those in doubt again in float64. The seconds per kernel value are
-those that the fit has measured. After the first examination, its own seconds per row and support
-vector replace this count.
+bound on the error (RBF), and those in doubt again in float64. With few features interpolation
+takes the place of float32. The seconds per kernel value are those that the fit has measured. After
+the first examination, its own seconds per row and support vector replace this count.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from widestreet._src.certificate import FLOAT64_FRACTION
+from widestreet._src.kernels.gram import interpolated
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.shards.shard_set import ShardSet
 
@@ -100,9 +101,9 @@ class Forecast:
             support = min(support, changed)
         if pace == 0:
             safety *= 1.0 if self.exact else _SAFETY_IF_UNMEASURED
-            pace, rough = self._pace(shards), shards.seconds_per_value
+            pace = self._pace(shards)
             if doubtful <= FLOAT64_FRACTION and isinstance(shards.kernel, RBF):
-                pace = min(rough, pace) + doubtful * pace
+                pace = self._rough_pace(shards, support) + doubtful * pace
         return safety * shards.rows * (_SECONDS_PER_ROW + pace * support)
 
     def _pace(self, shards: ShardSet) -> float:
@@ -110,6 +111,14 @@ class Forecast:
         if self.exact > 0 or shards.news.double:  # then surveys compute float64, too
             return self.exact or shards.seconds_per_value
         return _FLOAT64_VALUE * shards.seconds_per_value
+
+    def _rough_pace(self, shards: ShardSet, support: int) -> float:
+        """Return the seconds of scores in float32, for each row and support vector."""
+        pace = self._pace(shards)
+        values = interpolated(shards.known.gram, shards.rows, support)
+        if values is not None:
+            return pace * values / (shards.rows * support)
+        return min(shards.seconds_per_value, pace)
 
     def sample_seconds(self, shards: ShardSet, support: int, rows: int = SAMPLED_ROWS) -> float:
         """Return the seconds of an estimate of the gap from samples of so many rows."""

@@ -386,10 +386,10 @@ def without_diagonal(gram: Gram) -> Gram:
     return part
 
 
-def interpolates(gram: Gram, rows: int, vectors: int) -> bool:
-    """Return whether a scan of so many rows in float32 is an interpolation, wherever they are."""
+def interpolated(gram: Gram, rows: int, vectors: int) -> float | None:
+    """Return how many float64 values take as long as a float32 scan, if that interpolates."""
     smooth = gram._backend.smooth
-    return smooth is not None and smooth.pays(rows, vectors)
+    return None if smooth is None else smooth.values(rows, vectors)
 
 
 def resident(gram: Gram) -> Resident | None:

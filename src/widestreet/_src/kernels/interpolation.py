@@ -314,11 +314,15 @@ class Interpolation:
             return None, 0.0
         return grid, most
 
-    def pays(self, rows: int, vectors: int, dtype: Any = np.float32) -> bool:
-        """Return whether interpolation saves work for so many rows, wherever they are."""
-        grid, most = self._grid(rows, (1, vectors), dtype)
+    def values(self, rows: int, vectors: int) -> float | None:
+        """Return how many float64 kernel values take as long as sums at rows, wherever they are.
+
+        The result is None if interpolation does not save work.
+        """
+        grid, most = self._grid(rows, (1, vectors), np.float32)
         value = _FLOAT64 * self._value
-        return grid is not None and grid.cost(grid.cells, rows, (1, vectors), value) <= most
+        cost = np.inf if grid is None else grid.cost(grid.cells, rows, (1, vectors), value)
+        return cost / value if cost <= most else None
 
     def sums(
         self,

@@ -146,7 +146,8 @@ def exponent_units(features: int, *, sparse: bool, double: bool) -> int:
 def single_precision(gamma: float, features: int, square: float, *, sparse: bool) -> RBFBound:
     """Bound the error of an RBF kernel in float32, up to any |x|^2.
 
-    Rounded coefficients and sums of eight terms add 18 units.
+    Rounded coefficients, sums of eight terms, and those of two lanes add less than 18 units. Values
+    that exceed one by their rounding are within the bound.
     """
     units = exponent_units(features, sparse=sparse, double=False)
     power = EXPONENTIAL_FLOAT32 + 18 * UNIT_FLOAT32

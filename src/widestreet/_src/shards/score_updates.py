@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.kernels.gram import interpolates
+from widestreet._src.kernels.gram import interpolated
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.shards.columns import Features
@@ -68,7 +68,8 @@ def bring_up_to_date(shard: Shard, news: News, stale: Ints, *, poll: Poll | None
     versions = memory.version[stale]
     dtype = np.float64 if news.double else np.float32
     anew = versions != expansion.version
-    smooth = not news.double and interpolates(shard.gram, len(stale), len(expansion.ids))
+    vectors = len(expansion.ids)
+    smooth = not news.double and interpolated(shard.gram, len(stale), vectors) is not None
     changes = () if smooth else _changes(shard, versions[anew], expansion)
     for version, (ids, change) in changes:
         mine = versions == version
