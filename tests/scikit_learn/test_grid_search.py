@@ -17,7 +17,7 @@ from widestreet.model_selection import GridSearchCV
 theirs: Any = pytest.importorskip("sklearn.model_selection.tests.test_search")
 
 OTHERS = {
-    "test_custom_run_search": "a subclass with candidates of its own, compared attribute by attribute",
+    "test_custom_run_search": "a subclass with candidates of its own, all attributes equal",
 }
 OTHER_MACHINES = {
     "test_grid_search_cv_results": "further keys of cv_results_ are not allowed there",

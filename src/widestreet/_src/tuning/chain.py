@@ -92,6 +92,7 @@ def solve_next(
     before: ChainPoint | None,
     poll: Poll,
     most_steps: int | None = None,
+    since: int = 0,
 ) -> ChainPoint:
     """Solve a problem from the solution of another one.
 
@@ -109,13 +110,15 @@ def solve_next(
     poll : Poll
     most_steps : int, optional
         Pair steps after which the point is returned as it is.
+    since : int
+        Pair steps that were taken before this call, without a proximal Newton step.
     """
     beta, score = _start(tile, dual, scale, before)
     rows = dual.rows
     memory = tile.nbytes + working_memory(rows)
     work = whole_set(tile, dual, beta, score, poll, memory)
     most = _MOST_STEPS * rows if most_steps is None else most_steps
-    violation, steps, since = np.inf, 0, 0
+    violation, steps = np.inf, 0
     order = taking_part(work, tol) if rows > _FEW_ROWS else rows
     direct = int(_DIRECT * rows) if order > _MANY * rows else 0
     while violation > tol and steps < most:

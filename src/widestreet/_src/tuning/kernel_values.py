@@ -199,7 +199,7 @@ class StoredValues:
             for point, seconds in solved:
                 begun, before = time.perf_counter(), point
                 if point.violation > left[done].tol:
-                    before = self.solve(left[done], point)
+                    before = self.solve(left[done], point, since=point.steps)
                     seconds += time.perf_counter() - begun
                 done += 1
                 yield before, seconds
@@ -209,10 +209,22 @@ class StoredValues:
             before = self.solve(step, before)
             yield before, time.perf_counter() - begun
 
-    def solve(self, step: Step, before: ChainPoint | None) -> ChainPoint:
-        """Solve a problem by pair steps; one that takes too many is continued by the engines."""
-        most = self._most_steps
-        point = solve_next(self.matrix, step.dual, step.scale, step.tol, before, self._poll, most)
+    def solve(self, step: Step, before: ChainPoint | None, since: int = 0) -> ChainPoint:
+        """Solve a problem by pair steps; one that takes too many is continued by the engines.
+
+        `since` is the number of pair steps that led to the starting point.
+        """
+        found = solve_next(
+            self.matrix,
+            step.dual,
+            step.scale,
+            step.tol,
+            before,
+            self._poll,
+            self._most_steps,
+            since,
+        )
+        point = replace(found, steps=since + found.steps)
         if point.violation <= step.tol:
             return point
         more = self.streamed.solve(step, point)
