@@ -1,6 +1,7 @@
 // Pair steps and Newton steps on a tile, and small problems from their rows on.
 #include "bindings/arrays.hpp"
 #include "dispatch.hpp"
+#include "solve/chain.hpp"
 #include "solve/newton.hpp"
 #include "solve/small.hpp"
 
@@ -35,8 +36,8 @@ Subproblem subproblem(const Any& tile, const HeldVariables& variables, const Arr
 
 // Calls work without the interpreter lock, and poll from time to time with it. An exception that
 // poll raises reaches the caller when the point is in order again.
-template <class Work>
-auto polled(Subproblem& p, const Poll& poll, Work&& work) {
+template <class Task, class Work>
+auto polled(Task& p, const Poll& poll, Work&& work) {
   std::optional<nb::python_error> raised;
   if (poll)
     p.stop = [&] {
@@ -109,6 +110,51 @@ nb::tuple solve_small_of(const Kernel& kernel, const HeldRows& rows, Index index
   return nb::make_tuple(give_matrix(std::move(lines), 8), give_matrix(std::move(bias), groups));
 }
 
+// Sets: beta, score, and figures and biases of the problems that were solved.
+int64_t solve_chain_on(Any tile, const HeldVariables& variables, Array2<const double> total,
+                       Array1<const double> scale, Array1<const double> tol, Array2<double> beta,
+                       Array2<double> score, Array2<double> figures, Array2<double> bias,
+                       Poll poll) {
+  const Variables& all = variables.view;
+  const size_t problems = scale.shape(0), groups = size_t(all.groups);
+  require_tile(tile, kNoTile);
+  require(is<double>(tile.dtype()), "the tile must be float64");
+  require(problems > 0 && all.rows == all.stride && all.rows % int64_t(problems) == 0,
+          "every problem needs the same number of rows");
+  const int64_t rows = all.rows / int64_t(problems);
+  require(rows > 0 && int64_t(tile.shape(0)) >= rows && int64_t(tile.shape(1)) >= rows,
+          "the tile is smaller than the number of rows");
+  require(total.shape(0) == problems && total.shape(1) == groups && tol.shape(0) == problems &&
+              bias.shape(0) == problems && bias.shape(1) == groups &&
+              figures.shape(0) == problems && figures.shape(1) == 4,
+          "one value per problem is needed");
+  require(beta.shape(0) == size_t(all.layers) && int64_t(beta.shape(1)) == all.stride &&
+              score.shape(0) == problems && int64_t(score.shape(1)) == rows,
+          "beta and score must have a value for each variable and row");
+  ChainTask task;
+  task.tile = static_cast<const double*>(tile.data());
+  task.ld = tile.stride(0);
+  task.problems = int64_t(problems);
+  task.dual = all.part(0, rows);
+  task.total = total.data();
+  task.scale = scale.data();
+  task.tol = tol.data();
+  task.beta = beta.data();
+  task.score = score.data();
+  return polled(task, poll, [&](const ChainTask& chain) {
+    std::vector<ChainReport> report(problems);
+    const int64_t done = solve_chain(chain, report.data(), bias.data());
+    for (int64_t k = 0; k < done; ++k) {
+      double* line = figures.data() + 4 * k;
+      line[0] = report[k].violation;
+      line[1] = double(report[k].steps);
+      line[2] = report[k].norm;
+      line[3] = report[k].seconds;
+    }
+    return done;
+  });
+}
+
 }  // namespace
 
 void bind_solve(nb::module_& m) {
@@ -121,6 +167,9 @@ void bind_solve(nb::module_& m) {
   m.def("solve_small", &solve_small_of, "kernel"_a, "rows"_a, "index"_a.noconvert(), "variables"_a,
         "beta"_a.noconvert(), "score"_a.noconvert(), "end"_a.noconvert(), "max_steps"_a.noconvert(),
         "tol"_a, "threads"_a);
+  m.def("solve_chain", &solve_chain_on, "tile"_a.noconvert(), "variables"_a, "total"_a.noconvert(),
+        "scale"_a.noconvert(), "tol"_a.noconvert(), "beta"_a.noconvert(), "score"_a.noconvert(),
+        "figures"_a.noconvert(), "bias"_a.noconvert(), "poll"_a = nb::none());
 }
 
 }  // namespace widestreet

@@ -181,6 +181,18 @@ def add_scores(
     tile: Real, size: int, slots: Ints, change: Floats, score: Floats, threads: int
 ) -> None: ...
 def gather(out: Real, tile: Real, size: int, slots: Ints, threads: int) -> None: ...
+def solve_chain(
+    tile: Floats,
+    variables: Variables,
+    total: Floats,
+    scale: Floats,
+    tol: Floats,
+    beta: Floats,
+    score: Floats,
+    figures: Floats,
+    bias: Floats,
+    poll: Callable[[], None] | None = None,
+) -> int: ...
 def solve_small(
     kernel: Kernel,
     rows: Rows,

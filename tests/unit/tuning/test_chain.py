@@ -12,7 +12,7 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.formulations import CSVC, EpsilonSVR, NuSVC, NuSVR
 from widestreet._src.tuning import chain
-from widestreet._src.tuning.chain import solve_next
+from widestreet._src.tuning.chain import solve_next, solve_together
 
 CHAINS = {
     "svc": [CSVC(C=C) for C in (0.1, 10.0, 1000.0, 1.0)],
@@ -95,3 +95,46 @@ def test_newton_steps_between_pair_steps_change_no_result(monkeypatch):
         assert dual.objective(found.beta, found.score) == pytest.approx(
             dual.objective(point.beta, point.score), rel=TOL.strategies_rel
         )
+
+
+def together(K: np.ndarray, problems: list[tuple[Dual, float]], poll: Poll) -> list:
+    """Points of a chain that is solved in one call."""
+    tile = np.ascontiguousarray(K)
+    some, scales = zip(*problems, strict=True)
+    tols = [TOL.violation] * len(some)
+    return list(solve_together(tile, some, scales, tols, None, poll))
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+def test_a_chain_in_one_call_solves_what_single_calls_solve(kind):
+    K, problems = duals(kind)
+    found = together(K, problems, Poll())
+    assert len(found) == len(problems)
+    for (point, seconds), (dual, scale) in zip(found, problems, strict=True):
+        alone = solve_next(K, dual, scale, TOL.violation, None, Poll())
+        assert point.violation <= TOL.violation
+        assert seconds > 0
+        assert ((dual.lower <= point.beta) & (point.beta <= dual.upper)).all()
+        size = np.abs(point.beta).sum()
+        for g, total in enumerate(dual.total):
+            assert abs(point.beta[dual.group == g].sum() - total) <= 100 * TOL.feasibility * size
+        coef = point.beta.sum(axis=0)
+        np.testing.assert_allclose(point.score, K @ coef, atol=TOL.decision)
+        assert point.norm == pytest.approx(float(coef @ K @ coef), rel=TOL.strategies_rel)
+        assert dual.objective(point.beta, point.score) == pytest.approx(
+            dual.objective(alone.beta, alone.score), rel=TOL.strategies_rel
+        )
+
+
+def test_a_chain_in_one_call_ends_where_newton_steps_are_faster(rng):
+    X = rng.normal(size=(700, 2))
+    y = np.where(rng.random(700) < 0.5, 1.0, -1.0)
+    K = kernels.matrix("rbf", X, gamma=0.5)
+    some = [CSVC(C=C) for C in (1e-3, 1e4, 1e5)]
+    problems = [(one.dual(y, one.box(np.ones(700))), one.scale) for one in some]
+    found = together(K, problems, Poll())
+    assert 0 < len(found) < len(problems)
+    assert found[-1][0].violation > TOL.violation
+    dual, point = problems[len(found) - 1][0], found[-1][0]
+    np.testing.assert_allclose(point.score, K @ point.beta.sum(axis=0), rtol=TOL.strategies_rel)
+    assert ((dual.lower <= point.beta) & (point.beta <= dual.upper)).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,35 @@ def test_both_start_from_a_solution(problem):
         point = values.solve(step, None)
         again = values.solve(step, point)
         np.testing.assert_allclose(again.beta, point.beta, atol=TOL.decision * step.scale)
+
+
+def test_chains_in_few_calls_solve_what_single_calls_solve(problem, monkeypatch):
+    K, stored, _, step = problem
+    steps = [step, step, step]
+    monkeypatch.setattr(kernel_values, "_TOGETHER", 0)
+    alone = [point for point, _ in stored.solve_all(steps, None)]
+    monkeypatch.setattr(kernel_values, "_TOGETHER", len(K))
+    together = [point for point, _ in stored.solve_all(steps, None)]
+    for one, other in zip(alone, together, strict=True):
+        assert other.violation <= step.tol
+        assert other.norm == pytest.approx(one.norm, rel=TOL.strategies_rel)
+        np.testing.assert_allclose(one.bias, other.bias, atol=TOL.decision)
+
+
+def test_a_chain_goes_on_after_a_problem_that_its_call_left(problem, monkeypatch):
+    K, stored, _, step = problem
+    real = kernel_values.solve_together
+
+    def first_only(*given):
+        [(point, seconds), *_] = real(*given)
+        yield replace(point, violation=np.inf), seconds
+
+    monkeypatch.setattr(kernel_values, "solve_together", first_only)
+    found = [point for point, _ in stored.solve_all([step, step], None)]
+    assert len(found) == 2
+    for point in found:
+        assert point.violation <= step.tol
+        np.testing.assert_allclose(point.score, K @ point.beta.sum(axis=0), atol=TOL.decision)
 
 
 def test_problems_that_need_many_pair_steps_are_continued_by_rounds(problem, monkeypatch):

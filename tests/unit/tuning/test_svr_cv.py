@@ -49,6 +49,12 @@ def test_a_target_without_a_finite_deviation_is_refused():
         ws.SVRCV(cv=3).fit(X, 1e200 * y)
 
 
+def test_a_target_whose_squares_are_zero_is_refused():
+    X, y = data("svr")
+    with pytest.raises(ValueError, match="y is too small: the square of its standard deviation"):
+        ws.SVRCV(cv=3).fit(X, 1e-200 * y)
+
+
 def test_it_is_a_regressor_of_widestreet():
     assert is_regressor(ws.SVRCV())
     assert ws.SVRCV.__module__ == "widestreet"

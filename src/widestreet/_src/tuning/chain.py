@@ -15,6 +15,7 @@ are all at their bounds stays there (s is the ratio).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,6 +92,7 @@ def solve_next(
     before: ChainPoint | None,
     poll: Poll,
     most_steps: int | None = None,
+    since: int = 0,
 ) -> ChainPoint:
     """Solve a problem from the solution of another one.
 
@@ -108,13 +110,15 @@ def solve_next(
     poll : Poll
     most_steps : int, optional
         Pair steps after which the point is returned as it is.
+    since : int
+        Pair steps that were taken before this call, without a proximal Newton step.
     """
     beta, score = _start(tile, dual, scale, before)
     rows = dual.rows
     memory = tile.nbytes + working_memory(rows)
     work = whole_set(tile, dual, beta, score, poll, memory)
     most = _MOST_STEPS * rows if most_steps is None else most_steps
-    violation, steps, since = np.inf, 0, 0
+    violation, steps = np.inf, 0
     order = taking_part(work, tol) if rows > _FEW_ROWS else rows
     direct = int(_DIRECT * rows) if order > _MANY * rows else 0
     while violation > tol and steps < most:
@@ -135,6 +139,56 @@ def solve_next(
     )
     norm = float(beta.sum(axis=0) @ score)
     return ChainPoint(beta, score, bias, float(figures[0, 2]), steps, scale, norm)
+
+
+def solve_together(
+    tile: Floats,
+    duals: Sequence[Dual],
+    scales: Sequence[float],
+    tols: Sequence[float],
+    before: ChainPoint | None,
+    poll: Poll,
+) -> Iterator[tuple[ChainPoint, float]]:
+    """Solve problems one after the other in one call of the core; yield points and seconds.
+
+    It ends at the first problem that has to be continued by `solve_next`: the violation of the last
+    point is above its tolerance then. What `poll` raises is raised after the points that are known.
+    The parameters are those of `solve_next`, one for each problem.
+    """
+    first, problems, rows = duals[0], len(duals), duals[0].rows
+    beta, score = np.zeros((first.layers, problems * rows)), np.zeros((problems, rows))
+    beta[:, :rows], score[0] = _start(tile, first, scales[0], before)
+    figures, bias = np.full((problems, 4), np.nan), np.zeros((problems, first.groups))
+    stop: BaseException | None = None
+    variables = _core.Variables(
+        np.concatenate([dual.target for dual in duals], axis=1),
+        np.concatenate([dual.lower for dual in duals], axis=1),
+        np.concatenate([dual.upper for dual in duals], axis=1),
+        np.concatenate([dual.group for dual in duals], axis=1),
+        groups=first.groups,
+    )
+    try:
+        _core.solve_chain(
+            tile,
+            variables,
+            np.array([dual.total for dual in duals]),
+            np.array(scales, dtype=np.float64),
+            np.array(tols, dtype=np.float64),
+            beta,
+            score,
+            figures,
+            bias,
+            poll.look,
+        )
+    except BaseException as why:
+        stop = why
+    for p, (violation, steps, norm, seconds) in enumerate(figures.tolist()):
+        if np.isnan(seconds):
+            break
+        mine = beta[:, p * rows : (p + 1) * rows]
+        yield ChainPoint(mine, score[p], bias[p], violation, int(steps), scales[p], norm), seconds
+    if stop is not None:
+        raise stop
 
 
 def _steps_before_leap(order: int) -> int:

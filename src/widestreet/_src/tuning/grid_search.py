@@ -15,7 +15,7 @@ from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
-from sklearn.utils import indexable
+from sklearn.utils import get_tags, indexable
 
 from widestreet._src import checks
 from widestreet._src.engines.budget import Budget, OutOfBudget, parse_memory
@@ -258,6 +258,8 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         others -= {f"{machine.prefix}sample_weight", "groups"}
         if others or (params and get_config()["enable_metadata_routing"]):
             raise CannotShare("parameters of the fit are routed by scikit-learn")
+        if get_tags(self.estimator).input_tags.pairwise and not hasattr(X, "shape"):
+            raise CannotShare("kernel values are no array")
         X, y, weight = indexable(X, y, weight)
         candidates = list(ParameterGrid(self.param_grid))
         for one in {frozenset(one): one for one in candidates}.values():

@@ -5,6 +5,8 @@ Both solve one problem after the other and compute the scores of held-out rows.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -24,7 +26,11 @@ from widestreet._src.problems.goal import Goal
 from widestreet._src.training.engine_sequence import Solver, in_memory
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
-from widestreet._src.tuning.chain import ChainPoint, solve_next
+from widestreet._src.tuning.chain import ChainPoint, solve_next, solve_together
+
+_TOGETHER = 2000  # rows: the problems of a chain are solved in one call of the core
+
+Timed = tuple[ChainPoint, float]  # a solution and the seconds that it took
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +63,8 @@ class KernelValues(Protocol):
         """Return the kernel values between some of the rows."""
         ...
 
-    def solve(self, step: Step, before: ChainPoint | None) -> ChainPoint:
-        """Solve a problem over all rows, from the solution of another one."""
+    def solve_all(self, steps: Iterable[Step], before: ChainPoint | None) -> Iterator[Timed]:
+        """Solve problems over all rows, each from the solution of the one before."""
         ...
 
     def scores(self, rows: Ints, coefs: Floats) -> Floats:
@@ -84,6 +90,13 @@ class StreamedValues:
     def part(self, members: Ints | None) -> StreamedValues:
         """Return the kernel values between some of the rows."""
         return self if members is None else replace(self, gram=self.gram.select(members))
+
+    def solve_all(self, steps: Iterable[Step], before: ChainPoint | None) -> Iterator[Timed]:
+        """Solve problems, each from the solution of the one before."""
+        for step in steps:
+            begun = time.perf_counter()
+            before = self.solve(step, before)
+            yield before, time.perf_counter() - begun
 
     def solve(self, step: Step, before: ChainPoint | None) -> ChainPoint:
         """Solve a problem by rounds, over the rows that have a box."""
@@ -169,10 +182,49 @@ class StoredValues:
             return None
         return cost.pair_steps(operations, rows)
 
-    def solve(self, step: Step, before: ChainPoint | None) -> ChainPoint:
-        """Solve a problem by pair steps; one that takes too many is continued by the engines."""
-        most = self._most_steps
-        point = solve_next(self.matrix, step.dual, step.scale, step.tol, before, self._poll, most)
+    def solve_all(self, steps: Iterable[Step], before: ChainPoint | None) -> Iterator[Timed]:
+        """Solve problems, each from the solution of the one before; small ones in few calls."""
+        small = len(self.matrix) <= _TOGETHER and self._most_steps is None
+        left = list(steps) if small else []
+        while left:
+            solved = solve_together(
+                self.matrix,
+                [step.dual for step in left],
+                [step.scale for step in left],
+                [step.tol for step in left],
+                before,
+                self._poll,
+            )
+            done = 0
+            for point, seconds in solved:
+                begun, before = time.perf_counter(), point
+                if point.violation > left[done].tol:
+                    before = self.solve(left[done], point, since=point.steps)
+                    seconds += time.perf_counter() - begun
+                done += 1
+                yield before, seconds
+            left = left[done:]
+        for step in () if small else steps:
+            begun = time.perf_counter()
+            before = self.solve(step, before)
+            yield before, time.perf_counter() - begun
+
+    def solve(self, step: Step, before: ChainPoint | None, since: int = 0) -> ChainPoint:
+        """Solve a problem by pair steps; one that takes too many is continued by the engines.
+
+        `since` is the number of pair steps that led to the starting point.
+        """
+        found = solve_next(
+            self.matrix,
+            step.dual,
+            step.scale,
+            step.tol,
+            before,
+            self._poll,
+            self._most_steps,
+            since,
+        )
+        point = replace(found, steps=since + found.steps)
         if point.violation <= step.tol:
             return point
         more = self.streamed.solve(step, point)

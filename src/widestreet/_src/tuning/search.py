@@ -9,7 +9,6 @@ these candidates.
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -211,27 +210,25 @@ class Search:
             part = values.part(members)
             first = next((point for point, _ in known.values()), None)
             for chain in chains:
+                left = [k for k in chain.tasks if (k, pair) not in known]
+                steps = (self._step(self.tasks[k], pair, members) for k in left)
                 before = first
-                for k in chain.tasks:
-                    if (k, pair) in known:
-                        continue
-                    begun = time.perf_counter()
-                    step = self._step(self.tasks[k], pair, members)
-                    if k == chain.tasks[0]:
-                        before = self._given(k, pair, members, step) or before
-                    before = part.solve(step, before)
-                    found[k, pair] = before, time.perf_counter() - begun
+                if left and left[0] == chain.tasks[0]:
+                    before = self._given(left[0], pair, members) or first
+                for k, timed in zip(left, part.solve_all(steps, before), strict=True):
+                    found[k, pair] = timed
                 first = found.get((chain.tasks[0], pair), (first, 0.0))[0]
         except (OutOfBudget, KeyboardInterrupt) as stop:
             self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
         return found
 
-    def _given(
-        self, k: int, pair: tuple[int, int], members: Ints | None, step: Step
-    ) -> ChainPoint | None:
+    def _given(self, k: int, pair: tuple[int, int], members: Ints | None) -> ChainPoint | None:
         """Return the given start of a task; None if there is none, or sums must not be zero."""
+        if self.start is None:
+            return None
+        step = self._step(self.tasks[k], pair, members)
         dual = step.dual
-        if self.start is None or dual.total.any():
+        if dual.total.any():
             return None
         coef = self.start(k, self.tasks[k].pairs.index(pair))
         beta = np.clip(coef if members is None else coef[members], dual.lower, dual.upper)

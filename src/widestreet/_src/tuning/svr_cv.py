@@ -140,7 +140,7 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
     def _size(self, data: SearchData) -> float:
         """Return the weighted standard deviation of y; 1 if y is constant.
 
-        ValueError is raised if float64 cannot represent it.
+        ValueError is raised if float64 cannot represent it or its square.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             found = float(np.sqrt(figures.weighted_variance(data.y[:, None], data.weight)))
@@ -148,6 +148,12 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
             raise ValueError(
                 "y is too large: its standard deviation, the unit of C and epsilon, is not finite: "
                 f"divide y by a number such as {np.abs(data.y).max():.0e}"
+            )
+        there = data.y[data.weight > 0]
+        if found == 0 and there.min() < there.max():
+            raise ValueError(
+                "y is too small: the square of its standard deviation, the unit of C and epsilon, "
+                f"is zero: divide y by a number such as {np.abs(there).max():.0e}"
             )
         return found or 1.0
 
