@@ -2,7 +2,7 @@
 //
 //   repeat   1) violation per group over the working set; stop at tol
 //            2) block = the rows that violate most, then free ones: all of them if they fit.
-//               First the whole set, without a copy of the tile: often a few steps are enough
+//               While these are more than half of the set, the whole set, without a copy
 //            3) copy the block's tile; pair steps inside it (Block::run), in float where that
 //               is fine enough
 //            4) scores of the whole working set += K[:, changed] * change      (parallel)
@@ -28,7 +28,8 @@ constexpr double kLoosest = 0.001;     // the whole set to this part, or to its 
 constexpr int64_t kStepsPerRow = 100;  // of a block, before another is chosen
 constexpr int64_t kLeastBlock = 512;
 constexpr double kSpare = 1.125;      // rows of a block per row that violates or is free
-constexpr double kNearlyAll = 0.75;   // of the rows: a block of so many is not worth a copy
+constexpr double kNearlyAll = 0.75;   // of the rows: blocks of this size are not cut
+constexpr double kWorthCopy = 0.5;    // of the rows: a larger block is not worth a copy
 constexpr double kFloatNoise = 1e-6;  // of a box times a kernel value: the resolution of a float F
 
 // The violation of every group; and that of every row, against the middle of its group's interval,
@@ -104,6 +105,7 @@ std::vector<int64_t> choose_block(const Violations& found, int64_t most) {
   for (int64_t r = 0; r < m; ++r) active += found.by_growing[r] > 0 || found.by_shrinking[r] > 0;
   int64_t size = std::max(int64_t(kSpare * double(active)), kLeastBlock);
   if (size > most) size = double(most) >= kNearlyAll * double(m) ? m : most;
+  if (double(size) > kWorthCopy * double(m)) size = m;
   std::vector<char> marked(m, size >= m);
   if (size < m) {
     std::vector<double> larger_of(m);
@@ -238,12 +240,14 @@ SubproblemReport solve_tile(const Subproblem& p) {
     const int64_t most = std::min(p.block, p.dual.rows);
     const std::vector<int64_t> rows = direct ? all_rows(p) : choose_block(found, most);
     const int64_t size = int64_t(rows.size());
-    const int64_t budget = std::min((direct ? p.direct_steps : p.max_steps) - report.steps,
-                                    std::min(p.max_steps - report.steps, kStepsPerRow * size));
-    const double part = size < p.dual.rows ? kLooser : kLoosest;
-    const double loose = std::max(p.tol, part * found.violation);
+    const bool whole = size == p.dual.rows;
+    const double loose = std::max(p.tol, (whole ? kLoosest : kLooser) * found.violation);
+    const bool coarse = noise < loose && !(direct && p.in_double);  // a direct one is not rounded
+    int64_t budget = whole && coarse ? size / 2 : kStepsPerRow * size;
+    if (direct) budget = p.direct_steps - report.steps;
+    budget = std::min(budget, p.max_steps - report.steps);
     SubproblemReport inner;
-    if (noise < loose && !(direct && p.in_double)) {  // a direct one cannot be rounded
+    if (coarse) {
       const Before before(p);
       inner = solve_block<T>(p, rough, found, rows, loose, budget, since_poll);
       if (!(before.gain(found.middle) > 0)) {
@@ -251,8 +255,7 @@ SubproblemReport solve_tile(const Subproblem& p) {
         noise = kInf;
       }
     } else {
-      inner = solve_block<T>(p, fine, found, rows, size < p.dual.rows ? loose : p.tol, budget,
-                             since_poll);
+      inner = solve_block<T>(p, fine, found, rows, whole ? p.tol : loose, budget, since_poll);
       if (inner.steps == 0) return report;  // rounding: the pair found has no gain
     }
     report.steps += inner.steps;

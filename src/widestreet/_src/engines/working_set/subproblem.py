@@ -30,7 +30,7 @@ def solve_subproblem(
     work, budget, schedule = state.work, inputs.budget, state.schedule
     state.before = work.beta[:, work.present].copy(), work.score[work.present].copy()
     violation, best, idle, taken, state.gave_up = np.inf, np.inf, 0, 0, False
-    direct = 2 * work.size if state.steps <= 3 * work.size else 0
+    direct = 0
     block = max(_SMALLEST_BLOCK, int(_LARGEST_BLOCK * work.size))
     schedule.begin()
     while violation > tol:
