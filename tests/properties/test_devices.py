@@ -150,3 +150,20 @@ def test_a_time_limit_ends_the_fit(monkeypatch, by_rounds):
     problem = toy_svc(400, 3)
     model = ws.SVC(device="cuda", max_time=1e-9).fit(problem.X, problem.y)
     assert model.certificate_.status == "time_limit"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize("aggregate", ["ensemble", "last"])
+def test_ensembles_on_the_device(where, aggregate, monkeypatch):
+    device = use(monkeypatch, device_of(where))
+    X, y = data("svc" + OF_THREE, 60)
+    given = {"gamma": 0.5, "aggregate": aggregate, "prune": 0.0, "folds": None}
+    given |= {"learning_rate": 0.01, "max_iter": 12}  # as many steps, however sums are rounded
+    one, other = (ws.EnsembleSVC(device=name, **given).fit(X, y) for name in ("cpu", "cuda"))
+    np.testing.assert_array_equal(one.n_iter_, other.n_iter_)
+    assert_same_function(one, other, X)
+    if where == "numpy":
+        assert device.held == [60]  # all pairs of classes share the rows on the device
+        assert len(device.scans) > int(other.n_iter_.sum())
+        assert device.released == 1

@@ -8,6 +8,7 @@ from typing import Any
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device.contract import Device, Held, Map
+from widestreet._src.device.lent import LentArray
 from widestreet._src.rows.base import Vectors
 
 _PART_OF_ROOM = 0.7  # of the free memory: rows that take more are copied block by block
@@ -55,7 +56,9 @@ class DeviceRows:
 
     def hold(self, by: Map, index: Ints | slice = slice(None)) -> Held:
         """Copy some rows to the device."""
-        return self.device.hold(self.host.data[index], self.host.centre, by)
+        data = self.host.data
+        some = data.part(index) if isinstance(data, LentArray) else data[index]
+        return self.device.hold(some, self.host.centre, by)
 
     @property
     def at_once(self) -> int:
