@@ -12,7 +12,7 @@ from support.devices import DEVICES, ForeignArray, PlainDevice, device_of, use
 from support.fitting import decision
 from support.machines import CLASSIFIERS, assert_same_function, assert_same_objective, data, machine
 from support.problems import toy_svc
-from widestreet._src.engines.working_set import state
+from widestreet._src.engines.working_set import state_of_rounds
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the margin is zero"),
@@ -61,7 +61,7 @@ def test_kernels(kernel, monkeypatch):
 
 def test_rows_stay_on_the_device(monkeypatch, by_rounds):
     device = use(monkeypatch, PlainDevice())
-    monkeypatch.setattr(state, "FEW_FOR_DEVICE", 0)
+    monkeypatch.setattr(state_of_rounds, "FEW_FOR_DEVICE", 0)
     monkeypatch.setattr("widestreet._src.estimators.columns._SAMPLE_ROWS", 100)
     problem = toy_svc(2000, 3)
     model = ws.SVC(device="cuda", random_state=0).fit(ForeignArray(problem.X), problem.y)
