@@ -1,4 +1,4 @@
-"""Run random problems, malformed calls and damaged files.
+"""Run random problems, on the CPU and on a device, malformed calls and damaged files.
 
 python -m fuzz [--seconds S | --count N] [--seed K]
 
@@ -11,10 +11,10 @@ import argparse
 import sys
 import time
 
-from fuzz import files, malformed, problems, runner
+from fuzz import devices, files, malformed, problems, runner
 
-MODULES = {"problems": problems, "malformed": malformed, "files": files}
-SHARES = {"problems": 0.6, "malformed": 0.3, "files": 0.1}  # of the seconds
+MODULES = {"problems": problems, "devices": devices, "malformed": malformed, "files": files}
+SHARES = {"problems": 0.5, "devices": 0.15, "malformed": 0.25, "files": 0.1}  # of the seconds
 ENDLESS = 1 << 40
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fuzz import files, judge, malformed, problems, runner
+from fuzz import devices, files, judge, malformed, problems, runner
 from reference import duals, kkt
 from support.problems import toy_model
 
@@ -18,6 +18,13 @@ def test_random_problems_are_judged_right():
     found = [problems.run(SEED, index) for index in range(60)]
     assert [wrong for _, wrong in found if wrong] == []
     assert sum(status == "optimal" for status, _ in found) > 40
+
+
+@pytest.mark.in_process("rows that were pickled are no longer on a device")
+def test_random_problems_on_a_device_are_judged_right():
+    found = [devices.run(SEED, index) for index in range(20)]
+    assert [wrong for _, wrong in found if wrong] == []
+    assert sum(status == "optimal" for status, _ in found) > 12
 
 
 def test_malformed_calls_are_refused_by_name_or_accepted():

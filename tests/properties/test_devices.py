@@ -20,6 +20,7 @@ from support.machines import (
 )
 from support.problems import toy_svc
 from widestreet._src.certificate import spot_check
+from widestreet._src.engines.working_set import state_of_rounds
 from widestreet._src.estimators import placing
 
 pytestmark = [
@@ -150,3 +151,63 @@ def test_a_time_limit_ends_the_fit(monkeypatch, by_rounds):
     problem = toy_svc(400, 3)
     model = ws.SVC(device="cuda", max_time=1e-9).fit(problem.X, problem.y)
     assert model.certificate_.status == "time_limit"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize("aggregate", ["ensemble", "last"])
+def test_ensembles_on_the_device(where, aggregate, monkeypatch):
+    device = use(monkeypatch, device_of(where))
+    X, y = data("svc" + OF_THREE, 60)
+    given = {"gamma": 0.5, "aggregate": aggregate, "prune": 0.0, "folds": None}
+    given |= {"learning_rate": 0.01, "max_iter": 12}  # as many steps, however sums are rounded
+    one, other = (ws.EnsembleSVC(device=name, **given).fit(X, y) for name in ("cpu", "cuda"))
+    np.testing.assert_array_equal(one.n_iter_, other.n_iter_)
+    assert_same_function(one, other, X)
+    if where == "numpy":
+        assert device.held == [60]  # all pairs of classes share the rows on the device
+        assert len(device.scans) > int(other.n_iter_.sum())
+        assert device.released == 1
+
+
+class Full(PlainDevice):
+    """A device whose memory is short from the second scan on."""
+
+    def scan(self, *arguments):
+        if len(self.scans) >= 1:
+            raise MemoryError("another process uses it")
+        return super().scan(*arguments)
+
+
+def test_short_memory_leaves_the_rest_to_the_cpu(monkeypatch, by_rounds):
+    device = use(monkeypatch, Full())
+    problem = toy_svc(2000, 3)
+    one = ws.SVC(random_state=0).fit(problem.X, problem.y)
+    said = r"memory of the device NumPy is short.*: [0-9,]+ of 2,000 rows fit.*device='cpu'"
+    with pytest.warns(RuntimeWarning, match=said):
+        other = ws.SVC(device="cuda", random_state=0).fit(problem.X, problem.y)
+    assert other.certificate_.status == "optimal"
+    assert_same_objective(one, other)
+    assert device.released >= 1
+
+
+def test_max_memory_limits_the_device(monkeypatch, by_rounds):
+    device = use(monkeypatch, PlainDevice(size=1 << 40))
+    monkeypatch.setattr(state_of_rounds, "FEW_FOR_DEVICE", 0)
+    monkeypatch.setattr(device, "bytes_per_row", lambda features: 100_000)
+    problem = toy_svc(1000, 3)
+    model = ws.SVC(device="cuda", max_memory="20MB").fit(problem.X, problem.y)
+    assert model.certificate_.status == "optimal"
+    assert max(device.held) <= 0.7 * 200  # rows that are copied block by block, or support vectors
+    assert not device.works
+
+
+def test_working_sets_fit_beside_the_rows(monkeypatch, by_rounds):
+    device = use(monkeypatch, PlainDevice(size=1 << 40))
+    monkeypatch.setattr(state_of_rounds, "FEW_FOR_DEVICE", 0)
+    problem = toy_svc(1000, 3)
+    for memory, solved in (("60MB", False), ("200MB", True)):
+        model = ws.SVC(device="cuda", max_memory=memory).fit(problem.X, problem.y)
+        assert model.certificate_.status == "optimal"
+        assert bool(device.works) == solved
+        assert 1000 in device.held

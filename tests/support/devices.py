@@ -16,6 +16,7 @@ import pytest
 from scipy import sparse
 
 from widestreet._src.device.contract import Device, Look, Map, Variables
+from widestreet._src.device.lent import LentArray
 from widestreet._src.estimators import placing
 
 DEVICES = ("numpy", "triton")
@@ -25,6 +26,78 @@ DEVICES = ("numpy", "triton")
 class PlainRows:
     rows: int
     values: np.ndarray
+
+
+class PlainArray(LentArray):
+    """An array of NumPy in the place of one on a device, which counts the rows that are read."""
+
+    def __init__(self, device: PlainDevice, values: np.ndarray) -> None:
+        kept = values.dtype in (np.float32, np.float64)
+        self.values = values if kept else values.astype(np.float64)
+        self.device, self.shape, self.dtype = device, self.values.shape, self.values.dtype
+
+    def __getitem__(self, index):
+        found = self.values[index].copy()
+        self.device.read.append(len(found))
+        return found
+
+    def part(self, index):
+        return PlainArray(self.device, self.values[index])
+
+    def finite(self):
+        return bool(np.isfinite(self.values).all())
+
+    def largest(self):
+        return float(np.abs(self.values).max())
+
+    def moments(self, weight, origin):
+        x = self.values.astype(np.float64) - origin
+        weight = np.ones(len(x)) if weight is None else weight
+        return weight @ x, weight @ x**2
+
+    def squares(self, origin, index):
+        x = (self.values if index is None else self.values[index]).astype(np.float64)
+        x = x if origin is None else x - origin
+        return np.einsum("ij,ij->i", x, x)
+
+    def repeated(self):
+        _, place, count = np.unique(
+            self.values + 0.0, axis=0, return_inverse=True, return_counts=True
+        )
+        return np.flatnonzero(count[place.reshape(-1)] > 1)
+
+
+class Library:
+    """The namespace of `ForeignArray`."""
+
+    @staticmethod
+    def asarray(values, *, device):
+        return ForeignArray(np.array(values), device)
+
+
+class ForeignArray:
+    """An array of another library that is on a GPU as DLPack says: NumPy cannot convert it.
+
+    Its memory is that of the host, so that a device of the tests can share it.
+    """
+
+    def __init__(self, values: np.ndarray, device: str = "gpu") -> None:
+        self.values, self.device = np.ascontiguousarray(values), device
+
+    def __dlpack_device__(self):
+        return 13, 0
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__()
+
+    def __array_namespace__(self):
+        return Library
+
+    def __array__(self, *options, **more):
+        raise TypeError("can't convert an array on a device to NumPy")
+
+    def get(self):
+        return self.values.copy()
 
 
 @dataclass
@@ -37,6 +110,7 @@ class PlainDevice:
     scans: list[tuple[int, int, bool]] = field(default_factory=list)
     held: list[int] = field(default_factory=list)
     works: list[PlainWork] = field(default_factory=list)
+    read: list[int] = field(default_factory=list)  # rows of the user, on the host
     released: int = 0
     carried: int = 0
 
@@ -49,7 +123,11 @@ class PlainDevice:
     def release(self) -> None:
         self.released += 1
 
+    def lend(self, array: Any) -> PlainArray:
+        return PlainArray(self, array.values)
+
     def hold(self, values: Any, centre: np.ndarray | None, by: Map) -> PlainRows:
+        values = values.values if isinstance(values, PlainArray) else values
         dense = values.toarray() if sparse.issparse(values) else values
         if dense.size * 8 > self.size:
             raise MemoryError("the rows do not fit")

@@ -55,6 +55,13 @@ def test_rows_that_do_not_fit_are_not_held(device):
     assert rows(PlainDevice(), most=100).held(RBF) is None
 
 
+def test_rows_leave_memory_for_working_sets():
+    found = rows(PlainDevice(), most=2000)  # of 40 rows with 24 bytes each
+    assert found.spare == 2000 - 960
+    assert found.fit == 58  # in seven tenths of the limit
+    assert rows(PlainDevice(), most=100).spare == 0
+
+
 def test_memory_that_is_short_after_all(monkeypatch):
     device = PlainDevice()
 

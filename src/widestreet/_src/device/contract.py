@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.device.lent import LentArray
 
 MOST_PARTS = 12  # of a sum in float64: the bounds on rounding count so many partial sums
 LANES = 32  # sums in float64 that go side by side within a part
@@ -172,12 +173,16 @@ class Device(Protocol):
         """Return the memory that a row takes."""
         ...
 
+    def lend(self, array: Any) -> LentArray:
+        """Return rows that a user passed in the memory of a device, without a copy on the host."""
+        ...
+
     def hold(self, values: Any, centre: Floats | None, by: Map) -> Held:
         """Copy rows to the device.
 
         Parameters
         ----------
-        values : ndarray or CSR of shape (n, d)
+        values : ndarray, CSR or LentArray of shape (n, d)
         centre : ndarray of shape (d,), optional
             Point that is subtracted from the rows.
         by : Map

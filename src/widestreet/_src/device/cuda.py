@@ -18,6 +18,7 @@ from scipy import sparse
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device import triton_kernels as programs
 from widestreet._src.device.contract import LANES, MOST_PARTS, Map, Variables
+from widestreet._src.device.tensors import TensorArray, as_tensor
 from widestreet._src.device.working import CudaWork
 
 log = logging.getLogger("widestreet")
@@ -119,8 +120,7 @@ class CudaDevice:
         middle = None if centre is None else self.to(centre)
         step = max(1, _UPLOAD_VALUES // max(1, d))
         for a in range(0, n, step):
-            part = values[a : a + step]
-            x = self.to(part.toarray() if sparse.issparse(part) else part).to(torch.float64)
+            x = self._copied(values, slice(a, a + step)).to(torch.float64)
             full[a : a + step, :d] = (x if middle is None else x - middle) * by.factor
         norm = 0.5 * torch.linalg.vecdot(full, full)
         if by.of_differences or by.kind == "linear":
@@ -129,6 +129,17 @@ class CudaDevice:
         shift = 0 if largest == 0 else min(_LARGEST_SHIFT, _EXPONENT - frexp(largest)[1])
         high, low = self._halves(full, step, 2.0**shift)
         return HeldRows(n, d, full, norm, high, low, norm.to(torch.float32), shift)
+
+    def _copied(self, values: Any, rows: slice) -> Any:
+        """Return some rows as a tensor on the device."""
+        if isinstance(values, TensorArray):
+            return values.tensor[rows]
+        part = values[rows]
+        return self.to(part.toarray() if sparse.issparse(part) else part)
+
+    def lend(self, array: Any) -> TensorArray:
+        """Return rows that a user passed in the memory of a device, without a copy on the host."""
+        return TensorArray(self, as_tensor(array, self._where))
 
     def _halves(self, full: Any, step: int, factor: float) -> tuple[Any, Any]:
         """Return the leading eleven digits of features, and the eleven that follow."""
@@ -144,9 +155,9 @@ class CudaDevice:
         self.carried += array.nbytes
         return torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self._where)
 
-    def fetch(self, tensor: Any) -> Floats:
-        """Copy a tensor of float64 to the host. Sets: carried."""
-        found: Floats = tensor.cpu().numpy()
+    def fetch(self, tensor: Any) -> Any:
+        """Copy a tensor to the host. Sets: carried."""
+        found = tensor.cpu().numpy()
         self.carried += found.nbytes
         return found
 

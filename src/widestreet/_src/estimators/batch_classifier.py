@@ -72,7 +72,7 @@ class BatchClassifier(BatchFit, Classifier):
             return self
         given, columns = in_memory(*given, training.resources, labels=True)
         X, y, sample_weight = given
-        (X, y), seen = self._validated(X, y, names=columns)
+        (X, y), seen = self._validated(self._lent(X), y, names=columns)
         data_checks.check_labels(y)
         weight = data_checks.check_weight(sample_weight, X.shape[0])
         classes, code = _encode(y, weight)

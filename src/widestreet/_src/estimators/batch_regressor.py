@@ -46,7 +46,7 @@ class BatchRegressor(OptimalFit, Regressor):
             return self
         given, names = in_memory(*given, settings)
         X, y, _ = given
-        (X, y), seen = self._validated(X, y, names=names, y_numeric=True)
+        (X, y), seen = self._validated(self._lent(X), y, names=names, y_numeric=True)
         target = columns.numbers("y", y)
         self._fit_one_problem(given, X, seen, target, settings, formulation, start)
         return self

@@ -123,6 +123,21 @@ class Classifier(ClassifierMixin, KernelModel):
             winner[rows] = self._winners(decision)
         return self.classes_[winner]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the part of the rows, or of their weights, whose class is predicted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(*self._query_and_truth(X, y, sample_weight)))
+
     def _winners(self, decision: Floats) -> Ints:
         """Return the number of the predicted class from decision values of shape (n, pairs)."""
         layout = self._layout

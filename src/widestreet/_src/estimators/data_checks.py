@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from widestreet._src.arrays import Floats
+from widestreet._src.device.lent import on_host
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.estimators import columns
 from widestreet._src.kernels import kernels
@@ -32,16 +33,6 @@ def refuse_collections(**given: Any) -> None:
                 f"{name} is a Dask collection, and this estimator works in one process: use the "
                 f"estimators of widestreet.dask, or pass {name}.compute()"
             )
-
-
-def on_host(array: Any) -> Any:
-    """Return an array in the memory of a GPU as one of NumPy; anything else as it is.
-
-    Arrays of PyTorch and CuPy tell by `__cuda_array_interface__` where they are.
-    """
-    if not hasattr(array, "__cuda_array_interface__"):
-        return array
-    return array.get() if hasattr(array, "get") else array.detach().cpu().numpy()
 
 
 def check_weight(sample_weight: Any, rows: int, *, may_vanish: bool = False) -> Floats:

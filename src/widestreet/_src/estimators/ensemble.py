@@ -5,33 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 
-from widestreet._src import checks
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.budget import Budget, parse_memory
-from widestreet._src.engines.multiplicative.exponentiated_gradient import FixedRate, Projection
+from widestreet._src.engines.budget import Budget
 from widestreet._src.estimators import figures, parameter_checks
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTraining
 from widestreet._src.estimators.callbacks import with_callbacks
+from widestreet._src.estimators.ensemble_parameters import chooses_width, plan_of
 from widestreet._src.estimators.ensemble_width import best_kernel, warn_of_slow_steps
+from widestreet._src.estimators.placing import check_device
 from widestreet._src.estimators.stages import Stages
 from widestreet._src.kernels.kernels import Callable, Precomputed
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import HardMargin
 from widestreet._src.reporting.observers import Observers
+from widestreet._src.rows import DeviceRows
 from widestreet._src.training.ensemble import train_ensembles
 from widestreet._src.training.ensemble_plan import Plan
 from widestreet._src.training.settings import Resources
 from widestreet._src.training.trained import Trained
 
-_EPSILON_GROWTH = 1.1  # factor of epsilon after a successful step; larger ones waste more steps
 _BLOCK_VALUES = 1 << 24  # decision values of stages computed at a time
-_AGGREGATES = ("ensemble", "last", "parzen")
 
 
 class EnsembleSVC(BatchClassifier):
@@ -106,6 +104,10 @@ class EnsembleSVC(BatchClassifier):
         machine's memory by default. A kernel matrix that fits into half of this is kept in memory.
     n_jobs : int, default=None
         Number of threads; None uses all processors available to the process.
+    device : {"cpu", "cuda", "auto"}, default="cpu"
+        Device that multiplies with the kernel matrix, which it does not store: "cuda" is an NVIDIA
+        GPU, which needs the extra `gpu`; "auto" is the GPU if there is one and the fit is large,
+        otherwise the CPU. An approximation of `rank` is computed by the CPU.
     on_interrupt : {"raise", "keep"}, default="raise"
         Action after Ctrl-C: "raise" raises KeyboardInterrupt, "keep" does not. The estimator holds
         the best model so far in both cases.
@@ -168,6 +170,7 @@ class EnsembleSVC(BatchClassifier):
 
     aggregate: str
     intercept: bool
+    device: str
 
     n_members_: Ints
     gamma_: float
@@ -201,6 +204,7 @@ class EnsembleSVC(BatchClassifier):
         max_time: float | None = None,
         max_memory: int | float | str | None = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         on_interrupt: str = "raise",
     ) -> None:
         self.kernel = kernel
@@ -224,6 +228,7 @@ class EnsembleSVC(BatchClassifier):
         self.max_time = max_time
         self.max_memory = max_memory
         self.n_jobs = n_jobs
+        self.device = device
         self.on_interrupt = on_interrupt
 
     # -- training --------------------------------------------------------------------------------
@@ -250,57 +255,12 @@ class EnsembleSVC(BatchClassifier):
         return self._fit(X, y, sample_weight)
 
     def _training(self, start: Any) -> ClassTraining:
+        check_device(self.device, self.kernel)
         plan, resources = self._plan(), self._resources(self.max_memory)
         return ClassTraining(HardMargin(), resources, partial(self._train, plan, resources))
 
     def _plan(self) -> Plan:
-        """Return the validated parameters that only this estimator has."""
-        least = checks.require_real("epsilon", self.epsilon, above=0.0)
-        start = checks.require_real("epsilon_start", self.epsilon_start, above=0.0)
-        if start < least:
-            raise ValueError(
-                f"epsilon_start={self.epsilon_start!r} must not be less than "
-                f"epsilon={self.epsilon!r}: steps begin large and get smaller"
-            )
-        pace: Projection | FixedRate
-        if isinstance(self.learning_rate, str):
-            choices = ("adaptive", "literal")
-            literal = checks.require_choice("learning_rate", self.learning_rate, choices)
-            pace = Projection(start, least, 1.0 if literal == "literal" else _EPSILON_GROWTH)
-        else:
-            pace = FixedRate(checks.require_real("learning_rate", self.learning_rate, above=0.0))
-        folds = 0
-        if self.folds is not None:
-            folds = checks.require_integer("folds", self.folds, least=2, none="None")
-        if self._chooses_width():
-            by_folds = folds and self.aggregate == "ensemble"
-            if not by_folds or self.kernel not in ("rbf", "laplacian"):
-                raise ValueError(
-                    "gamma='cv' needs kernel='rbf' or 'laplacian', folds and aggregate='ensemble', "
-                    f"got kernel={self.kernel!r}, folds={self.folds!r} and "
-                    f"aggregate={self.aggregate!r}"
-                )
-        rank = self.rank
-        if isinstance(rank, Integral):
-            rank = checks.require_integer("rank", rank, least=1, none="a fraction of the trace")
-        elif rank is not None:
-            if not (isinstance(rank, Real) and 0.0 < rank < 1.0):
-                raise ValueError(
-                    "rank must be None, an integer or a fraction of the trace between 0 and 1, "
-                    f"got {self.rank!r}"
-                )
-            rank = float(rank)
-        return Plan(
-            pace=pace,
-            aggregate=checks.require_choice("aggregate", self.aggregate, _AGGREGATES),
-            rank=rank,
-            intercept=checks.require_flag("intercept", self.intercept),
-            prune=checks.require_real("prune", self.prune, least=0.0, most=1.0),
-            part=least,
-            memory=parse_memory(self.max_memory),
-            keep=checks.require_flag("keep_stages", self.keep_stages),
-            folds=folds,
-        )
+        return plan_of(self)
 
     def _resolved_gamma(self, X: Any, weight: Floats) -> float:
         if isinstance(self.gamma, str) and self.gamma in ("paper", "cv"):  # "cv" chooses later
@@ -310,9 +270,6 @@ class EnsembleSVC(BatchClassifier):
         return parameter_checks.resolve_gamma(
             self.gamma, X.shape[1], variance, more=("paper", "cv")
         )
-
-    def _chooses_width(self) -> bool:
-        return isinstance(self.gamma, str) and self.gamma == "cv"
 
     def _train(
         self,
@@ -324,6 +281,7 @@ class EnsembleSVC(BatchClassifier):
     ) -> tuple[Floats, list[Trained], dict[str, Any]]:
         """Train the ensembles of all pairs of classes, as `ClassTraining` requires."""
         kernel, merged = prepared.kernel, prepared.merged
+        plan = replace(plan, streamed=isinstance(prepared.rows, DeviceRows))
         if not kernel.positive and not isinstance(kernel, Precomputed | Callable):
             raise ValueError(
                 f"kernel={self.kernel!r} is not positive semidefinite in general, so there is no "
@@ -334,7 +292,7 @@ class EnsembleSVC(BatchClassifier):
         members = [np.flatnonzero(own == c) for c in range(layout.classes)]
         warn_of_slow_steps(sum(sorted(len(rows) for rows in members)[-2:]), plan)
         errors: dict[float, float] = {}
-        if self._chooses_width():
+        if chooses_width(self):
             begun = Budget(resources.max_time)
             kernel, errors = best_kernel(prepared, own, plan, resources)
             resources = replace(resources, max_time=begun.part().max_time)

@@ -63,7 +63,8 @@ def best_kernel(
 
 def warn_of_slow_steps(rows: int, plan: Plan) -> None:
     """Warn if every step computes a large kernel matrix again."""
-    if rows >= _SLOW_ROWS and streams(rows, plan) and plan.aggregate != "parzen":
+    slow = rows >= _SLOW_ROWS and streams(rows, plan) and not plan.streamed
+    if slow and plan.aggregate != "parzen":
         warnings.warn(
             f"the kernel matrix of {rows:,} rows takes more than half of max_memory="
             f"{plan.memory:,}, so every step computes it again; set rank (for example "

@@ -8,12 +8,15 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats
+from widestreet._src.device.lent import LentArray
 
 _BLOCK_ROWS = 1 << 14
 
 
 def largest_value(X: Any) -> float:
     """Return the largest absolute value of rows."""
+    if isinstance(X, LentArray):
+        return X.largest()
     values = X.data if sparse.issparse(X) else X
     return max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
 
@@ -26,6 +29,10 @@ def weighted_variance(X: Any, weight: Floats) -> float:
         per_entry = np.repeat(weight, np.diff(X.indptr))
         mean = float(per_entry @ X.data) / total
         return float(per_entry @ np.square(X.data, dtype=np.float64)) / total - mean**2
+    if isinstance(X, LentArray):
+        means = X.mean(weight)
+        about = np.square(means - means.mean()).sum() * weight.sum()
+        return float(X.moments(weight, means)[1].sum() + about) / total
     blocks = [slice(a, a + _BLOCK_ROWS) for a in range(0, X.shape[0], _BLOCK_ROWS)]
     mean = sum(float(weight[b] @ X[b].sum(axis=1, dtype=np.float64)) for b in blocks) / total
     square = 0.0
@@ -46,6 +53,9 @@ def mean_square_distance(X: Any, weight: Floats) -> float:
         sometimes = np.bincount(X.indices, minlength=X.shape[1]) < X.shape[0]
         absent = np.maximum(1.0 - np.bincount(X.indices, per_entry, X.shape[1]), 0.0)
         square += float((absent * np.square(mean))[sometimes].sum())
+    elif isinstance(X, LentArray):
+        mean = X.mean(weight)
+        square = float(X.moments(share, mean)[1].sum())
     else:
         blocks = [slice(a, a + _BLOCK_ROWS) for a in range(0, X.shape[0], _BLOCK_ROWS)]
         mean = sum((share[b] @ X[b] for b in blocks), start=np.zeros(X.shape[1]))

@@ -11,12 +11,14 @@ from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.device.lent import LentArray, on_device, on_host, returned
 from widestreet._src.engines.solution import Trace
-from widestreet._src.estimators import data_checks, parameter_checks, reported
+from widestreet._src.estimators import data_checks, parameter_checks, placing, reported
 from widestreet._src.estimators.census_checks import checked
 from widestreet._src.estimators.columns import explained
 from widestreet._src.estimators.plain_state import attributes_of, state_of
@@ -132,7 +134,12 @@ class KernelModel(BaseEstimator):
                 "pass X.to_numpy()"
             )
         data_checks.refuse_collections(X=X, y=y)
-        X, y = data_checks.on_host(X), data_checks.on_host(y)
+        if isinstance(X, LentArray) and X.ndim == 2 and X.shape[0] and X.finite():
+            # As many zeros, in the memory of one: all but the values is checked on the host.
+            zeros = np.broadcast_to(X.dtype.type(0), X.shape)
+            found = self._as_arrays(seen, zeros, y, ensure_all_finite=False, **options)
+            return (X, found[1]) if isinstance(found, tuple) else X
+        X, y = on_host(X), on_host(y)
         if sparse.issparse(X):
             X = data_checks.check_sparse(X)
         with explained(X, y, numeric="y_numeric" in options):
@@ -206,6 +213,15 @@ class KernelModel(BaseEstimator):
         """
         return gram_of(self._kernel, X, vectors, column, self._centre, self.n_jobs)
 
+    def _lent(self, X: Any) -> Any:
+        """Return rows in the memory of the device of this estimator; anything else as it is."""
+        return placing.lent(X, getattr(self, "device", "cpu"), self.kernel)
+
+    def _query_and_truth(self, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+        """Return what a score compares, such that predictions and targets are on the host."""
+        lent = self._lent(X)
+        return lent if isinstance(lent, LentArray) else on_host(X), on_host(y), on_host(weight)
+
     def _scorer(self, X: Any) -> Scorer:
         """Return a function that computes the scores of validated rows."""
         return expansion_of(self).scorer(X, self.n_jobs, getattr(self, "device", "cpu"))
@@ -223,16 +239,28 @@ Predict = TypeVar("Predict", bound=Callable[..., Any])
 
 
 def in_batches(predict: Predict) -> Predict:
-    """Let a method that takes X also take rows from `open_rows`, batch by batch."""
+    """Let a method that takes X also take rows from `open_rows`, and arrays of other libraries.
+
+    Stored rows are read batch by batch. The result is an array of the library and on the device of
+    X, if that is a GPU, or if scikit-learn's `array_api_dispatch` is on.
+    """
 
     @wraps(predict)
     def call(self: KernelModel, X: Any) -> Any:
-        if not isinstance(X, StoredRows):
+        if isinstance(X, np.ndarray):
             return predict(self, X)
+        if not isinstance(X, StoredRows):
+            values = predict(self, self._lent(X))
+            return returned(values, X) if on_device(X) or _dispatched(X) else values
         model = self._without_names(X.feature_names)
         return np.concatenate([predict(model, batch) for batch, _, _ in checked(Stream(X))])
 
     return cast(Predict, call)
+
+
+def _dispatched(X: Any) -> bool:
+    """Return whether scikit-learn would return an array of the library of X."""
+    return hasattr(X, "__dlpack__") and bool(get_config()["array_api_dispatch"])
 
 
 def as_names(names: Any) -> Any:

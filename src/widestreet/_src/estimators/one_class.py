@@ -195,7 +195,7 @@ default="rbf"
             fit_stored(self, (X, None, sample_weight), settings, formulation)
             return self
         given, names = in_memory(X, None, sample_weight, settings)
-        X, seen = self._validated(given[0], names=names)
+        X, seen = self._validated(self._lent(given[0]), names=names)
         target = np.zeros(X.shape[0])
         self._fit_one_problem(given, X, seen, target, settings, formulation, start)
         return self

@@ -34,10 +34,15 @@ class OutlierDetector(OutlierMixin, KernelModel):
         -------
         ndarray of shape (n_samples,)
         """
+        return self._signed(X)
+
+    def _signed(self, X: Any) -> Floats:
+        """Return the decision value of each row on the host."""
         decision: Floats = self._scorer(self._query(X))()[0] + self.intercept_
         decision[np.abs(decision) <= BOUNDARY_ROUNDING * abs(float(self.offset_[0]))] = 0.0
         return decision
 
+    @in_batches
     def score_samples(self, X: Any) -> Floats:
         """Return the decision values before `offset_` is subtracted.
 
@@ -49,9 +54,10 @@ class OutlierDetector(OutlierMixin, KernelModel):
         -------
         ndarray of shape (n_samples,)
         """
-        score: Floats = self.decision_function(X) + self.offset_
+        score: Floats = self._signed(X) + self.offset_
         return score
 
+    @in_batches
     def predict(self, X: Any) -> Ints:
         """Return 1 for rows inside the region and -1 for outliers.
 
@@ -63,4 +69,4 @@ class OutlierDetector(OutlierMixin, KernelModel):
         -------
         ndarray of shape (n_samples,)
         """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
+        return np.where(self._signed(X) >= 0, 1, -1)

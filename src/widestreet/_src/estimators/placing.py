@@ -7,8 +7,9 @@ from typing import Any
 from widestreet._src import checks
 from widestreet._src.device.contract import Device
 from widestreet._src.device.finding import CHOICES, gpu, gpu_or_none
+from widestreet._src.device.lent import on_device
 from widestreet._src.kernels.kernels import Kernel, Linear, NativeKernel
-from widestreet._src.rows import DeviceRows, Rows, Vectors
+from widestreet._src.rows import DeviceRows, LentRows, Rows, Vectors
 
 # Rows times rows from which on "auto" takes a GPU: below, copies and launches take longer than the
 # CPU takes for the scans.
@@ -55,9 +56,21 @@ def placed(
         return rows
     small = float(rows.shape[0]) ** 2 < _VALUES_FOR_GPU
     if device == "auto" and (small or isinstance(kernel, Linear)):
-        return rows
+        return rows.host if isinstance(rows, LentRows) else rows
     found = gpu() if device == "cuda" and needed else gpu_or_none()
     return rows if found is None else on(found, rows, most)
+
+
+def lent(X: Any, device: str, kernel: Any) -> Any:
+    """Return rows in the memory of a GPU as those of the device; anything else as it is.
+
+    They stay there unless the estimator computes on the CPU.
+    """
+    native = isinstance(kernel, str) and kernel != "precomputed"
+    if device == "cpu" or not native or not on_device(X):
+        return X
+    found = gpu_or_none()
+    return X if found is None else found.lend(X)
 
 
 def on(device: Device, rows: Vectors, most: int | None = None) -> DeviceRows:

@@ -29,3 +29,18 @@ class Regressor(RegressorMixin, KernelModel):
         """
         value: Floats = self._scorer(self._query(X))()[0] + self.intercept_
         return value
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination of the predictions.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or from `open_rows`
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(*self._query_and_truth(X, y, sample_weight)))

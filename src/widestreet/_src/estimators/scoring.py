@@ -23,6 +23,7 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device.contract import Device
+from widestreet._src.device.lent import LentArray
 from widestreet._src.estimators import placing
 from widestreet._src.kernels.accurate_combination import combination
 from widestreet._src.kernels.gram import Gram
@@ -230,8 +231,8 @@ class Expansion:
 
     def scorer(self, X: Any, n_jobs: int | None, device: str = "cpu") -> Scorer:
         """Return a function that computes the scores of validated rows."""
-        found = None
-        if isinstance(self.kernel, NativeKernel) and self._weight_rows is None:
+        found = X.device if isinstance(X, LentArray) else None
+        if found is None and isinstance(self.kernel, NativeKernel) and self._weight_rows is None:
             found = placing.of_prediction(device, X.shape[0] * self.coef.shape[1])
         return Scorer(self, X, n_jobs, found)
 
@@ -242,7 +243,7 @@ class Scorer:
     Parameters
     ----------
     expansion : Expansion
-    X : ndarray or CSR
+    X : ndarray, CSR or LentArray
         Validated rows.
     n_jobs : int or None
     device : Device, optional
@@ -274,6 +275,8 @@ class Scorer:
 
     def _scores(self, rows: Ints | None) -> Floats:
         model = self._expansion
+        if model._weight_rows is not None and self._device is not None:
+            return self._gram.scan(rows, None, np.eye(model._weight_rows.shape[0]))
         if model._weight_rows is not None:
             return np.asarray(self._gram.block(rows).T, dtype=np.float64)
         parts = self._few(rows)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.device.lent import LentArray
 from widestreet._src.estimators.locating import coefficients_over
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import DualFormulation, NuSVC
@@ -61,7 +62,7 @@ def starting_lines(
         Estimator that is fitted.
     start : object
         Fitted SVM with the attributes of scikit-learn.
-    X : ndarray or CSR
+    X : ndarray, CSR or LentArray
         Validated rows.
     target : ndarray
         Class index or target of each row.
@@ -78,6 +79,7 @@ def starting_lines(
     classes = int(code.max()) + 1 if labels else 1
     if labels and len(start.n_support_) != classes:
         raise ValueError(f"start has {len(start.n_support_)} classes, but y has {classes}")
+    X = np.asarray(X) if isinstance(X, LentArray) else X
     lines = coefficients_over("start", start, X, code, box, labels=labels)
     if isinstance(formulation, NuSVC):
         return _without_margins(lines, np.asarray(target, dtype=np.int64), box, formulation)

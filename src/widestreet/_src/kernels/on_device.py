@@ -10,7 +10,7 @@ The bounds on rounding count the operations of the device. In float64 they are t
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import e, log2, sqrt
@@ -30,6 +30,9 @@ _SCAN_COST = 1e12  # multiply-adds of a scan: about a tenth of a second in float
 # Kernel values that a device computes while the host prepares one more scan: some thousandths of a
 # second, in which it finds what changed since an old expansion, and the rows with scores of it.
 _VALUES_PER_CALL = 2e9
+# Right rows are copied in blocks of so many blocks of left rows: half of the memory for rows. The
+# bounds on rounding allow one more partial sum per 32 of them.
+_PARTS_OF_VECTORS, _LEAST_VECTORS = 4, 32
 
 
 def map_of(kernel: NativeKernel, far: bool) -> Map:
@@ -60,12 +63,15 @@ class Resident:
     held : Held
     index : ndarray or None
         Positions of the rows of the Gram matrix among those held; None means all in order.
+    spare : int
+        Bytes that working sets may take.
     """
 
     device: Device
     by: Map
     held: Held
     index: Ints | None
+    spare: int
 
     def places(self, rows: Ints) -> Ints:
         """Return the positions of rows among those held."""
@@ -98,7 +104,9 @@ class DeviceBackend(NativeBackend):
         if by.of_differences or by.kind == "linear" or self.right is not self.left:
             return None
         held = self.left.held(by)
-        return None if held is None else Resident(self.left.device, by, held, index)
+        return (
+            None if held is None else Resident(self.left.device, by, held, index, self.left.spare)
+        )
 
     def facing(self, right: Vectors) -> DeviceBackend:
         """Return the backend of the same left rows and other right rows."""
@@ -128,9 +136,11 @@ class DeviceBackend(NativeBackend):
             self.left.close()
             self.left.shortages.append(str(error))
             if len(self.left.shortages) == 1:
+                rows, name = self.left, self.left.device.name
                 warnings.warn(
-                    f"memory of the device {self.left.device.name} is short, and the CPU computes "
-                    f"some kernel values: use less of it elsewhere, or set device='cpu' ({error})",
+                    f"memory of the device {name} is short, and the CPU computes some kernel "
+                    f"values: {rows.fit:,} of {rows.shape[0]:,} rows fit at once now; use less of "
+                    f"it elsewhere, train on fewer rows, or set device='cpu' ({error})",
                     RuntimeWarning,
                     stacklevel=level_of_caller(),
                 )
@@ -141,30 +151,29 @@ class DeviceBackend(NativeBackend):
     def _scan_on_device(
         self, I: Ints | None, J: Ints | None, coef: Floats, sums: Floats, double: bool
     ) -> None:
-        """Compute sums of the whole copy on the device, or of rows block by block. Sets: sums."""
+        """Add up sums of the whole copy on the device, or of rows block by block. Sets: sums."""
         rows, by = self.left, self._map
-        right, columns = self._vectors(J)
         whole = rows.held(by)
-        if whole is not None:
-            sums[:] = rows.device.scan(by, whole, I, right, columns, coef, double)
-            return
         count, step = rows.shape[0] if I is None else len(I), rows.at_once
-        for a in range(0, count, step):
-            end = min(a + step, count)
-            part = rows.hold(by, slice(a, end) if I is None else I[a:end])
-            sums[:, a:end] = rows.device.scan(by, part, None, right, columns, coef, double)
-
-    def _vectors(self, J: Ints | None) -> tuple[Held, Ints | None]:
-        """Return right rows on the device, and their positions there."""
-        rows, by = self.left, self._map
-        if self.right is self.left:
-            whole = rows.held(by)
+        for part, right, columns in self._vectors(J, coef.shape[1]):
+            some = np.ascontiguousarray(coef[:, part])
             if whole is not None:
-                return whole, J
-            return rows.hold(by, slice(None) if J is None else J), None
-        if isinstance(self.right, DeviceRows):
-            right = self.right.held(by)
-            if right is not None:
-                return right, J
-        some = self.right.data if J is None else self.right.data[J]
-        return rows.device.hold(some, self.right.centre, by), None
+                sums += rows.device.scan(by, whole, I, right, columns, some, double)
+                continue
+            for a in range(0, count, step):
+                end = min(a + step, count)
+                held = rows.hold(by, slice(a, end) if I is None else I[a:end])
+                sums[:, a:end] += rows.device.scan(by, held, None, right, columns, some, double)
+
+    def _vectors(self, J: Ints | None, count: int) -> Iterator[tuple[slice, Held, Ints | None]]:
+        """Yield blocks of the right rows on the device, and their positions there."""
+        rows, by, other = self.left, self._map, self.right
+        whole = other.held(by) if isinstance(other, DeviceRows) else None
+        if whole is not None:
+            yield slice(count), whole, J
+            return
+        other = other if isinstance(other, DeviceRows) else DeviceRows(other, rows.device, 0)
+        step = max(_LEAST_VECTORS, _PARTS_OF_VECTORS * rows.at_once)
+        for a in range(0, count, step):
+            part = slice(a, min(a + step, count))
+            yield part, other.hold(by, part if J is None else J[part]), None

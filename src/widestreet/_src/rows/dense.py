@@ -10,6 +10,7 @@ import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
+from widestreet._src.device.lent import LentArray
 from widestreet._src.rows.base import VALUES_AT_ONCE, without_native
 
 _SAMPLED_ROWS = 256  # rows whose zeros are counted to estimate a density
@@ -110,7 +111,7 @@ class DenseRows:
         return self.values
 
 
-def density_of(X: Real) -> float:
+def density_of(X: Real | LentArray) -> float:
     """Return the fraction of nonzero values in a sample of evenly spaced rows."""
     sample = X[:: max(1, len(X) // _SAMPLED_ROWS)]
     return float(np.count_nonzero(sample)) / max(1, sample.size)

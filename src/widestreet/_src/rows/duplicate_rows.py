@@ -14,6 +14,7 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.rows.base import Vectors
+from widestreet._src.rows.lent import LentRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ class Merged:
 
 def merge_duplicates(rows: Vectors, label: Floats, box: Floats, threads: int) -> Merged:
     """Merge equal (row, label) pairs and sum their boxes; rows with empty boxes are left out."""
-    first, distinct = _core.first_equal(rows.native, label, threads)
+    first, distinct = _first_equal(rows, label, threads)
     if distinct == len(label):
         return without_empty(box)
     total: Floats = np.bincount(first, weights=box, minlength=len(label)).astype(np.float64)
@@ -104,6 +105,19 @@ def merge_duplicates(rows: Vectors, label: Floats, box: Floats, threads: int) ->
     position = np.full(len(label), -1)
     position[kept] = np.arange(len(kept))
     return Merged(kept, np.where(box > 0, position[first], -1), total[kept])
+
+
+def _first_equal(rows: Vectors, label: Floats, threads: int) -> tuple[Ints, int]:
+    """Return the first row that is equal to each row, and the number of different rows.
+
+    Of rows on a device, those that may be equal to another one are copied to the host.
+    """
+    if not isinstance(rows, LentRows):
+        return _core.first_equal(rows.native, label, threads)
+    some, first = rows.values.repeated(), np.arange(len(label))
+    among, distinct = _core.first_equal(rows.take(some).native, label[some], threads)
+    first[some] = some[among]
+    return first, distinct + len(label) - len(some)
 
 
 def without_empty(box: Floats) -> Merged:

@@ -8,9 +8,10 @@ from typing import Any
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device.contract import Device, Held, Map
+from widestreet._src.device.lent import LentArray
 from widestreet._src.rows.base import Vectors
 
-_PART_OF_ROOM = 0.7  # of the free memory: rows that take more are copied block by block
+_PART_OF_ROOM = 0.7  # of the memory: rows that take more are copied block by block
 _PARTS = 8  # of the room: a block of rows takes one
 
 
@@ -23,7 +24,7 @@ class DeviceRows:
     host : Vectors
     device : Device
     most : int
-        Limit of the device memory for rows, in bytes.
+        Limit of the device memory in bytes.
     shortages : list of str
         Reasons of the device for which its memory did not suffice for a scan.
     """
@@ -37,7 +38,18 @@ class DeviceRows:
 
     @property
     def _room(self) -> int:
-        return min(self.most, int(_PART_OF_ROOM * self.device.room()))
+        return int(_PART_OF_ROOM * min(self.most, self.device.room()))
+
+    @property
+    def spare(self) -> int:
+        """Bytes of the limit that the rows leave for working sets."""
+        rows, features = self.shape
+        return max(0, self.most - rows * self.device.bytes_per_row(features))
+
+    @property
+    def fit(self) -> int:
+        """Number of rows that fit on the device as a whole."""
+        return self._room // self.device.bytes_per_row(self.shape[1])
 
     def held(self, by: Map) -> Held | None:
         """Return the rows on the device; None if they do not fit. Sets: the copies."""
@@ -55,7 +67,9 @@ class DeviceRows:
 
     def hold(self, by: Map, index: Ints | slice = slice(None)) -> Held:
         """Copy some rows to the device."""
-        return self.device.hold(self.host.data[index], self.host.centre, by)
+        data = self.host.data
+        some = data.part(index) if isinstance(data, LentArray) else data[index]
+        return self.device.hold(some, self.host.centre, by)
 
     @property
     def at_once(self) -> int:

@@ -8,9 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats
+from widestreet._src.device.lent import LentArray
 from widestreet._src.rows.base import Vectors
 from widestreet._src.rows.csr import CsrRows
 from widestreet._src.rows.dense import DenseRows, density_of
+from widestreet._src.rows.lent import LentRows
 
 _SPARSE_DENSITY = 0.25  # density below which the core skips the zeros of dense rows
 
@@ -20,7 +22,7 @@ def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> V
 
     Parameters
     ----------
-    X : ndarray or sparse matrix of float32 or float64
+    X : ndarray, sparse matrix or LentArray of float32 or float64
     centred : bool
         If True, the mean of dense rows is subtracted, unless most of their values are zero.
     centre : ndarray, optional
@@ -32,6 +34,9 @@ def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> V
             X = X.copy()
             X.sum_duplicates()
         return CsrRows(X)
+    if isinstance(X, LentArray):
+        skip = centre is None and density_of(X) < _SPARSE_DENSITY
+        return LentRows(X, X.mean() if centred and centre is None and not skip else centre, skip)
     if any(stride % X.itemsize for stride in X.strides):
         X = X.copy()  # a field of packed records
     if centre is None and density_of(X) < _SPARSE_DENSITY:

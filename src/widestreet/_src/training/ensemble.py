@@ -205,7 +205,8 @@ def _length(gram: Gram, plan: Plan) -> Floats:
 
 def streams(rows: int, plan: Plan) -> bool:
     """Return whether the kernel matrix is computed again in every step."""
-    return plan.rank is None and Held.memory(rows) > _KERNEL_MATRIX_SHARE * plan.memory
+    large = Held.memory(rows) > _KERNEL_MATRIX_SHARE * plan.memory
+    return plan.rank is None and (plan.streamed or large)
 
 
 def _product(gram: Gram, pair: Pair, plan: Plan, rng: np.random.Generator, poll: Poll) -> Product:

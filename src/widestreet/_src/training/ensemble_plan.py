@@ -35,6 +35,8 @@ class Plan:
         Number of folds that determine the size of an ensemble; below two it has all members.
     until_chosen : bool
         True if training ends when the ensemble of the best size is known.
+    streamed : bool
+        True if a device computes the kernel matrix again in every step, faster than memory is read.
     """
 
     pace: Projection | FixedRate
@@ -47,6 +49,7 @@ class Plan:
     keep: bool
     folds: int
     until_chosen: bool = False
+    streamed: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,7 +76,7 @@ class PairProblems:
         poll : Poll, optional
         """
         values = sum(len(coef) * np.count_nonzero(coef) for coef in coefs)
-        if gram.native is None or values * gram.cost > _SHARING_PAYS * len(coefs):
+        if values * gram.cost > _SHARING_PAYS * len(coefs) or gram.native is None:
             return self._shared_scores(gram, self.by_class(coefs), poll)
         rows = [self.rows(p) for p in range(len(self.layout.pairs))]
         end = np.cumsum([len(both) for both in rows])

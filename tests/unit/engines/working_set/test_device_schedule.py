@@ -14,6 +14,16 @@ def test_newton_steps_of_many_rows_are_never_due():
     assert not pace.due(MANY)
 
 
+def test_newton_steps_fit_in_memory():
+    pace = DevicePacing(spent=1e9)
+    pace.limit(64 * 100**2)  # of 100 rows, which 50 free ones and 50 that violate need
+    assert pace.due(FEW)
+    pace.limit(64 * 99**2)
+    assert not pace.due(FEW)
+    pace.limit(1 << 60)
+    assert not pace.due(MANY)
+
+
 def test_pair_steps_are_allowed_until_a_newton_step_is_due():
     pace = DevicePacing()
     allowed = pace.allowed(FEW, 256)

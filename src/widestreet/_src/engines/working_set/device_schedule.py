@@ -8,6 +8,7 @@ so that equal fits are equal.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from widestreet._src.device.contract import Look
 
 _LEAST_STEPS, _MOST_STEPS = 200, 8000  # pair steps of a block
 _LARGEST_NEWTON = 8192  # rows of a Newton step
+_BYTES_PER_PAIR = 64  # of its kernel matrix, factors and points: float64, at most eight copies
 _CROWDED = 4  # violators per free row, beyond which pair steps are better
 _FIRST_FACTOR, _LEAST_FACTOR, _MOST_FACTOR = 1.4, 0.2, 8.0  # of the time of a Newton step
 _USEFUL = 0.6  # a Newton step is useful if the violation falls below this part by the next one
@@ -35,6 +37,11 @@ class DevicePacing:
     passes: float = _FIRST_PASSES  # factorisations that a Newton step usually takes
     spent: float = 0.0  # seconds of pair steps since the last one
     last: float = np.inf  # violation at the last one
+    largest: int = _LARGEST_NEWTON  # rows of a Newton step
+
+    def limit(self, memory: int) -> None:
+        """Limit Newton steps to so many bytes of scratch. Sets: largest."""
+        self.largest = min(_LARGEST_NEWTON, isqrt(memory // _BYTES_PER_PAIR))
 
     def begin(self) -> None:
         """Start with a new working set. Sets: spent, last."""
@@ -43,7 +50,7 @@ class DevicePacing:
     def cost(self, look: Look) -> float:
         """Return the time that pair steps may take before a Newton step."""
         size = look.free + look.violators
-        if size > _LARGEST_NEWTON or look.violators > _CROWDED * look.free:
+        if size > self.largest or look.violators > _CROWDED * look.free:
             return np.inf
         seconds = _NEWTON_SECONDS + self.passes * (_PASS_SECONDS + 6.2e-7 * size + 9e-11 * size**2)
         return seconds * self.factor

@@ -180,6 +180,7 @@ def solve_on_device(
         keep_time()
 
     try:
+        state.device_schedule.limit(resident.spare)
         _Solve(held, tol, tick, state.device_schedule, inputs.budget).run()
     except MemoryError as error:
         log.info("memory of the device is short, and the CPU solves the working set: %s", error)

@@ -30,6 +30,8 @@ from widestreet._src.shards.survey_order import Survey
 
 _VALUES_OF_FIRST_CHECK = 500_000_000  # rows times support vectors of a start that is examined
 _MOST_ON_DEVICE = 1 << 20  # rows of a working set on a device
+_BYTES_ON_DEVICE = 512  # of a row of a working set: its variables, their copies, scratch
+_LEAST_ON_DEVICE = 1 << 26  # bytes: with less, blocks and Newton steps would be small
 FEW_FOR_DEVICE = 30_000  # rows up to which the CPU solves the working set
 _DRIFT_BEFORE_CHECKS = 0.1  # of the drift bound, before the first survey that is safe
 
@@ -105,7 +107,9 @@ class Inputs:
     @property
     def capacity(self) -> int:
         """Largest number of rows in the working set."""
-        return min(self.room if self.resident is None else _MOST_ON_DEVICE, self.shards.rows)
+        if self.resident is None:
+            return min(self.room, self.shards.rows)
+        return min(_MOST_ON_DEVICE, self.resident.spare // _BYTES_ON_DEVICE, self.shards.rows)
 
     @cached_property
     def resident(self) -> Resident | None:
@@ -113,7 +117,8 @@ class Inputs:
         few = self.shards.rows <= FEW_FOR_DEVICE
         if not self.on_device or few or self.shards.form.groups > 1:
             return None
-        return resident(self.shards.known.gram)
+        found = resident(self.shards.known.gram)
+        return None if found is None or found.spare < _LEAST_ON_DEVICE else found
 
 
 @dataclass(eq=False)
