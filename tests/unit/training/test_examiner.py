@@ -15,6 +15,7 @@ import widestreet as ws
 from conftest import TOL
 from support.noisy_classes import noisy
 from widestreet._src.engines.budget import OutOfBudget
+from widestreet._src.engines.working_set.rounds import WorkingSetEngine
 from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
 from widestreet._src.training import examiner
@@ -173,10 +174,8 @@ def test_an_examination_whose_result_is_known_is_not_announced(caplog):
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_rounds_continue_if_the_examination_leaves_time(rounds, monkeypatch, caplog):
     """The limit is noticed once, and then there is time again."""
-    from widestreet._src.engines.working_set import rounds
-
     caplog.set_level(logging.DEBUG, logger="widestreet")
-    survey, calls = rounds.WorkingSetEngine._survey, []
+    survey, calls = WorkingSetEngine._survey, []
 
     def limited(self, order):
         calls.append(None)
@@ -185,7 +184,7 @@ def test_rounds_continue_if_the_examination_leaves_time(rounds, monkeypatch, cap
             raise OutOfBudget(Status.TIME_LIMIT)
         survey(self, order)
 
-    monkeypatch.setattr(rounds.WorkingSetEngine, "_survey", limited)
+    monkeypatch.setattr(WorkingSetEngine, "_survey", limited)
     X, y = noisy(3000)
     model = ws.SVC(C=10.0, max_time=600.0, random_state=0).fit(X, y)
     assert len(calls) > rounds + 1
