@@ -9,7 +9,7 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import widestreet as ws
 from conftest import KINDS, TOL
@@ -21,9 +21,9 @@ runtime = pytest.importorskip("onnxruntime")
 skl2onnx = pytest.importorskip("skl2onnx")
 
 
-def run(made, X):
+def run(made, X=None, **columns):
     session = runtime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
-    return session.run(None, {"X": X})
+    return session.run(None, columns or {"X": X})
 
 
 @any_street
@@ -74,11 +74,36 @@ def test_imputers_need_float32():
     np.testing.assert_allclose(scores, decision(model, X), atol=TOL.onnx_float32)
 
 
-def test_columns_that_are_selected_by_name_are_refused():
+@pytest.mark.parametrize("imputer", [False, True])
+def test_columns_that_are_selected_by_name_are_inputs(imputer, rng):
     frame = people()
-    columns = make_column_transformer((StandardScaler(), ["income", "w"]))
-    model = make_pipeline(columns, ws.SVC()).fit(frame[["income", "w"]], frame["label"])
-    with pytest.raises(ValueError, match=r"'income'.*one input per column"):
+    frame["city"] = rng.choice(["Lima", "Oslo", "Rome"], len(frame))
+    numbers = make_pipeline(SimpleImputer(), StandardScaler()) if imputer else StandardScaler()
+    columns = make_column_transformer(
+        (numbers, ["income", "w"]), (OneHotEncoder(handle_unknown="ignore"), ["city"])
+    )
+    rows = frame[["income", "city", "w"]]
+    model = make_pipeline(columns, ws.SVC()).fit(rows, frame["label"])
+    precision, dtype = ("float32", np.float32) if imputer else ("float64", np.float64)
+    made = ws.io.to_onnx(model, precision=precision)
+    assert [one.name for one in made.graph.input] == ["income", "city", "w"]
+    for new in (rows, rows.assign(city="Paris")):
+        given = {name: new[[name]].to_numpy().astype(dtype) for name in ("income", "w")}
+        label, scores = run(made, **given, city=new[["city"]].to_numpy(dtype=object))
+        expected = model.decision_function(new)
+        tolerance = (TOL.onnx_float32 if imputer else TOL.onnx) * np.abs(expected).max()
+        np.testing.assert_allclose(scores.reshape(expected.shape), expected, rtol=0, atol=tolerance)
+        clear = np.abs(expected) > tolerance
+        np.testing.assert_array_equal(label[clear], model.predict(new)[clear])
+
+
+def test_an_imputer_of_text_is_refused():
+    frame = people()
+    text = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+    frame["city"] = np.where(frame["w"] > 0, "Oslo", "Rome")
+    model = make_pipeline(make_column_transformer((text, ["city"])), ws.SVC())
+    model.fit(frame[["city"]], frame["label"])
+    with pytest.raises(ValueError, match="encoders of text without an imputer"):
         ws.io.to_onnx(model)
 
 

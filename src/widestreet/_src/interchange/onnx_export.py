@@ -34,8 +34,10 @@ def to_onnx(model: Any, *, precision: str = "float64") -> Any:
     Returns
     -------
     onnx.ModelProto
-        Model with the input "X" of shape (n, features). Classifiers and one-class SVMs have the
-        outputs "label" and "scores", which are those of `predict` and `decision_function`;
+        Model with the input "X" of shape (n, features); for a pipeline that selects columns by
+        name, one input of shape (n, 1) per column, of text where an encoder takes text.
+        Classifiers and one-class SVMs have the outputs "label" and "scores", which are those of
+        `predict` and `decision_function`;
         regressors have the output "value". Support vectors are dense. For kernel="precomputed", X
         are the kernel values between the rows and all training rows.
 
@@ -46,8 +48,8 @@ def to_onnx(model: Any, *, precision: str = "float64") -> Any:
     TypeError
         If the kernel is a Python function, or the model is of another package.
     ValueError
-        If a step of the pipeline cannot be converted: a selection of columns by name, an encoder of
-        text, or an imputer with precision="float64".
+        If a step of the pipeline cannot be converted: an imputer of text, or an imputer of numbers
+        with precision="float64".
 
     Notes
     -----

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
 
 from widestreet._src.estimators.classifier import Classifier
 from widestreet._src.estimators.contained import svm_of
@@ -53,24 +56,26 @@ def register_skl2onnx() -> None:
 def pipeline_to_onnx(model: Any, dtype: Any, opset: int) -> Any:
     """Return a fitted pipeline as an ONNX model with the input "X" of a given type.
 
+    If a ColumnTransformer selects columns by name, every column is an input of its name instead, of
+    shape (n, 1).
+
     Raises ValueError if skl2onnx cannot convert a step, or onnxruntime cannot run the result.
     """
     skl2onnx = _imported()
     check_exportable(svm_of(model[-1]))
     register_skl2onnx()
-    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, StringTensorType
 
     kind = DoubleTensorType if dtype is np.float64 else FloatTensorType
-    begin = [("X", kind([None, model.n_features_in_]))]
+    begin = _inputs(model, kind, StringTensorType)
     try:
         made = skl2onnx.to_onnx(model, initial_types=begin, target_opset=opset)
-    except RuntimeError as error:
+    except (RuntimeError, NotImplementedError) as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise ValueError(
-            f"skl2onnx cannot convert the pipeline with one input of numbers ({reason}): export "
-            "pipelines that take all columns as numbers, such as imputers and scalers; for columns "
-            "of text call widestreet.io.register_skl2onnx() and skl2onnx.to_onnx with one input "
-            "per column"
+            f"skl2onnx cannot convert the pipeline ({reason}): it converts imputers and scalers of "
+            "numbers and, in a ColumnTransformer that selects columns by name, encoders of text "
+            "without an imputer"
         ) from error
     if dtype is np.float64 and any(node.op_type == "Imputer" for node in made.graph.node):
         raise ValueError(
@@ -78,6 +83,25 @@ def pipeline_to_onnx(model: Any, dtype: Any, opset: int) -> Any:
             'precision="float32"'
         )
     return made
+
+
+def _inputs(model: Any, number: Any, text: Any) -> list[tuple[str, Any]]:
+    """Return the names and the types of the inputs, given the types of numbers and of text."""
+    first = model[0]
+    parts = first.transformers_ if isinstance(first, ColumnTransformer) else []
+    if not any(isinstance(column, str) for _, _, columns in parts for column in columns):
+        return [("X", number([None, model.n_features_in_]))]
+    textual = {column for _, part, columns in parts for column in _text_columns(part, columns)}
+    names = model.feature_names_in_
+    return [(name, (text if name in textual else number)([None, 1])) for name in names]
+
+
+def _text_columns(transformer: Any, columns: Any) -> Iterator[str]:
+    """Yield the columns that the encoder of a transformer takes as text."""
+    for step in transformer if isinstance(transformer, Pipeline) else [transformer]:
+        for column, known in zip(columns, getattr(step, "categories_", ()), strict=False):
+            if known.dtype.kind in "OUS":
+                yield column
 
 
 def _imported() -> Any:
