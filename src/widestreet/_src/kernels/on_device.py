@@ -24,6 +24,7 @@ from widestreet._src.kernels import rounding_bounds
 from widestreet._src.kernels.kernels import RBF, Laplacian, NativeKernel, Poly, Sigmoid
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.rows import DeviceRows, Vectors
+from widestreet._src.rows.on_device import memory_left, rows_that_fit
 from widestreet._src.stacklevel import level_of_caller
 
 _SCAN_COST = 1e12  # multiply-adds of a scan: about a tenth of a second in float64
@@ -105,7 +106,9 @@ class DeviceBackend(NativeBackend):
             return None
         held = self.left.held(by)
         return (
-            None if held is None else Resident(self.left.device, by, held, index, self.left.spare)
+            None
+            if held is None
+            else Resident(self.left.device, by, held, index, memory_left(self.left))
         )
 
     def facing(self, right: Vectors) -> DeviceBackend:
@@ -139,7 +142,7 @@ class DeviceBackend(NativeBackend):
                 rows, name = self.left, self.left.device.name
                 warnings.warn(
                     f"memory of the device {name} is short, and the CPU computes some kernel "
-                    f"values: {rows.fit:,} of {rows.shape[0]:,} rows fit at once now; use less of "
+                    f"values: {rows_that_fit(rows):,} of {rows.shape[0]:,} rows fit at once now; use less of "
                     f"it elsewhere, train on fewer rows, or set device='cpu' ({error})",
                     RuntimeWarning,
                     stacklevel=level_of_caller(),
