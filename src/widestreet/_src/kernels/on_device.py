@@ -139,10 +139,10 @@ class DeviceBackend(NativeBackend):
             self.left.close()
             self.left.shortages.append(str(error))
             if len(self.left.shortages) == 1:
-                rows, name = self.left, self.left.device.name
+                rows, fit = self.left, rows_that_fit(self.left)
                 warnings.warn(
-                    f"memory of the device {name} is short, and the CPU computes some kernel "
-                    f"values: {rows_that_fit(rows):,} of {rows.shape[0]:,} rows fit at once now; use less of "
+                    f"memory of the device {rows.device.name} is short, and the CPU computes some "
+                    f"kernel values: {fit:,} of {rows.shape[0]:,} rows fit at once now; use less of "
                     f"it elsewhere, train on fewer rows, or set device='cpu' ({error})",
                     RuntimeWarning,
                     stacklevel=level_of_caller(),
