@@ -105,11 +105,9 @@ class DeviceBackend(NativeBackend):
         if by.of_differences or by.kind == "linear" or self.right is not self.left:
             return None
         held = self.left.held(by)
-        return (
-            None
-            if held is None
-            else Resident(self.left.device, by, held, index, memory_left(self.left))
-        )
+        if held is None:
+            return None
+        return Resident(self.left.device, by, held, index, memory_left(self.left))
 
     def facing(self, right: Vectors) -> DeviceBackend:
         """Return the backend of the same left rows and other right rows."""
@@ -142,8 +140,8 @@ class DeviceBackend(NativeBackend):
                 rows, fit = self.left, rows_that_fit(self.left)
                 warnings.warn(
                     f"memory of the device {rows.device.name} is short, and the CPU computes some "
-                    f"kernel values: {fit:,} of {rows.shape[0]:,} rows fit at once now; use less of "
-                    f"it elsewhere, train on fewer rows, or set device='cpu' ({error})",
+                    f"kernel values: {fit:,} of {rows.shape[0]:,} rows fit at once now; use less "
+                    f"of it elsewhere, train on fewer rows, or set device='cpu' ({error})",
                     RuntimeWarning,
                     stacklevel=level_of_caller(),
                 )
