@@ -18,7 +18,7 @@ from widestreet._src.engines.working_set import small, state_of_rounds
 from widestreet._src.estimators import placing
 
 ESTIMATORS = (*problems.BATCH, "EnsembleSVC")
-ROWS = 120  # more take seconds by the interpreter
+ROWS = 60  # more take seconds by the interpreter
 INSTALLED = all(find_spec(name) is not None for name in ("torch", "triton"))
 
 
@@ -30,7 +30,7 @@ def case(seed: int, index: int) -> problems.Case:
         drawn += 1 << 20
         native = found.kernel.name not in ("callable", "precomputed")
         if found.estimator in ESTIMATORS and native and len(found.X) <= ROWS:
-            found.parameters |= {"device": "cuda", "max_time": 30.0}
+            found.parameters |= {"device": "cuda", "max_time": problems.SECONDS}
             return found
 
 

@@ -10,6 +10,7 @@ import pytest
 from support.devices import PlainDevice
 from widestreet._src.device.contract import Map
 from widestreet._src.rows import DeviceRows, as_rows
+from widestreet._src.rows.on_device import memory_left, rows_that_fit
 
 RBF = Map("rbf", 1.0)
 
@@ -57,9 +58,9 @@ def test_rows_that_do_not_fit_are_not_held(device):
 
 def test_rows_leave_memory_for_working_sets():
     found = rows(PlainDevice(), most=2000)  # of 40 rows with 24 bytes each
-    assert found.spare == 2000 - 960
-    assert found.fit == 58  # in seven tenths of the limit
-    assert rows(PlainDevice(), most=100).spare == 0
+    assert memory_left(found) == 2000 - 960
+    assert rows_that_fit(found) == 58  # in seven tenths of the limit
+    assert memory_left(rows(PlainDevice(), most=100)) == 0
 
 
 def test_memory_that_is_short_after_all(monkeypatch):

@@ -24,6 +24,7 @@ from widestreet._src.kernels import rounding_bounds
 from widestreet._src.kernels.kernels import RBF, Laplacian, NativeKernel, Poly, Sigmoid
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.rows import DeviceRows, Vectors
+from widestreet._src.rows.on_device import memory_left, rows_that_fit
 from widestreet._src.stacklevel import level_of_caller
 
 _SCAN_COST = 1e12  # multiply-adds of a scan: about a tenth of a second in float64
@@ -104,9 +105,9 @@ class DeviceBackend(NativeBackend):
         if by.of_differences or by.kind == "linear" or self.right is not self.left:
             return None
         held = self.left.held(by)
-        return (
-            None if held is None else Resident(self.left.device, by, held, index, self.left.spare)
-        )
+        if held is None:
+            return None
+        return Resident(self.left.device, by, held, index, memory_left(self.left))
 
     def facing(self, right: Vectors) -> DeviceBackend:
         """Return the backend of the same left rows and other right rows."""
@@ -136,11 +137,11 @@ class DeviceBackend(NativeBackend):
             self.left.close()
             self.left.shortages.append(str(error))
             if len(self.left.shortages) == 1:
-                rows, name = self.left, self.left.device.name
+                rows, fit = self.left, rows_that_fit(self.left)
                 warnings.warn(
-                    f"memory of the device {name} is short, and the CPU computes some kernel "
-                    f"values: {rows.fit:,} of {rows.shape[0]:,} rows fit at once now; use less of "
-                    f"it elsewhere, train on fewer rows, or set device='cpu' ({error})",
+                    f"memory of the device {rows.device.name} is short, and the CPU computes some "
+                    f"kernel values: {fit:,} of {rows.shape[0]:,} rows fit at once now; use less "
+                    f"of it elsewhere, train on fewer rows, or set device='cpu' ({error})",
                     RuntimeWarning,
                     stacklevel=level_of_caller(),
                 )

@@ -40,17 +40,6 @@ class DeviceRows:
     def _room(self) -> int:
         return int(_PART_OF_ROOM * min(self.most, self.device.room()))
 
-    @property
-    def spare(self) -> int:
-        """Bytes of the limit that the rows leave for working sets."""
-        rows, features = self.shape
-        return max(0, self.most - rows * self.device.bytes_per_row(features))
-
-    @property
-    def fit(self) -> int:
-        """Number of rows that fit on the device as a whole."""
-        return self._room // self.device.bytes_per_row(self.shape[1])
-
     def held(self, by: Map) -> Held | None:
         """Return the rows on the device; None if they do not fit. Sets: the copies."""
         if by not in self._copies:
@@ -139,3 +128,14 @@ class DeviceRows:
 
     def holding(self, data: Any) -> Vectors:
         return self.host.holding(data)
+
+
+def memory_left(rows: DeviceRows) -> int:
+    """Return the bytes of the limit that rows leave for working sets."""
+    count, features = rows.shape
+    return max(0, rows.most - count * rows.device.bytes_per_row(features))
+
+
+def rows_that_fit(rows: DeviceRows) -> int:
+    """Return the number of rows that fit on the device as a whole."""
+    return rows._room // rows.device.bytes_per_row(rows.shape[1])
