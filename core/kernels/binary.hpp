@@ -51,8 +51,7 @@ inline void for_columns(const Rows& rows, int64_t i, Take&& take) {
     for (int64_t k = 0; k < rows.d; ++k) take(k, level[k] != 0);
   } else {
     const int64_t end = rows.begin_of(i + 1);
-    for (int64_t p = rows.begin_of(i); p < end; ++p)
-      take(rows.column_at(p), rows.value_at(p) != 0);
+    for (int64_t p = rows.begin_of(i); p < end; ++p) take(rows.column_at(p), rows.value_at(p) != 0);
   }
 }
 

@@ -34,7 +34,7 @@ inline uint32_t word_of(const uint8_t* row, int64_t w, int group) {
 // kRows left rows by the words in which they are not all zero.
 struct ByteRows {
   int64_t count = 0;
-  std::vector<int32_t> place;  // of the word in a tile of right rows
+  std::vector<int32_t> place;   // of the word in a tile of right rows
   std::vector<uint32_t> words;  // count x kRows
   int32_t square[kRows], missing[kRows];
 

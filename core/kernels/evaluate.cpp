@@ -140,15 +140,14 @@ void level_rows(const RowList& left, int threads, const OfProducts<kind, T>& ker
     for (int64_t t0 = 0; t0 < tiles; t0 += kChunk) {
       const int64_t t1 = std::min(tiles, t0 + kChunk);
       for (int64_t t = t0 / tiles_each; t * tiles_each < t1; ++t)
-        panel.sums(rows, t,
-                   [&](int64_t r, int half, int32_t square, Sums low, Sums high,
-                       const int32_t* squares) {
-                     const int64_t first = t * tiles_each + half * kernel.parts;
-                     kernel.values(low, high, square, squares,
-                                   [&](int part, Vec<T> k0, Vec<T> k1) {
-                                     if (first + part < t1) sink.take(r, first + part, k0, k1);
-                                   });
-                   });
+        panel.sums(
+            rows, t,
+            [&](int64_t r, int half, int32_t square, Sums low, Sums high, const int32_t* squares) {
+              const int64_t first = t * tiles_each + half * kernel.parts;
+              kernel.values(low, high, square, squares, [&](int part, Vec<T> k0, Vec<T> k1) {
+                if (first + part < t1) sink.take(r, first + part, k0, k1);
+              });
+            });
       sink.flush(t0, t1);
     }
   };

@@ -13,7 +13,7 @@ namespace WIDESTREET_ISA {
 namespace {
 
 constexpr int64_t kRowsOfTask = 64;
-constexpr int64_t kPart = 256;  // values at a time
+constexpr int64_t kPart = 256;            // values at a time
 constexpr double kOwnRounding = 0x1p-51;  // of a computed deviation, relative to |value| + |origin|
 
 // What was found in some of the rows.
