@@ -15,9 +15,9 @@ from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels import rounding_bounds
 from widestreet._src.kernels.accurate_combination import Combinations
 from widestreet._src.kernels.interpolation import Interpolation
-from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, NativeKernel
-from widestreet._src.rows import CsrRows, DenseRows, Vectors
-from widestreet._src.rows.levels import Levels, levels_of
+from widestreet._src.kernels.kernels import RBF, Linear, NativeKernel
+from widestreet._src.kernels.level_products import LevelProducts, level_products
+from widestreet._src.rows import DenseRows, Vectors
 
 FAR = 1e3  # gamma |x|^2 above which a distance computed from norms loses too many digits
 _FLOAT32_MAX = 1e30  # largest kernel value that may be added and multiplied in float32
@@ -103,8 +103,10 @@ class NativeBackend:
         return isinstance(self.kernel, RBF) and self.kernel.gamma * self._longest > FAR
 
     @cached_property
-    def _native(self) -> _core.Kernel:
-        return native_kernel(self.kernel, self._far)
+    def _operands(self) -> tuple[_core.Kernel, _core.Rows, _core.Rows]:
+        """Kernel, left and right rows as objects of the core."""
+        rows = self if self._levels is None else self._levels
+        return native_kernel(self.kernel, self._far), rows.left.native, rows.right.native
 
     @cached_property
     def _rank(self) -> Ints | None:
@@ -127,35 +129,16 @@ class NativeBackend:
         return np.argsort(self._rank if I is None else self._rank[I], kind="stable")
 
     @cached_property
-    def _levels(self) -> tuple[Levels, Levels] | None:
-        """Levels of left and right rows on one grid, if the core multiplies them."""
-        grid = getattr(self.right, "grid", None)
-        if grid is None or not isinstance(self.left, DenseRows | CsrRows):
+    def _levels(self) -> LevelProducts | None:
+        """Products of levels, if the core computes the kernel from them."""
+        if getattr(self.right, "grid", None) is None or self._far:
             return None
-        if isinstance(self.kernel, Laplacian) or self._far:
-            return None
-        if grid.origin != 0.0 and not isinstance(self.kernel, RBF):
-            return None
-        left, right = (levels_of(rows, grid, self.threads) for rows in (self.left, self.right))
-        return None if left is None or right is None else (left, right)
-
-    def _multiplied(self, double: bool) -> tuple[Levels, Levels] | None:
-        """Return the levels, if values in float64 or float32 are computed from them."""
-        levels = self._levels
-        if levels is None or (double and not (levels[0].precise and levels[1].precise)):
-            return None
-        return levels
-
-    @cached_property
-    def _rows(self) -> tuple[_core.Rows, _core.Rows]:
-        """Left and right rows as objects of the core."""
-        left, right = (self.left, self.right) if self._levels is None else self._levels
-        return left.native, right.native
+        return level_products(self.kernel, self.left, self.right, self.threads)
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows]:
         """Kernel and left rows as objects of the core."""
-        return self._native, self._rows[0]
+        return self._operands[:2]
 
     @property
     def fits_float32(self) -> bool:
@@ -185,23 +168,17 @@ class NativeBackend:
         """
         if not isinstance(self.kernel, RBF) or self._far or not (double or self.fits_float32):
             return None
-        levels = self._multiplied(double)
-        if levels is not None:
-            mine, other = levels[0].squares_of(I), levels[1].squares_of(J)
-            typical = 2.0 * float(np.mean(other)) if len(other) else 1.0
-            off = max(levels[0].error, levels[1].error)
-            error = rounding_bounds.level_precision(
-                self.kernel.gamma, len(coef), off, typical, double=double
-            )
-        elif double:
-            error = rounding_bounds.double_precision(
-                self.kernel.gamma, self.left.shape[1], len(coef), sparse=self._sparse
-            )
+        features, levels = self.left.shape[1], self._levels
+        if levels is not None and (levels.precise or not double):
+            error, mine, other = levels.rbf_bound(self.kernel.gamma, I, J, double=double)
         else:
-            error = self.precision(
-                self.kernel.gamma, self.left.shape[1], self._longest, sparse=self._sparse
+            error = (
+                rounding_bounds.double_precision(
+                    self.kernel.gamma, features, len(coef), sparse=self._sparse
+                )
+                if double
+                else self.precision(self.kernel.gamma, features, self._longest, sparse=self._sparse)
             )
-        if levels is None:
             mine, other = self.left.squares(I), self.right.squares(J)
         middle = error.constant + error.slope * float(np.mean(mine)) if len(mine) else 1.0
         part = np.maximum(error.constant + error.slope * mine, middle)
@@ -213,18 +190,6 @@ class NativeBackend:
         """True if the core visits the nonzeros of a row only."""
         return self.left.few_nonzeros or self.right.few_nonzeros
 
-    @cached_property
-    def _value_bound(self) -> rounding_bounds.ValueBound:
-        levels = self._multiplied(True)
-        return rounding_bounds.value_error(
-            self.kernel,
-            far=self._far,
-            sparse=self._sparse,
-            square=self._longest,
-            features=self.left.shape[1],
-            off_grid=None if levels is None else max(one.error for one in levels),
-        )
-
     def score_error(self, terms: Floats, size: Floats, net: Floats) -> Floats:
         """Bound the error of float64 sums of `terms` values, for all rows at once.
 
@@ -233,7 +198,15 @@ class NativeBackend:
         terms, size, net : ndarray
             Number, sum of absolute values, and exact sum of the coefficients of each sum.
         """
-        bound = self._value_bound
+        levels = self._levels
+        bound = rounding_bounds.value_error(
+            self.kernel,
+            far=self._far,
+            sparse=self._sparse,
+            square=self._longest,
+            features=self.left.shape[1],
+            off_grid=levels.error if levels is not None and levels.precise else None,
+        )
         sums = rounding_bounds.sum_error(terms)
         with np.errstate(over="ignore", invalid="ignore"):
             error = size * (bound.absolute + (bound.relative + sums) * bound.largest)
@@ -253,7 +226,7 @@ class NativeBackend:
             size = float(np.abs(coef) @ other)
             errors = norm * self._combinations.error(J, coef, size, additions)
         else:
-            if self._multiplied(True) is not None:
+            if self._levels is not None and self._levels.precise:
                 additions = rounding_bounds.LEVEL_UNITS
             errors = rounding_bounds.row_errors(self.kernel, norm, other, np.abs(coef), additions)
         return np.asarray(errors + off_centre)
@@ -262,9 +235,9 @@ class NativeBackend:
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
     ) -> None:
         """Add K[I, J] @ coef to `out` for each line of `coef`. Sets: out."""
-        left, right = self._rows
+        kernel, left, right = self._operands
         _core.scan(
-            self._native,
+            kernel,
             left=left,
             left_index=I,
             right=right,
@@ -293,9 +266,9 @@ class NativeBackend:
 
     def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
         """Write K[I, J] into the rows `out_rows` of `out`. Sets: out."""
-        left, right = self._rows
+        kernel, left, right = self._operands
         _core.tile(
-            self._native,
+            kernel,
             left=left,
             left_index=I,
             right=right,
@@ -317,7 +290,7 @@ class NativeBackend:
         """Rough cost of one kernel value, in units of one fused multiply-add."""
         rows = self.right
         if self._levels is not None:
-            return 16.0 + rows.shape[1] * (1 / 32 if self._levels[0].binary else 1 / 8)
+            return 16.0 + rows.shape[1] * self._levels.cost
         if self.left.sparse and rows.sparse:
             return 16.0 + rows.density() * rows.shape[1] * (8.0 if self._far else 1.0)
         if self._far:
