@@ -11,11 +11,13 @@ namespace widestreet {
 struct Cpu {
   bool avx2 = false;    // with FMA
   bool avx512 = false;  // F, DQ, BW and VL
+  bool vnni = false;    // of AVX-512
 
   Cpu() {
     constexpr unsigned fma = 1u << 12, osxsave = 1u << 27;                 // leaf 1, ecx
     constexpr unsigned wide = 1u << 5;                                     // leaf 7, ebx: AVX2
     constexpr unsigned wider = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;  // F, DQ, BW, VL
+    constexpr unsigned neural = 1u << 11;                                  // leaf 7, ecx: VNNI
     unsigned a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & osxsave)) return;
     const bool fused = c & fma;
@@ -28,6 +30,7 @@ struct Cpu {
     const unsigned needed = 0xe6;
 #endif
     avx512 = avx2 && (b & wider) == wider && (saved & needed) == needed;
+    vnni = avx512 && (c & neural);
   }
 
  private:

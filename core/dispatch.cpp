@@ -8,19 +8,21 @@
 
 namespace widestreet {
 
-#define WIDESTREET_DECLARE(isa)                                                                 \
-  namespace isa {                                                                               \
-  void scan(const ScanTask&);                                                                   \
-  PackedRows pack(const Kernel&, const RowList&, int);                                          \
-  void tile(const TileTask&);                                                                   \
-  void mark_cells(const Grid&, const RowList&, uint8_t*, int);                                  \
-  void interpolate(const InterpolationTask&);                                                   \
-  SubproblemReport solve(const Subproblem&);                                                    \
-  void add_scores(const ScoreTask&);                                                            \
-  void exp2_array(const double*, double*, int64_t, bool);                                       \
-  void add_shapley_values(const ShapleyTask&);                                                  \
-  constexpr Functions table = {#isa,        scan,  pack,       tile,       mark_cells,          \
-                               interpolate, solve, add_scores, exp2_array, add_shapley_values}; \
+#define WIDESTREET_DECLARE(isa)                                                  \
+  namespace isa {                                                                \
+  void scan(const ScanTask&);                                                    \
+  PackedRows pack(const Kernel&, const RowList&, int);                           \
+  void tile(const TileTask&);                                                    \
+  LevelsReport find_levels(const LevelsTask&);                                   \
+  void mark_cells(const Grid&, const RowList&, uint8_t*, int);                   \
+  void interpolate(const InterpolationTask&);                                    \
+  SubproblemReport solve(const Subproblem&);                                     \
+  void add_scores(const ScoreTask&);                                             \
+  void exp2_array(const double*, double*, int64_t, bool);                        \
+  void add_shapley_values(const ShapleyTask&);                                   \
+  constexpr Functions table = {                                                  \
+      #isa,        scan,  pack,       tile,       find_levels,       mark_cells, \
+      interpolate, solve, add_scores, exp2_array, add_shapley_values};           \
   }
 
 WIDESTREET_DECLARE(portable)
@@ -31,11 +33,22 @@ WIDESTREET_DECLARE(avx512)
 
 namespace {
 
+#ifdef WIDESTREET_X86
+constexpr Functions renamed(Functions table, const char* name, bool vnni) {
+  table.name = name;
+  table.vnni = vnni;
+  return table;
+}
+constexpr Functions avx512_with_vnni = renamed(avx512::table, "avx512", true);
+constexpr Functions avx512_without = renamed(avx512::table, "avx512bw", false);
+#endif
+
 std::vector<const Functions*> usable() {
   std::vector<const Functions*> found;
 #ifdef WIDESTREET_X86
   const Cpu cpu;
-  if (cpu.avx512) found.push_back(&avx512::table);
+  if (cpu.vnni) found = {&avx512_with_vnni, &avx512_without};
+  if (cpu.avx512 && !cpu.vnni) found.push_back(&avx512::table);
   if (cpu.avx2) found.push_back(&avx2::table);
 #endif
   found.push_back(&portable::table);

@@ -7,6 +7,7 @@
 #include "explain/shapley.hpp"
 #include "kernels/evaluate.hpp"
 #include "kernels/interpolate.hpp"
+#include "kernels/levels.hpp"
 #include "solve/smo_blocks.hpp"
 
 namespace widestreet {
@@ -16,15 +17,18 @@ struct Functions {
   void (*scan)(const ScanTask&);
   PackedRows (*pack)(const Kernel&, const RowList&, int threads);
   void (*tile)(const TileTask&);
+  LevelsReport (*find_levels)(const LevelsTask&);
   void (*mark_cells)(const Grid&, const RowList&, uint8_t* occupied, int threads);
   void (*interpolate)(const InterpolationTask&);
   SubproblemReport (*solve)(const Subproblem&);
   void (*add_scores)(const ScoreTask&);
   void (*exp2_array)(const double*, double*, int64_t, bool);
   void (*add_shapley_values)(const ShapleyTask&);
+  bool vnni = false;  // whether they may use the products of bytes of AVX-512 VNNI
 };
 
 // Instruction sets this build and this processor share, best first: "avx512", "avx2", "portable".
+// With VNNI, "avx512" uses it and "avx512bw" does not.
 std::vector<std::string> available();
 
 // The set in use: the best one unless another was forced.

@@ -98,6 +98,10 @@ struct HeldRows {
                         bool skip_zeros);
   static HeldRows csr(ReadOnly values, ReadOnly indices, ReadOnly indptr, int64_t n, int64_t d);
 
+  // The same rows with the levels of their values on a grid.
+  HeldRows with_levels(double step, double origin, bool binary, bool precise,
+                       std::optional<Array2<const uint8_t>> levels) const;
+
   // Some of the rows, or all of them.
   RowList list(const MaybeIndex& index) const;
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bindings/arrays.hpp"
+#include "dispatch.hpp"
 #include "kernels/equal_rows.hpp"
 
 namespace widestreet {
@@ -22,6 +23,13 @@ void require_csr(const void* indices_of, const void* indptr_of, int64_t n, int64
   for (int64_t p = 0; p < indptr[n]; ++p)
     require(indices[p] >= 0 && indices[p] < d,
             "a column index of the sparse matrix is out of range");
+}
+
+template <class T>
+void require_levels(const Rows& rows, const Array2<T>& levels) {
+  require(int64_t(levels.shape(0)) == rows.n && levels.shape(1) % 4 == 0 &&
+              int64_t(levels.shape(1)) >= rows.d,
+          "levels must have a line per row, of all columns and a multiple of four");
 }
 
 void require_values(const ReadOnly& values) {
@@ -57,7 +65,53 @@ double largest_square_of(const HeldRows& rows, int threads) {
   return largest_square(rows.view, threads);
 }
 
+// Whether rows are on a grid, whether precisely so, whether all levels are 0 or 1, the largest norm
+// of what the grid leaves of a row.
+nb::tuple find_levels_of(const HeldRows& rows, double step, double origin,
+                         std::optional<Array2<uint8_t>> levels, Array1<double> squares,
+                         int threads) {
+  require_threads(threads);
+  require(step > 0, "step must be positive");
+  LevelsTask task;
+  task.rows = &rows.view;
+  task.step = step;
+  task.origin = origin;
+  if (levels) {
+    require_levels(rows.view, *levels);
+    task.levels = levels->data();
+    task.stride = int64_t(levels->shape(1));
+  } else {
+    require(rows.view.storage == Rows::Storage::csr, "dense rows need an array of levels");
+  }
+  require(rows.view.storage == Rows::Storage::dense || origin == 0,
+          "the grid of CSR rows must contain zero");
+  require(int64_t(squares.shape(0)) == rows.view.n, "one square per row is needed");
+  task.squares = squares.data();
+  task.threads = threads;
+  LevelsReport report;
+  {
+    nb::gil_scoped_release release;
+    report = functions().find_levels(task);
+  }
+  return nb::make_tuple(report.found, report.precise, report.binary, report.error);
+}
+
 }  // namespace
+
+HeldRows HeldRows::with_levels(double step, double origin, bool binary, bool precise,
+                               std::optional<Array2<const uint8_t>> levels) const {
+  HeldRows rows(*this);
+  rows.view.levels = {step, origin, binary, precise, nullptr, 0};
+  if (levels) {
+    require_levels(view, *levels);
+    rows.view.levels.values = levels->data();
+    rows.view.levels.stride = int64_t(levels->shape(1));
+    rows.held.push_back(ReadOnly(*levels));
+  } else {
+    require(binary && view.storage == Rows::Storage::csr, "only binary CSR rows need no levels");
+  }
+  return rows;
+}
 
 HeldRows HeldRows::dense(ReadOnly values, std::optional<Array1<const double>> centre,
                          bool skip_zeros) {
@@ -121,7 +175,11 @@ void bind_rows(nb::module_& m) {
       .def_static("dense", &HeldRows::dense, "values"_a.noconvert(), "centre"_a.noconvert().none(),
                   "skip_zeros"_a = false)
       .def_static("csr", &HeldRows::csr, "values"_a.noconvert(), "indices"_a.noconvert(),
-                  "indptr"_a.noconvert(), "n"_a, "d"_a);
+                  "indptr"_a.noconvert(), "n"_a, "d"_a)
+      .def("with_levels", &HeldRows::with_levels, "step"_a, "origin"_a, "binary"_a, "precise"_a,
+           "levels"_a.noconvert().none());
+  m.def("find_levels", &find_levels_of, "rows"_a, "step"_a, "origin"_a,
+        "levels"_a.noconvert().none(), "squares"_a.noconvert(), "threads"_a);
   m.def("first_equal", &first_equal_of, "rows"_a, "label"_a.noconvert(), "threads"_a);
   m.def("similar_together", &similar_together_of, "rows"_a, "threads"_a);
   m.def("largest_square", &largest_square_of, "rows"_a, "threads"_a);

@@ -1,6 +1,7 @@
 // Fused kernel evaluation: the kernel matrix is never written by a scan.
 //
-// The inner loop has three forms (panel.hpp, sparse.hpp): dense left rows; sparse left rows against
+// The inner loop has five forms. Rows on a grid are multiplied as integers (bytes.hpp, binary.hpp).
+// Others have three forms (panel.hpp, sparse.hpp): dense left rows; sparse left rows against
 // a dense panel, one by one or several neighbours together, with work proportional to their
 // nonzeros; and sparse left rows against an inverted panel, with work proportional to the matching
 // nonzeros. The density of the right rows decides between the last two. A sink (sink.hpp) consumes
@@ -12,6 +13,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "dispatch.hpp"
+#include "kernels/binary.hpp"
+#include "kernels/bytes.hpp"
 #include "kernels/panel.hpp"
 #include "kernels/sink.hpp"
 #include "kernels/sparse.hpp"
@@ -125,9 +129,63 @@ void matching_rows(const RowList& left, int threads, const Folding<T>& fold,
   });
 }
 
+// Evaluates rows of levels, whose sums of products a panel hands over half by half of its tiles.
+template <KernelKind kind, class T, class LevelPanel, class Sink>
+void level_rows(const RowList& left, int threads, const OfProducts<kind, T>& kernel,
+                const LevelPanel& panel, const Sink& prototype) {
+  constexpr int64_t width = Panel<T>::width, tiles_each = LevelPanel::width / width;
+  const int64_t tiles = (panel.size + width - 1) / width;
+  auto work = [&](typename LevelPanel::Block& rows, Sink& sink, int64_t from, int64_t to) {
+    panel.read(rows, left, from, to);
+    for (int64_t t0 = 0; t0 < tiles; t0 += kChunk) {
+      const int64_t t1 = std::min(tiles, t0 + kChunk);
+      for (int64_t t = t0 / tiles_each; t * tiles_each < t1; ++t)
+        panel.sums(
+            rows, t,
+            [&](int64_t r, int half, int32_t square, Sums low, Sums high, const int32_t* squares) {
+              const int64_t first = t * tiles_each + half * kernel.parts;
+              kernel.values(low, high, square, squares, [&](int part, Vec<T> k0, Vec<T> k1) {
+                if (first + part < t1) sink.take(r, first + part, k0, k1);
+              });
+            });
+      sink.flush(t0, t1);
+    }
+  };
+  for_blocks<typename LevelPanel::Block>(left.size, threads, prototype, work);
+}
+
+template <KernelKind kind, class T, class LevelPanel, class Task, class MakeSink>
+void evaluate_levels(const Task& task, MakeSink&& make_sink) {
+  const OfProducts<kind, T> kernel(task.kernel, task.left.rows->levels.step);
+  constexpr int64_t width = LevelPanel::width;
+  const int64_t bytes = std::max<int64_t>(1, LevelPanel::bytes(task.right.rows->d) * width);
+  const int64_t step = std::max<int64_t>(1, kPanelBytes / bytes) * width;
+  for (int64_t from = 0; from < task.right.size; from += step) {
+    const int64_t to = std::min(from + step, task.right.size);
+    const LevelPanel panel(task.right, from, to, functions().vnni, task.threads);
+    make_sink(from, to, [&](const auto& sink) {
+      level_rows<kind, T>(task.left, task.threads, kernel, panel, sink);
+    });
+  }
+}
+
+// Whether the kernel is a function of the products of levels, in the precision of T.
+template <KernelKind kind, class T>
+bool has_levels(const Levels& x, const Levels& s) {
+  if (!x.same_grid(s) || (kind != KernelKind::rbf && x.origin != 0)) return false;
+  return std::is_same_v<T, float> || (x.precise && s.precise);
+}
+
 // Meets the right rows panel by panel; make_sink(from, to, use) calls use with the sink of a panel.
 template <KernelKind kind, class T, class Task, class MakeSink>
 void evaluate(const Task& task, MakeSink&& make_sink) {
+  if constexpr (sum_of(kind) == Sum::products) {
+    const Levels &x = task.left.rows->levels, &s = task.right.rows->levels;
+    const bool known = has_levels<kind, T>(x, s);
+    if (known && x.binary && s.binary)
+      return evaluate_levels<kind, T, BinaryPanel>(task, make_sink);
+    if (known && x.values && s.values) return evaluate_levels<kind, T, BytePanel>(task, make_sink);
+  }
   const Folding<T> fold(task.kernel);
   const bool inverted = kind != KernelKind::far_rbf && wants_inverted(task.right);
   const int64_t step = inverted ? kInvertedRows : panel_rows<T>(task.right.rows->d);

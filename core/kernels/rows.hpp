@@ -9,6 +9,20 @@
 
 namespace widestreet {
 
+// Levels of rows whose values all lie on a grid: value = origin + step * level (levels.hpp).
+struct Levels {
+  double step = 0;  // zero: the rows are not on a grid
+  double origin = 0;
+  bool binary = false;              // all levels are 0 or 1
+  bool precise = false;             // values are on the grid up to the rounding of double
+  const uint8_t* values = nullptr;  // n x stride; null for binary CSR rows
+  int64_t stride = 0;               // d and zeros that fill the last word
+
+  bool same_grid(const Levels& other) const {
+    return step != 0 && step == other.step && origin == other.origin;
+  }
+};
+
 struct Rows {
   enum class Storage { dense, csr };
   Storage storage = Storage::dense;
@@ -27,6 +41,8 @@ struct Rows {
   bool wide = false;
   const void* indices = nullptr;
   const void* indptr = nullptr;
+
+  Levels levels;  // beside the values
 
   int64_t begin_of(int64_t i) const {
     return wide ? static_cast<const int64_t*>(indptr)[i] : static_cast<const int32_t*>(indptr)[i];

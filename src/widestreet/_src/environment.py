@@ -3,7 +3,7 @@
 No other module reads the environment:
 
 WIDESTREET_ISA
-    instruction set to use (avx512, avx2 or portable) instead of the fastest one
+    instruction set to use (avx512, avx512bw, avx2 or portable) instead of the fastest one
 WIDESTREET_NUM_THREADS, OMP_NUM_THREADS
     largest number of threads; the first variable that is set counts
 WIDESTREET_DATA

@@ -103,6 +103,59 @@ def test_exact_scores_lie_within_both_bounds(kernel, seed, isa):
     assert (by_row <= (1 + TOL.exact * len(X)) * crude).all()
 
 
+def rows_on_a_grid(rng, kind):
+    """Rows with values of few levels: integers, fractions, other origins, zeros and ones."""
+    n, d = 1100, int(rng.choice([120, 133]))
+    levels = rng.integers(0, 256, (n, d)) * (rng.random((n, d)) < rng.choice([0.2, 1.0]))
+    match kind:
+        case "integers":
+            return levels.astype(rng.choice([np.float32, np.float64]))
+        case "fractions":
+            return levels / 255.0
+        case "float32":
+            return (levels / 255.0).astype(np.float32)
+        case "shifted":
+            return 3.0 * levels / 255.0 - 1.0
+        case "binary":
+            return (levels > 128) * 0.3
+        case _:
+            return sparse.csr_matrix((levels > 128) * 1.0)
+
+
+@extended
+@pytest.mark.parametrize(
+    "kind", ["integers", "fractions", "float32", "shifted", "binary", "sparse binary"]
+)
+@pytest.mark.parametrize("name", ["rbf", "poly", "sigmoid"])
+@given(seed=st.integers(0, 2**32 - 1), isa=st.sampled_from(_core.instruction_sets()))
+def test_scores_of_levels_lie_within_the_bounds(kind, name, seed, isa):
+    rng = np.random.default_rng(seed)
+    X = rows_on_a_grid(rng, kind)
+    rows = as_rows(X, centred=name == "rbf")
+    assert rows.grid is not None
+    square = rows.largest_square(1)
+    gamma = float(rng.choice([0.1, 1.0, 30.0])) / square
+    kernel = {"rbf": RBF(gamma), "poly": Poly(gamma, 1.0, 3), "sigmoid": Sigmoid(gamma, 0.1)}[name]
+    I, J = rng.choice(len(rows.squares()), 20), rng.choice(len(rows.squares()), 30, replace=False)
+    coef = rng.normal(size=30) * 10.0 ** rng.uniform(-3, 3, 30)
+    gram, before = Gram(kernel, rows), _core.instruction_set()
+    _core.force_instruction_set(isa)
+    try:
+        score = gram.scan(I, J, coef)
+        rough = gram.rough_scan(I, J, coef)
+    finally:
+        _core.force_instruction_set(before)
+    dense = X.toarray() if sparse.issparse(X) else X
+    exact = exact_values(kernel, dense[I], dense[J]) @ coef.astype(WIDE)
+    error = np.abs(exact - score)
+    size, net = float(np.abs(coef).sum()), fsum(coef.tolist())
+    assert (error <= float(gram.score_error(30, size, net))).all()
+    assert (error <= gram.score_errors(I, J, coef)).all()
+    if name == "rbf":
+        assert (np.abs(rough[0] - exact) <= rough[1]).all()
+        assert (rough[1] <= 1e-4 * size).all()
+
+
 @extended
 @pytest.mark.parametrize("features", [20, 33, 300, 5000])
 def test_equal_features_whose_roundings_add_up(features, rng):

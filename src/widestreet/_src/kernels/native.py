@@ -16,6 +16,7 @@ from widestreet._src.kernels import rounding_bounds
 from widestreet._src.kernels.accurate_combination import Combinations
 from widestreet._src.kernels.interpolation import Interpolation
 from widestreet._src.kernels.kernels import RBF, Linear, NativeKernel
+from widestreet._src.kernels.level_products import LevelProducts, level_products
 from widestreet._src.rows import DenseRows, Vectors
 
 FAR = 1e3  # gamma |x|^2 above which a distance computed from norms loses too many digits
@@ -102,8 +103,10 @@ class NativeBackend:
         return isinstance(self.kernel, RBF) and self.kernel.gamma * self._longest > FAR
 
     @cached_property
-    def _native(self) -> _core.Kernel:
-        return native_kernel(self.kernel, self._far)
+    def _operands(self) -> tuple[_core.Kernel, _core.Rows, _core.Rows]:
+        """Kernel, left and right rows as objects of the core."""
+        rows = self if self._levels is None else self._levels
+        return native_kernel(self.kernel, self._far), rows.left.native, rows.right.native
 
     @cached_property
     def _rank(self) -> Ints | None:
@@ -121,14 +124,21 @@ class NativeBackend:
         The core processes adjacent rows together and reads nonzeros that they share only once.
         """
         count = self.left.shape[0] if I is None else len(I)
-        if width < _NARROW or count < _FEW_ROWS or self._rank is None:
+        if width < _NARROW or count < _FEW_ROWS or self._levels is not None or self._rank is None:
             return None
         return np.argsort(self._rank if I is None else self._rank[I], kind="stable")
+
+    @cached_property
+    def _levels(self) -> LevelProducts | None:
+        """Products of levels, if the core computes the kernel from them."""
+        if getattr(self.right, "grid", None) is None or self._far:
+            return None
+        return level_products(self.kernel, self.left, self.right, self.threads)
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows]:
         """Kernel and left rows as objects of the core."""
-        return self._native, self.left.native
+        return self._operands[:2]
 
     @property
     def fits_float32(self) -> bool:
@@ -158,15 +168,18 @@ class NativeBackend:
         """
         if not isinstance(self.kernel, RBF) or self._far or not (double or self.fits_float32):
             return None
-        if double:
-            error = rounding_bounds.double_precision(
-                self.kernel.gamma, self.left.shape[1], len(coef), sparse=self._sparse
-            )
+        features, levels = self.left.shape[1], self._levels
+        if levels is not None and (levels.precise or not double):
+            error, mine, other = levels.rbf_bound(self.kernel.gamma, I, J, double=double)
         else:
-            error = self.precision(
-                self.kernel.gamma, self.left.shape[1], self._longest, sparse=self._sparse
+            error = (
+                rounding_bounds.double_precision(
+                    self.kernel.gamma, features, len(coef), sparse=self._sparse
+                )
+                if double
+                else self.precision(self.kernel.gamma, features, self._longest, sparse=self._sparse)
             )
-        mine, other = self.left.squares(I), self.right.squares(J)
+            mine, other = self.left.squares(I), self.right.squares(J)
         middle = error.constant + error.slope * float(np.mean(mine)) if len(mine) else 1.0
         part = np.maximum(error.constant + error.slope * mine, middle)
         part[mine + np.max(other, initial=0.0) > error.most] = np.inf
@@ -177,16 +190,6 @@ class NativeBackend:
         """True if the core visits the nonzeros of a row only."""
         return self.left.few_nonzeros or self.right.few_nonzeros
 
-    @cached_property
-    def _value_bound(self) -> rounding_bounds.ValueBound:
-        return rounding_bounds.value_error(
-            self.kernel,
-            far=self._far,
-            sparse=self._sparse,
-            square=self._longest,
-            features=self.left.shape[1],
-        )
-
     def score_error(self, terms: Floats, size: Floats, net: Floats) -> Floats:
         """Bound the error of float64 sums of `terms` values, for all rows at once.
 
@@ -195,7 +198,15 @@ class NativeBackend:
         terms, size, net : ndarray
             Number, sum of absolute values, and exact sum of the coefficients of each sum.
         """
-        bound = self._value_bound
+        levels = self._levels
+        bound = rounding_bounds.value_error(
+            self.kernel,
+            far=self._far,
+            sparse=self._sparse,
+            square=self._longest,
+            features=self.left.shape[1],
+            off_grid=levels.error if levels is not None and levels.precise else None,
+        )
         sums = rounding_bounds.sum_error(terms)
         with np.errstate(over="ignore", invalid="ignore"):
             error = size * (bound.absolute + (bound.relative + sums) * bound.largest)
@@ -215,6 +226,8 @@ class NativeBackend:
             size = float(np.abs(coef) @ other)
             errors = norm * self._combinations.error(J, coef, size, additions)
         else:
+            if self._levels is not None and self._levels.precise:
+                additions = rounding_bounds.LEVEL_UNITS
             errors = rounding_bounds.row_errors(self.kernel, norm, other, np.abs(coef), additions)
         return np.asarray(errors + off_centre)
 
@@ -222,11 +235,12 @@ class NativeBackend:
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
     ) -> None:
         """Add K[I, J] @ coef to `out` for each line of `coef`. Sets: out."""
+        kernel, left, right = self._operands
         _core.scan(
-            self._native,
-            left=self.left.native,
+            kernel,
+            left=left,
             left_index=I,
-            right=self.right.native,
+            right=right,
             right_index=J,
             coef=coef,
             out=out,
@@ -252,11 +266,12 @@ class NativeBackend:
 
     def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
         """Write K[I, J] into the rows `out_rows` of `out`. Sets: out."""
+        kernel, left, right = self._operands
         _core.tile(
-            self._native,
-            left=self.left.native,
+            kernel,
+            left=left,
             left_index=I,
-            right=self.right.native,
+            right=right,
             right_index=J,
             out=out,
             out_rows=out_rows,
@@ -274,6 +289,8 @@ class NativeBackend:
     def cost(self) -> float:
         """Rough cost of one kernel value, in units of one fused multiply-add."""
         rows = self.right
+        if self._levels is not None:
+            return 16.0 + rows.shape[1] * self._levels.cost
         if self.left.sparse and rows.sparse:
             return 16.0 + rows.density() * rows.shape[1] * (8.0 if self._far else 1.0)
         if self._far:

@@ -11,6 +11,10 @@ core/kernels/sink.hpp in sequence, in units u of rounding (2^-53 in float64, 2^-
 Features relative to a centre are off by one unit, scaled ones by two more; a sum of d products is
 off by (d + 1) u times the sum of their sizes, which is at most X^2. Dense rows of more than 32
 features are summed in parts of 32, so that no product takes part in more than `chain` additions.
+
+Products of levels (rows/levels.py) are exact. What they are multiplied with is off by four units
+(step^2 and factors), and the product by one more. Rows deviate from the grid by vectors of norm E
+at most. If each value deviates by a few units of itself, that is part of `LEVEL_UNITS`.
 """
 
 from __future__ import annotations
@@ -34,6 +38,8 @@ _LARGEST_Z_OF_POWER = 1.0 / (e * log(2))  # max of z 2^-z
 _LARGEST_ROOT_OF_POWER = sqrt(0.5 / (e * log(2)))  # max of sqrt(z) 2^-z
 _PART = 32  # features that the core adds up in sequence (kTerms)
 _SHORT_SUMS = 24  # units: eight terms of a partial sum, eight lanes, the sums of panels
+LEVEL_UNITS = 24  # of x.s: 8 for the deviation of either row, 6 for factors and products
+_LEVEL_EXPONENT = 12  # of S: 6 of |x - s|^2, which is at most twice |x|^2 + |s|^2
 _TERMS_PER_UNIT = 16  # terms of a sum that cost one more unit: eight in each of two lanes
 
 
@@ -54,7 +60,13 @@ def chain(features: int, *, sparse: bool) -> int:
 
 
 def value_error(
-    kernel: NativeKernel, *, far: bool, sparse: bool, square: float, features: int
+    kernel: NativeKernel,
+    *,
+    far: bool,
+    sparse: bool,
+    square: float,
+    features: int,
+    off_grid: float | None = None,
 ) -> ValueBound:
     """Bound the error of a kernel value in float64.
 
@@ -69,8 +81,10 @@ def value_error(
     square : float
         The largest |x|^2.
     features : int
+    off_grid : float, optional
+        The norm E, if products are those of levels.
     """
-    d, u = chain(features, sparse=sparse), UNIT
+    d, u = chain(features, sparse=sparse) if off_grid is None else LEVEL_UNITS, UNIT
     match kernel:
         case Linear():
             return ValueBound(0.0, (d + 4) * u * square, square)
@@ -81,8 +95,12 @@ def value_error(
             return ValueBound(0.0, ((d + 6) * (gamma * square + abs(coef0)) + 8) * u, 1.0)
         case RBF(gamma) if not far:
             units = exponent_units(features, sparse=sparse, double=True)
+            if off_grid is not None:
+                units = _LEVEL_EXPONENT
             error = RBFBound.of(gamma, units, unit=u, power=EXPONENTIAL)
-            return ValueBound(min(1.0, error.relative(2.0 * square)), 0.0, 1.0)
+            # distances are off by 2 E, and exp(-gamma t^2) has no larger slope than this
+            absolute = 2.0 * sqrt(2.0 * gamma / e) * (off_grid or 0.0)
+            return ValueBound(min(1.0, error.relative(2.0 * square)), absolute, 1.0)
         case RBF(gamma):  # squares of differences, each off by 4 u X sqrt(gamma log2 e)
             shift = 8.0 * sqrt(gamma * log2(e) * square) * _LARGEST_ROOT_OF_POWER
             return _of_differences(shift, d, sparse)
@@ -122,6 +140,27 @@ class RBFBound:
         exponent = units * unit * gamma * log2(e)
         most = _LINEAR_UP_TO / exponent if exponent > 0 else float("inf")
         return cls(power, 1.1 * log(2) * exponent, most)
+
+    def off_grid(self, gamma: float, error: float, square: float) -> RBFBound:
+        """Return the bound for rows that deviate from a grid, of which distances are computed.
+
+        |x - s|^2 is off by 4 E D + 4 E^2 for a distance D on the grid, and for any L > 0
+        4 D <= 2^(5/2) sqrt(|x|^2 + |s|^2) <= 2^(3/2) ((|x|^2 + |s|^2) / L + L).
+
+        Parameters
+        ----------
+        gamma : float
+        error : float
+            The norm E.
+        square : float
+            A typical value of |x|^2 + |s|^2, for L^2.
+        """
+        if error == 0.0 or square == 0.0:
+            return self
+        length, factor = sqrt(square), 1.1 * gamma * error
+        constant = self.constant + factor * (sqrt(8.0) * length + 4.0 * error)
+        slope = self.slope + factor * sqrt(8.0) / length
+        return RBFBound(constant, slope, min(self.most, _LINEAR_UP_TO / slope))
 
     def relative(self, squares: float) -> float:
         """Return the bound for |x|^2 + |s|^2; infinite if there is none."""
@@ -187,6 +226,30 @@ def half_precision(gamma: float, features: int, square: float, *, sparse: bool) 
     lost = 4.0 * 2.0**-33 * sqrt(features) * gamma * log2(e) * square
     power = _EXPONENTIAL_DEVICE + 48 * UNIT_FLOAT32 + 1.1 * log(2) * lost
     return RBFBound.of(gamma, units, unit=UNIT_FLOAT32, power=power)
+
+
+def level_precision(
+    gamma: float, terms: int, error: float, square: float, *, double: bool
+) -> RBFBound:
+    """Bound the error of a term of a sum over an RBF kernel of levels.
+
+    Parameters
+    ----------
+    gamma : float
+    terms : int
+    error : float
+        The norm E of the deviations from the grid.
+    square : float
+        A typical value of |x|^2 + |s|^2.
+    double : bool
+        Whether the values are in float64.
+    """
+    unit = UNIT if double else UNIT_FLOAT32
+    power = EXPONENTIAL_FLOAT32 + 18 * UNIT_FLOAT32
+    if double:
+        power = EXPONENTIAL + float(sum_error(terms))
+    bound = RBFBound.of(gamma, _LEVEL_EXPONENT, unit=unit, power=power)
+    return bound.off_grid(gamma, error, square)
 
 
 def sum_error(terms: Floats | int) -> Floats:

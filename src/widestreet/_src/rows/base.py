@@ -11,8 +11,8 @@ VALUES_AT_ONCE = 1 << 20  # values whose squares are summed at a time
 
 
 def without_native(rows: Vectors) -> dict[str, Any]:
-    """Return the attributes of rows to pickle; the object of the core is created again."""
-    return {name: value for name, value in vars(rows).items() if name != "native"}
+    """Return the attributes of rows to pickle; objects of the core are created again."""
+    return {name: value for name, value in vars(rows).items() if name not in ("native", "levels")}
 
 
 class Rows(Protocol):

@@ -11,13 +11,22 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.rows.base import VALUES_AT_ONCE, without_native
+from widestreet._src.rows.levels import Grid
 
 
 @dataclass(frozen=True, eq=False)
 class CsrRows:
-    """Rows of a CSR matrix or array with sorted, distinct column indices."""
+    """Rows of a CSR matrix or array with sorted, distinct column indices.
+
+    Attributes
+    ----------
+    values : sparse matrix of shape (n, d)
+    grid : Grid, optional
+        Grid on which a sample of the values lies.
+    """
 
     values: Any
+    grid: Grid | None = None
 
     centre: ClassVar[None] = None
     sparse: ClassVar[bool] = True
@@ -70,7 +79,7 @@ class CsrRows:
 
     def holding(self, data: Any) -> CsrRows:
         """Return rows from what `to_send` returned."""
-        return CsrRows(data)
+        return CsrRows(data, self.grid)
 
     @property
     def data(self) -> Any:

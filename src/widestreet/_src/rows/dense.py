@@ -12,6 +12,7 @@ from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.device.lent import LentArray
 from widestreet._src.rows.base import VALUES_AT_ONCE, without_native
+from widestreet._src.rows.levels import Grid
 
 _SAMPLED_ROWS = 256  # rows whose zeros are counted to estimate a density
 
@@ -33,6 +34,8 @@ class DenseRows:
         What rounding has removed from the values, if they were computed with more digits.
     origin : ndarray of shape (d,), optional
         Point that was subtracted from the values before.
+    grid : Grid, optional
+        Grid on which a sample of the values lies.
     """
 
     values: Real
@@ -40,6 +43,7 @@ class DenseRows:
     skip_zeros: bool = False
     low: Floats | None = None
     origin: Floats | None = None
+    grid: Grid | None = None
 
     sparse: ClassVar[bool] = False
 

@@ -13,6 +13,7 @@ from widestreet._src.rows.base import Vectors
 from widestreet._src.rows.csr import CsrRows
 from widestreet._src.rows.dense import DenseRows, density_of
 from widestreet._src.rows.lent import LentRows
+from widestreet._src.rows.levels import grid_of_csr, grid_of_dense
 
 _SPARSE_DENSITY = 0.25  # density below which the core skips the zeros of dense rows
 
@@ -33,14 +34,14 @@ def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> V
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        return CsrRows(X)
+        return CsrRows(X, grid_of_csr(X))
     if isinstance(X, LentArray):
         skip = centre is None and density_of(X) < _SPARSE_DENSITY
         return LentRows(X, X.mean() if centred and centre is None and not skip else centre, skip)
     if any(stride % X.itemsize for stride in X.strides):
         X = X.copy()  # a field of packed records
     if centre is None and density_of(X) < _SPARSE_DENSITY:
-        return DenseRows(X, skip_zeros=True)
+        return DenseRows(X, skip_zeros=True, grid=grid_of_dense(X))
     if centred and centre is None:
         centre = np.asarray(X.mean(axis=0, dtype=np.float64))
-    return DenseRows(X, centre)
+    return DenseRows(X, centre, grid=grid_of_dense(X))

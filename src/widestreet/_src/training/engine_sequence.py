@@ -33,7 +33,11 @@ from widestreet._src.threads import limited_blas
 from widestreet._src.training import sampled_start
 from widestreet._src.training.examiner import Examiner
 from widestreet._src.training.interior_point import LowRank
-from widestreet._src.training.memory_of_fit import least_memory, working_set_capacity
+from widestreet._src.training.memory_of_fit import (
+    least_memory,
+    with_room_for_levels,
+    working_set_capacity,
+)
 from widestreet._src.training.monomial_rows import monomial_rows
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings, threads_for
@@ -370,6 +374,7 @@ def train(
     monomials = monomial_rows(kernel, rows, problem.dual, settings)
     if monomials is not None:
         kernel, rows = Linear(), monomials.rows
+    rows, settings = with_room_for_levels(rows, problem.dual, settings)
     gram = Gram(kernel, rows, threads=threads).select(kept, diagonal=problem.dual.diagonal)
     shards = in_memory(gram, problem.dual, budget, threads)
     examiner = Examiner(shards, settings.goal, budget, gram, problem.dual, observe)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from widestreet._src.problems.dual import Dual
+from widestreet._src.rows.levels import bytes_of_levels
+from widestreet._src.training.settings import Settings
 
 _LEAST_TILE = 256  # rows of the smallest working set worth having
 _PANEL_BYTES = 1 << 26  # scratch of a scan
+_PART_OF_LEVELS = 8  # levels of rows take at most max_memory over this
 
 
 def _fixed_memory(rows: int, layers: int, columns: int) -> int:
@@ -39,3 +45,16 @@ def working_set_capacity(max_memory: int, dual: Dual, columns: int) -> int:
             "both at None"
         )
     return int(np.sqrt((max_memory - _fixed_memory(dual.rows, dual.layers, columns)) / 16))
+
+
+def with_room_for_levels(rows: Any, dual: Dual, settings: Settings) -> tuple[Any, Settings]:
+    """Return rows and settings with the memory that the levels of the rows leave.
+
+    If they leave too little, the rows are returned without their grid.
+    """
+    needed, most = bytes_of_levels(rows), settings.max_memory
+    if needed == 0:
+        return rows, settings
+    if needed > most // _PART_OF_LEVELS or most - needed < least_memory(dual, rows.shape[1]):
+        return replace(rows, grid=None), settings
+    return rows, replace(settings, max_memory=most - needed)

@@ -40,7 +40,7 @@ from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.engine_sequence import Solver, in_memory
 from widestreet._src.training.examiner import ANSWER_WITHIN, Examiner, sampled_gap
-from widestreet._src.training.memory_of_fit import least_memory
+from widestreet._src.training.memory_of_fit import least_memory, with_room_for_levels
 from widestreet._src.training.pair_budgets import LEAST_SECONDS, PairBudgets
 from widestreet._src.training.pair_forecast import PairForecast
 from widestreet._src.training.pair_problems import PairProblems
@@ -70,6 +70,7 @@ def train_pairs(
     """Solve and certify the problems of all pairs, in their order."""
     sizes = [problem.dual.rows for problem in machines.problems]
     largest = machines.problems[int(np.argmax(sizes))].dual
+    rows, settings = with_room_for_levels(rows, largest, settings)
     helpers = max(1, settings.max_memory // least_memory(largest, rows.shape[1]))
     helpers = min(settings.threads, helpers)
     parallel = _SERIAL_ROWS < max(sizes) <= _PARALLEL_ROWS and not watch.in_order
