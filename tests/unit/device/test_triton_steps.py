@@ -28,18 +28,20 @@ def test_ends_and_kinds(rng):
     f = target - score
     assert look.highest == f.max()
     assert look.lowest == (f + tube).min()
-    kind = work._kind.cpu().numpy()
+    kind = work._stand.kind.cpu().numpy()
     assert set(np.flatnonzero(kind == 3)) >= {int(f.argmax()), int((f + tube).argmin())}
 
 
 def test_blocks_have_the_extreme_rows(rng):
     work = Problem(rng, Map("rbf", 0.7), 0.001).work
     work.look()
-    extreme = set(np.flatnonzero(work._kind.cpu().numpy() == 3))
-    drawn = work._drawn(32, 0.0, 0.0).cpu().numpy()
+    extreme = set(np.flatnonzero(work._stand.kind.cpu().numpy() == 3))
+    drawn = work._drawn(16, 0.0, 0.0)[0].cpu().numpy()
     assert set(drawn[drawn >= 0]) == extreme
-    every = work._drawn(64, 1.0, 1.0).cpu().numpy()
-    assert len(set(every[every >= 0])) == work.active
+    block, rows = (found.cpu().numpy() for found in work._drawn(work.active, 1.0, 1.0))
+    taking = np.flatnonzero(work._stand.kind.cpu().numpy())
+    np.testing.assert_array_equal(block[block >= 0], taking)
+    np.testing.assert_array_equal(rows[block >= 0], work.rows.cpu().numpy()[taking])
 
 
 def test_tiles_are_kernel_values(programs, rng):
@@ -47,20 +49,7 @@ def test_tiles_are_kernel_values(programs, rng):
 
     problem = Problem(rng, Map("poly", 0.5, 1.0, 3), 0.0)
     slots = problem.work.slots[:20]
-    found = problem.work._tile(slots, 64, torch.float64).cpu().numpy()
+    out = torch.full((20, 64), torch.nan, dtype=torch.float64, device=slots.device)
+    found = problem.work._tile(slots, out).cpu().numpy()
     np.testing.assert_allclose(found[:, :20], problem.K[:20, :20], rtol=TOL.twin)
     assert not found[:, 20:].any()
-
-
-def test_points_of_an_arc_have_zero_sums(programs, rng):
-    import torch
-
-    n, where = 10, device_of("triton")._where
-    c, step = np.zeros(n), rng.normal(size=n)
-    arrays = [torch.from_numpy(a).to(where) for a in (c, c - 1.0, c + 1.0, step, c + 1.0)]
-    out = torch.empty((16, n), dtype=torch.float64, device=where)
-    programs.arc[(16,)](*arrays, out, n, 0.7, 64)
-    points = out.cpu().numpy()
-    assert (np.abs(points) <= 1.0).all()
-    assert np.abs(points.sum(axis=1)).max() < TOL.twin
-    assert np.abs(points).sum() > 0

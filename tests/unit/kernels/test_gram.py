@@ -12,6 +12,7 @@ from reference.kernels import KERNELS
 from support.native import PARAMS, STORAGES, assert_kernel, assert_scan, sample
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.kernels import gram as gram_module
+from widestreet._src.kernels.backend import dtype_of_sums
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import (
     RBF,
@@ -22,6 +23,7 @@ from widestreet._src.kernels.kernels import (
     Precomputed,
     Sigmoid,
 )
+from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.rows import KernelRows, as_rows
 
@@ -380,3 +382,16 @@ def test_rough_scans_with_a_diagonal_stay_within_their_bound(ridge, rng):
 def test_a_kernel_matrix_needs_its_rows():
     with pytest.raises(TypeError, match="needs the rows of a kernel matrix, got DenseRows"):
         Gram(Precomputed(), as_rows(np.ones((3, 3))))
+
+
+@pytest.mark.parametrize(
+    ("gamma", "found"), [(1e-3, np.float32), (1e3, np.float64)], ids=["near", "far"]
+)
+def test_float32_suffices_for_bounds_where_its_errors_are_small(gamma, found):
+    """Exponents of a thousand are off by more than a hundredth in float32."""
+    X, every = sparse.csr_matrix(np.random.default_rng(0).normal(size=(40, 7))), np.arange(40)
+    rows = as_rows(X)
+    near = NativeBackend(RBF(gamma), rows, rows, 1)
+    weight = np.append(np.ones(39), 0.0)
+    assert dtype_of_sums(near, None, every, weight) is found
+    assert dtype_of_sums(near, None, every, 0.0 * weight) is np.float64

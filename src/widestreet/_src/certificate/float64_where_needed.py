@@ -274,14 +274,15 @@ class Scores:
     def _pending(self, dual: Dual, limits: Limits) -> Ints:
         """Return the rows to be scored in float64. Sets: score, error and state of the others."""
         rest = np.flatnonzero(self.state < EXACT)
-        rest = rest[self.doubtful(dual, rest, limits)]
+        if (self.state[rest] != UNKNOWN).any():  # otherwise nothing is known of any row
+            rest = rest[self.doubtful(dual, rest, limits)]
         rough = self.state[rest] != ROUGH
         if self._updates is not None:  # these are updated in float64 at once
             rough &= ~_exact_last(self.state[rest], self.error[rest])
         if not rough.any():
             return rest
         more = rest[rough]
-        sample = np.random.default_rng(0).permutation(more)[:_SAMPLE_ROWS]
+        sample = np.random.default_rng(0).choice(more, min(_SAMPLE_ROWS, len(more)), replace=False)
         if (
             not self._estimate(sample)
             or self.doubtful(dual, sample, limits).mean() >= FLOAT64_FRACTION

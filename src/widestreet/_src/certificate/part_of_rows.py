@@ -45,7 +45,7 @@ from widestreet._src.certificate.loss_of_bias import Band, Variables, band
 from widestreet._src.certificate.spot_check import disagrees
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.problems.dual import Dual
+from widestreet._src.problems.dual import Dual, select
 
 UNIT = 2.0**-53  # unit roundoff of float64
 OVERFLOW = float(np.finfo(np.float64).max)  # bounds that overflow; infinity means wrong scores
@@ -114,6 +114,45 @@ class _Box:
     outside: float
 
 
+@dataclass(frozen=True, eq=False)
+class _Exact:
+    """The rows with exact scores. All support vectors are among them."""
+
+    dual: Dual
+    beta: Floats
+    score: Floats
+
+    @cached_property
+    def coef(self) -> Floats:
+        """Coefficients c of the rows."""
+        return np.asarray(self.beta.sum(axis=0))
+
+    @cached_property
+    def own(self) -> Floats:
+        """Contributions of the diagonal term to the scores."""
+        d = self.dual.diagonal
+        return np.zeros(self.dual.rows) if d is None else d * self.coef
+
+    def high(self, F: Floats, group: int) -> float:
+        """Return the largest F of the variables of a group that may grow."""
+        inside = (self.dual.group == group) & (self.beta < self.dual.upper)
+        return float(np.max(F, where=inside, initial=-np.inf))
+
+    def low(self, F: Floats, group: int) -> float:
+        """Return the smallest F of the variables of a group that may shrink."""
+        inside = (self.dual.group == group) & (self.beta > self.dual.lower)
+        return float(np.min(F, where=inside, initial=np.inf))
+
+    def variables(self, group: int) -> Variables:
+        """Return the variables of a group."""
+        dual, mine = self.dual, self.dual.group == group
+        d = None
+        if dual.diagonal is not None:
+            d = np.broadcast_to(dual.diagonal, mine.shape)[mine]
+        f = dual.indicator(self.score - self.own)[mine]
+        return Variables(f, dual.lower[mine], dual.upper[mine], d)
+
+
 class Part:
     """Some rows of a dual with their coefficients.
 
@@ -151,6 +190,7 @@ class Part:
         self.gram, self.dual, self.beta = gram, dual, beta
         self.scores = Scores(gram, dual.rows, columns, coef, poll)
         self._kept: dict[int, Variables] = {}  # of the rows with exact scores, by group
+        self._known: _Exact | None = None  # these rows; None if they have changed
         if score is not None:
             self.scores.given(score)
 
@@ -174,7 +214,7 @@ class Part:
         A part that is made again has scores in float64, with their larger bounds. Sets: scores.
         """
         self.begin()
-        self._kept.clear()
+        self._forget()
         return self.scores.sharpen()
 
     def repeat(self, screens: Sequence[Limits]) -> int:
@@ -198,21 +238,20 @@ class Part:
     def extremes(self) -> Extremes:
         """Return the extremes of the rows with exact scores, at first the support vectors."""
         self.begin()
-        exact, score, F = self.scores.exact, self.scores.score, self.indicator
-        groups = range(self.dual.groups)
-        mine = [self._mine(g) for g in groups]
+        exact, groups = self._exact, range(self.dual.groups)
+        F = exact.dual.indicator(exact.score)
         ends = [self._variables(g).ends for g in groups]
         return Extremes(
             rows=self.dual.rows,
-            pending=int(np.count_nonzero(~exact)),
-            known=bool(np.isfinite(score[exact]).all()),
-            high=np.array([np.max(F, where=m & self.may_grow, initial=-np.inf) for m in mine]),
-            low=np.array([np.min(F, where=m & self.may_shrink, initial=np.inf) for m in mine]),
+            pending=self.dual.rows - exact.dual.rows,
+            known=bool(np.isfinite(exact.score).all()),
+            high=np.array([exact.high(F, g) for g in groups]),
+            low=np.array([exact.low(F, g) for g in groups]),
             least=np.array([least for least, _ in ends]),
             most=np.array([most for _, most in ends]),
-            linear=exact_sum((self.dual.target * self.beta).ravel()),
-            norm=exact_sum(self._coef * score),
-            squares=exact_sum(self._coef * self._own),
+            linear=exact_sum((exact.dual.target * exact.beta).ravel()),
+            norm=exact_sum(exact.coef * exact.score),
+            squares=exact_sum(exact.coef * exact.own),
             beta=self._box.beta,
             width=self._box.width,
             outside=self._box.outside,
@@ -232,7 +271,7 @@ class Part:
     def screen(self, limits: Limits) -> int:
         """Score rows in float64 that may affect the figures; return their number. Sets: scores."""
         self.begin()
-        self._kept.clear()
+        self._forget()
         return self.scores.screen(self.dual, limits)
 
     def disagrees(self, rows: int | None = None) -> bool:
@@ -253,16 +292,21 @@ class Part:
 
     # -- variables -------------------------------------------------------------------------------
 
-    @cached_property
-    def _coef(self) -> Floats:
-        """Coefficients c of the rows."""
-        return np.asarray(self.beta.sum(axis=0))
+    @property
+    def _exact(self) -> _Exact:
+        """The rows with exact scores. Sets: known."""
+        if self._known is None:
+            rows, dual, beta, score = self.scores.exact, self.dual, self.beta, self.scores.score
+            if not rows.all():
+                at = np.flatnonzero(rows)
+                dual, beta, score = select(dual, at), beta[:, at], score[at]
+            self._known = _Exact(dual, beta, score)
+        return self._known
 
-    @cached_property
-    def _own(self) -> Floats:
-        """Contributions of the diagonal term to the scores."""
-        d = self.dual.diagonal
-        return np.zeros(self.dual.rows) if d is None else d * self._coef
+    def _forget(self) -> None:
+        """Drop what depends on the rows with exact scores. Sets: kept, known."""
+        self._kept.clear()
+        self._known = None
 
     @cached_property
     def may_grow(self) -> Bools:
@@ -282,21 +326,11 @@ class Part:
         """Sum of the absolute values of the terms of F, row by row."""
         return np.asarray(np.abs(self.dual.target).max(axis=0) + np.abs(self.scores.score))
 
-    def _mine(self, group: int) -> Bools:
-        """Return the mask of the variables of a group with exact scores."""
-        return np.asarray((self.dual.group == group) & self.scores.exact)
-
     def _variables(self, group: int) -> Variables:
         """Return the variables of a group whose scores are exact."""
         self.begin()
-        if group in self._kept:
-            return self._kept[group]
-        dual, mine = self.dual, self._mine(group)
-        d = None
-        if dual.diagonal is not None:
-            d = np.broadcast_to(dual.diagonal, mine.shape)[mine]
-        f = dual.indicator(self.scores.score - self._own)[mine]
-        self._kept[group] = Variables(f, dual.lower[mine], dual.upper[mine], d)
+        if group not in self._kept:
+            self._kept[group] = self._exact.variables(group)
         return self._kept[group]
 
     @cached_property
@@ -314,6 +348,8 @@ class Part:
 
     def _rounding(self) -> float:
         """Return a bound on the error of a difference of two F, for all rows."""
-        sizes = np.max(self.sizes, where=self.scores.exact, initial=0.0)
+        exact = self._exact
+        terms = np.abs(exact.dual.target).max(axis=0, initial=0.0) + np.abs(exact.score)
+        sizes = np.max(terms, initial=0.0)
         rounding = 2.0 * self.scores.rounding + 4.0 * UNIT * float(sizes)
         return rounding if isfinite(rounding) else OVERFLOW

@@ -6,6 +6,8 @@ itself.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -54,7 +56,9 @@ def disagrees(
         return False
     rng = np.random.default_rng([len(J), crc32(coef.tobytes())])
     kinds = np.flatnonzero(error > 0), np.flatnonzero(error == 0)  # float32 and float64
-    drawn = np.concatenate([rng.permutation(kind)[:_COMPARED_ROWS] for kind in kinds])
+    drawn = np.concatenate(
+        [rng.choice(kind, min(_COMPARED_ROWS, len(kind)), replace=False) for kind in kinds]
+    )
     bound = float(gram.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum())))
     plain = plain_scores(gram, drawn, J, coef, poll)
     return not (np.abs(plain - score[drawn]) <= error[drawn] + _ROUNDING_FACTOR * bound).all()
@@ -70,15 +74,21 @@ def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats, poll: Poll | None =
     total = np.zeros(len(I)) + gram.diagonal_times(I, J, coef)
     I, J = gram.left_index(I), gram.right_index(J)
     step = max(1, _BLOCK_VALUES // max(1, _entries(values)))
-    for a in range(0, len(J), step):
-        if poll is not None:
-            poll.look()
-        X, S = _dense_columns(values[I], gram.right.data[J[a : a + step]])
-        if centre is not None:
-            X, S = X - centre, S - centre
-        for i, x in enumerate(X):
-            total[i] += float(gram.kernel.plain(x, S) @ coef[a : a + step])
+    with ThreadPoolExecutor(max(1, min(gram.threads, len(I)))) as pool:
+        for a in range(0, len(J), step):
+            if poll is not None:
+                poll.look()
+            X, S = _dense_columns(values[I], gram.right.data[J[a : a + step]])
+            if centre is not None:
+                X, S = X - centre, S - centre
+            score = partial(_score, gram.kernel, S, coef[a : a + step])
+            total += np.fromiter(pool.map(score, X), dtype=np.float64, count=len(X))
     return total
+
+
+def _score(kernel: NativeKernel, S: Floats, coef: Floats, x: Floats) -> float:
+    """Return the sum of kernel values of one row, times coefficients."""
+    return float(kernel.plain(x, S) @ coef)
 
 
 def _entries(values: Any) -> int:

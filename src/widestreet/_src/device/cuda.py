@@ -243,7 +243,7 @@ class CudaDevice:
             right.short_norm,
             left.short_norm if I is None else I,
             left.short_norm if J is None else J,
-            coef.to(torch.float32).contiguous(),
+            coef,
             out,
             2.0 ** -(left.shift + right.shift),
             by.start,

@@ -88,9 +88,10 @@ def scan_halves(
                     high = tl.load(X_HIGH + x_at + k0)
                     z = tl.dot(high, tl.load(S_HIGH + s_at + k0).T, z)
             value = _value(alpha * z, x_norm, tl.load(S_NORM + j), start, MAP, DEGREE)
-            sums += value * tl.load(COEF + p, mask=here, other=0.0)[None, :]
+            sums += value * tl.load(COEF + p, mask=here, other=0.0).to(tl.float32)[None, :]
             if LINES == 2:
-                others += value * tl.load(COEF + s + p, mask=here, other=0.0)[None, :]
+                more = tl.load(COEF + s + p, mask=here, other=0.0).to(tl.float32)
+                others += value * more[None, :]
         total += tl.sum(sums, 1).to(tl.float64)
         if LINES == 2:
             other += tl.sum(others, 1).to(tl.float64)

@@ -16,8 +16,15 @@ from widestreet._src.device.triton_kernels import _value
 _BIG = tl.constexpr(1e30)
 _FINITE = tl.constexpr(1e29)  # less than _BIG in any precision
 _LEAST_CURVATURE = tl.constexpr(3e-8)  # of the diagonal: about the rounding of float32
-_HALVINGS = tl.constexpr(64)  # in which the multiplier of a sum is found
-_BALANCED = tl.constexpr(1e-9)  # of the change: larger sums make it useless
+
+
+@triton.jit
+def _total(PARTS, at, here, m, parts, B: tl.constexpr):
+    """Sums of the parts of a scan."""
+    total = tl.zeros((B,), tl.float64)
+    for k in range(parts):
+        total += tl.load(PARTS + k * m + at, mask=here, other=0.0)
+    return total
 
 
 @triton.jit
@@ -30,16 +37,19 @@ def _down(c, f, tube, low):
     return tl.where(c > 0, f, tl.where(c > low, f + tube, _BIG))
 
 
-@triton.jit(do_not_specialize=["m"])
+@triton.jit(do_not_specialize=["m", "parts"])
 def look(
-    SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, UP, DOWN, TOP, BOTTOM, m, B: tl.constexpr
+    SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, PARTS, UP, DOWN, TOP, BOTTOM, m, parts,
+    B: tl.constexpr,
 ):  # fmt: skip
-    """UP and DOWN of rows, and their extremes per program."""
+    """Add the parts of a scan to SCORE; UP and DOWN of rows, and their extremes per program."""
     at = tl.program_id(0) * B + tl.arange(0, B)
     here = at < m
     r = tl.load(SLOTS + at, mask=here, other=0)
+    score = tl.load(SCORE + r) + _total(PARTS, at, here, m, parts, B)
+    tl.store(SCORE + r, score, mask=here)
     c, tube = tl.load(COEF + r), tl.load(TUBE + r)
-    f = tl.load(TARGET + r) - tl.load(SCORE + r)
+    f = tl.load(TARGET + r) - score
     up = tl.where(here, _up(c, f, tube, tl.load(HIGH + r)), -_BIG)
     down = tl.where(here, _down(c, f, tube, tl.load(LOW + r)), _BIG)
     tl.store(UP + at, up, mask=here)
@@ -87,15 +97,44 @@ def pack(STEPS, ENDS, FREE, VIOLATE, OUT, programs, MOST: tl.constexpr):
     tl.store(OUT + 4, violate * 1.0)
 
 
-@triton.jit(do_not_specialize=["m", "seed", "free", "violating"])
-def draw(KIND, CHOSEN, m, seed, free, violating, B: tl.constexpr):
-    """Choose a random part of the free rows and of the violators, and the extreme rows."""
-    at = tl.program_id(0) * B + tl.arange(0, B)
-    here = at < m
-    kind = tl.load(KIND + at, mask=here, other=0)
+@triton.jit
+def _chosen(KIND, at, m, seed, free, violating):
+    """Mask of a random part of the free rows and of the violators, and of the extreme rows."""
+    kind = tl.load(KIND + at, mask=at < m, other=0)
     x = tl.rand(seed, at)
-    chosen = (kind == 3) | ((kind == 2) & (x < free)) | ((kind == 1) & (x < violating))
-    tl.store(CHOSEN + at, chosen.to(tl.int8), mask=here)
+    return (kind == 3) | ((kind == 2) & (x < free)) | ((kind == 1) & (x < violating))
+
+
+@triton.jit(do_not_specialize=["m", "seed", "free", "violating"])
+def draw(KIND, COUNTS, m, seed, free, violating, B: tl.constexpr):
+    """Number of rows that each program draws for a block."""
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    chosen = _chosen(KIND, at, m, seed, free, violating)
+    tl.store(COUNTS + tl.program_id(0), tl.sum(chosen.to(tl.int32), 0))
+
+
+@triton.jit(do_not_specialize=["m", "size", "programs", "seed", "free", "violating"])
+def pick(
+    KIND, COUNTS, SLOTS, ROWS, BLOCK, VECTORS, m, size, programs, seed, free, violating,
+    B: tl.constexpr, MOST: tl.constexpr,
+):  # fmt: skip
+    """The first `size` rows that `draw` counted: their slots, -1 where there are fewer, and rows.
+
+    There must be at least `size` rows to draw from.
+    """
+    q, me = tl.arange(0, MOST), tl.program_id(0)
+    counts = tl.load(COUNTS + q, mask=q < programs, other=0)
+    before, every = tl.sum(tl.where(q < me, counts, 0), 0), tl.sum(counts, 0)
+    at = me * B + tl.arange(0, B)
+    chosen = _chosen(KIND, at, m, seed, free, violating).to(tl.int32)
+    place = before + tl.cumsum(chosen, 0) - 1
+    here = (chosen == 1) & (place < size)
+    slot = tl.load(SLOTS + at, mask=here, other=0)
+    tl.store(BLOCK + place, slot, mask=here)
+    tl.store(VECTORS + place, tl.load(ROWS + slot, mask=here, other=0), mask=here)
+    empty = (at >= every) & (at < size)
+    tl.store(BLOCK + at, tl.full((B,), -1, tl.int32), mask=empty)
+    tl.store(VECTORS + at, tl.full((B,), 0, tl.int32), mask=empty)
 
 
 @triton.jit(do_not_specialize=["n"])
@@ -103,7 +142,10 @@ def tile(
     X, NORM, ROWS, SLOTS, OUT, START, n, W, D: tl.constexpr, CHUNK: tl.constexpr,
     B: tl.constexpr, MAP: tl.constexpr, DEGREE: tl.constexpr,
 ):  # fmt: skip
-    """OUT[a, b] = K of two slots, computed in float64, in lines of W. Negative slots are empty."""
+    """OUT[a, b] = K of two slots, computed in float64, in lines of W, with zeros after them.
+
+    Negative slots are empty.
+    """
     a = tl.program_id(0) * B + tl.arange(0, B)
     b = tl.program_id(1) * B + tl.arange(0, B)
     k = tl.arange(0, CHUNK)
@@ -114,7 +156,8 @@ def tile(
         x = tl.load(X + i[:, None] * D + k0 + k[None, :])
         z = tl.dot(x, tl.load(X + j[:, None] * D + k0 + k[None, :]).T, z, out_dtype=tl.float64)
     value = _value(z, tl.load(NORM + i), tl.load(NORM + j), tl.load(START), MAP, DEGREE)
-    inside = (a[:, None] < n) & (b[None, :] < n)
+    value = tl.where((b < n)[None, :], value, 0.0)
+    inside = (a[:, None] < n) & (b[None, :] < W)
     tl.store(OUT + a[:, None].to(tl.int64) * W + b[None, :], value, mask=inside)
 
 
@@ -123,9 +166,7 @@ def add_parts(PARTS, SLOTS, SCORE, m, parts, B: tl.constexpr):
     """Add the parts of a scan to the scores of slots."""
     at = tl.program_id(0) * B + tl.arange(0, B)
     here = at < m
-    total = tl.zeros((B,), tl.float64)
-    for k in range(parts):
-        total += tl.load(PARTS + k * m + at, mask=here, other=0.0)
+    total = _total(PARTS, at, here, m, parts, B)
     r = tl.load(SLOTS + at, mask=here, other=0)
     tl.store(SCORE + r, tl.load(SCORE + r, mask=here, other=0.0) + total, mask=here)
 
@@ -214,58 +255,3 @@ def pairs(
     tl.store(COEF + slot, new, mask=taken)
     tl.store(DELTA + p, tl.where(taken, new - c, 0.0), mask=p < q)
     tl.store(STEPS, tl.load(STEPS) + steps)
-
-
-@triton.jit(do_not_specialize=["n", "ridge"])
-def face(
-    SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, ENDS, OUT, n, ridge, B: tl.constexpr
-):  # fmt: skip
-    """Lines of OUT: coefficient, piece of the box in which it moves, F from the middle, ridge."""
-    p = tl.program_id(0) * B + tl.arange(0, B)
-    here = p < n
-    r = tl.load(SLOTS + p, mask=here, other=0)
-    top, bottom = tl.load(ENDS), tl.load(ENDS + 1)
-    middle = 0.5 * (top + bottom)
-    c, tube = tl.load(COEF + r), tl.load(TUBE + r)
-    f = tl.load(TARGET + r) - tl.load(SCORE + r) - middle
-    low, high = tl.load(LOW + r), tl.load(HIGH + r)
-    below = (c < 0) | ((c == 0) & (((f + tube < 0) & (low < 0)) | (high <= 0)))
-    low, high = tl.where(below, low, 0.0), tl.where(below, 0.0, high)
-    tl.store(OUT + p, c, mask=here)
-    tl.store(OUT + n + p, low, mask=here)
-    tl.store(OUT + 2 * n + p, high, mask=here)
-    tl.store(OUT + 3 * n + p, tl.where(below, f + tube, f), mask=here)
-    tl.store(OUT + 4 * n + p, ridge * (top - bottom) / (high - low), mask=here)
-
-
-@triton.jit(do_not_specialize=["n", "ratio"])
-def arc(COEF, LOW, HIGH, STEP, ONE, OUT, n, ratio, B: tl.constexpr):
-    """Point k of an arc: clip(c + ratio^k (STEP - mu ONE)) - c, where mu makes the sum zero."""
-    p = tl.arange(0, B)
-    here = p < n
-    k = tl.program_id(0)
-    s = tl.exp2(tl.log2(ratio) * k)
-    c = tl.load(COEF + p, mask=here, other=0.0)
-    low, high = tl.load(LOW + p, mask=here, other=0.0), tl.load(HIGH + p, mask=here, other=0.0)
-    a, b = tl.load(STEP + p, mask=here, other=0.0), tl.load(ONE + p, mask=here, other=0.0)
-    ones = tl.sum(b, 0)
-    mu = tl.sum(a, 0) / ones
-    reach = tl.abs(mu) + tl.sum(tl.abs(a), 0) / tl.abs(ones) + 1.0
-    left, right = mu - reach, mu + reach
-    for _ in range(_HALVINGS):
-        mu = 0.5 * (left + right)
-        change = tl.minimum(tl.maximum(c + s * (a - mu * b), low), high) - c
-        over = tl.sum(change, 0) > 0
-        left = tl.where(over, mu, left)
-        right = tl.where(over, right, mu)
-    change = tl.minimum(tl.maximum(c + s * (a - mu * b), low), high) - c
-    rest = tl.sum(change, 0)
-    now = c + change
-    inside = here & (now > low) & (now < high)
-    room = tl.where(inside, tl.where(rest > 0, now - low, high - now), 0.0)
-    have = tl.sum(room, 0)
-    enough = have > tl.abs(rest)
-    change -= tl.where(enough, rest * room / tl.maximum(have, 1e-30), 0.0)
-    size = tl.maximum(tl.sum(tl.abs(change), 0), 1e-30)
-    balanced = tl.abs(tl.sum(change, 0)) < _BALANCED * size
-    tl.store(OUT + k * n + p, tl.where(balanced, change, 0.0), mask=here)

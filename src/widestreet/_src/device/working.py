@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device import triton_kernels as scans
 from widestreet._src.device import triton_steps as programs
 from widestreet._src.device.contract import Look, Map, Variables
+from widestreet._src.device.newton import newton_step
 
 if TYPE_CHECKING:
     from widestreet._src.device.cuda import CudaDevice, HeldRows
@@ -27,8 +28,6 @@ _LINES = ("coef", "score", "target", "tube", "lower", "upper")
 _BLOCK, _MOST_BLOCKS = 1024, 1024  # rows of a program that reads a list, and number of programs
 _TILE = 32  # rows of a block of kernel values in float64
 _LEAST_WIDTH = 64  # of the tile of a block
-_ON_BOUND = 1e-12  # of a box: nearer coefficients are put on the bound
-_POINTS, _RATIO = 16, 0.7  # of the arc of a Newton step
 
 
 @contextmanager
@@ -38,6 +37,27 @@ def _within_memory() -> Iterator[None]:
         yield
     except torch.OutOfMemoryError as error:
         raise MemoryError(str(error)) from error
+
+
+@dataclass(eq=False)
+class _Standing:
+    """Where the active rows stand: their sides, extremes and kinds, and counts per program."""
+
+    up: Any
+    down: Any
+    ends: Any
+    kind: Any
+    extremes: Any
+    counts: Any
+
+    @classmethod
+    def of(cls, m: int, where: Any) -> _Standing:
+        def new(*shape: int, dtype: Any = torch.float64) -> Any:
+            return torch.empty(shape, dtype=dtype, device=where)
+
+        most = _MOST_BLOCKS
+        counts = new(3, most, dtype=torch.int32)
+        return cls(new(m), new(m), new(2), new(m, dtype=torch.int8), new(2, most), counts)
 
 
 @dataclass(eq=False)
@@ -51,8 +71,9 @@ class CudaWork:
     held : HeldRows
     rows : tensor of int32
         Positions of its rows among those held.
-    lines : tensor of float64, shape (6, m)
-        Coefficients, scores, targets, tubes and bounds.
+    lines : tensor of float64, shape (6, m) or (6, m + 1)
+        Coefficients, scores, targets, tubes and bounds. All lines begin at multiples of 16 bytes:
+        Triton compiles a program once for pointers that do, and once for those that do not.
     near : float
     double : bool
     slots : tensor of int32
@@ -71,19 +92,21 @@ class CudaWork:
     slots: Any
     aside: list[tuple[Any, Any]]
     seed: int = 0
-    _kind: Any = None
-    _ends: Any = None
+    _stand: Any = None
     _places: Any = None
     _start: Any = None
+    _parts: Any = None  # of a scan: the change of the scores of active rows, not added yet
+    _rooms: dict[int, tuple[Any, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._start = torch.full((1,), self.by.start, dtype=torch.float64, device=self.rows.device)
         self._activate(self.slots)
 
     def _activate(self, slots: Any) -> None:
-        """Set the active rows. Sets: slots, places, kind, ends."""
+        """Set the active rows. Sets: slots, places, standing."""
         self.slots = slots
         self._places = self.rows[slots]
+        self._stand = _Standing.of(len(slots), slots.device)
         self._mark()
 
     @classmethod
@@ -99,7 +122,10 @@ class CudaWork:
         double: bool,
     ) -> CudaWork:
         """Return a working set with a copy of some variables."""
-        lines = device.to(np.stack([getattr(variables, name) for name in _LINES]))
+        lines = np.zeros((len(_LINES), len(rows) + len(rows) % 2))
+        for line, name in zip(lines, _LINES, strict=True):
+            line[: len(rows)] = getattr(variables, name)
+        lines = device.to(lines)
         where = device.index(rows)
         slots = torch.arange(len(rows), dtype=torch.int32, device=lines.device)
         return cls(device, by, held, where, lines, near, double, slots, [])
@@ -112,58 +138,57 @@ class CudaWork:
     def _coef(self) -> Any:
         return self.lines[0]
 
-    def _new(self, *shape: int, dtype: Any = torch.float64) -> Any:
-        return torch.empty(shape, dtype=dtype, device=self.lines.device)
-
     # -- the state of the rows -----------------------------------------------------------------
 
     @_within_memory()
     def look(self, steps: Any = None) -> Look:
-        """Return the state of the active rows. Sets: kind, ends."""
-        counts = self._mark()
-        out = self._new(5)
+        """Return the state of the active rows. Sets: scores, standing."""
+        self._mark()
+        stand, count = self._stand, ceil(len(self.slots) / _BLOCK)
+        out = torch.empty(5, dtype=torch.float64, device=self.slots.device)
         steps = torch.zeros(1, dtype=torch.float64, device=out.device) if steps is None else steps
         programs.pack[(1,)](
-            steps, self._ends, counts[0], counts[1], out, counts.shape[1], _MOST_BLOCKS
+            steps, stand.ends, stand.counts[0], stand.counts[1], out, count, _MOST_BLOCKS
         )
         taken, highest, lowest, free, violators = out.tolist()
         return Look(highest, lowest, int(free), int(violators), int(taken))
 
-    def _mark(self) -> Any:
-        """Return counts of free and of violating rows per program. Sets: kind, ends."""
-        m = len(self.slots)
-        count = ceil(m / _BLOCK)
-        up, down, extremes = self._new(m), self._new(m), self._new(2, count)
-        counts = self._new(2, count, dtype=torch.int32)
-        self._kind, self._ends = self._new(m, dtype=torch.int8), self._new(2)
+    def _mark(self) -> None:
+        """Bring the scores of active rows up to date. Sets: scores, standing."""
+        m, stand = len(self.slots), self._stand
+        count, parts = ceil(m / _BLOCK), 0 if self._parts is None else len(self._parts)
+        (up, down), (top, bottom) = (stand.up, stand.down), stand.extremes
         programs.look[(count,)](
-            self.slots, *self.lines, up, down, extremes[0], extremes[1], m, _BLOCK
-        )
-        programs.mark[(count,)](
-            self.slots, self._coef, up, down, extremes[0], extremes[1], self._ends, self._kind,
-            counts[0], counts[1], m, count, self.near, _BLOCK, _MOST_BLOCKS,
+            self.slots, *self.lines, up if self._parts is None else self._parts, up, down, top,
+            bottom, m, parts, _BLOCK,
         )  # fmt: skip
-        return counts
+        self._parts = None
+        programs.mark[(count,)](
+            self.slots, self._coef, up, down, top, bottom, stand.ends, stand.kind,
+            stand.counts[0], stand.counts[1], m, count, self.near, _BLOCK, _MOST_BLOCKS,
+        )  # fmt: skip
 
-    def _add(self, slots: Any, columns: Any, change: Any, double: bool) -> None:
+    def _scan(self, rows: Any, vectors: Any, change: Any) -> Any:
+        """Return the parts of the change of scores by changed coefficients."""
+        change = change[None]
+        return self.device.parts(self.by, self.held, rows, self.held, vectors, change, self.double)
+
+    def _add(self, slots: Any, columns: Any, change: Any) -> None:
         """Update the scores of slots by changed coefficients. Sets: scores."""
         if len(slots) == 0 or len(columns) == 0:
             return
-        rows = self._places if slots is self.slots else self.rows[slots]
-        vectors = self.rows[columns.clamp(min=0)]
-        parts = self.device.parts(
-            self.by, self.held, rows, self.held, vectors, change[None], double
-        )
+        parts = self._scan(self.rows[slots], self.rows[columns], change)
+        self._add_parts(parts, slots)
+
+    def _add_parts(self, parts: Any, slots: Any) -> None:
+        """Add the parts of a scan to the scores of slots. Sets: scores."""
         grid = (ceil(len(slots) / _BLOCK),)
         programs.add_parts[grid](parts, slots, self.lines[1], len(slots), len(parts), _BLOCK)
 
-    def _tile(self, slots: Any, width: int, dtype: Any) -> Any:
-        """Return the kernel values between slots, in lines of `width`."""
-        n = len(slots)
-        out = (torch.empty if n == width else torch.zeros)(
-            (n, width), dtype=dtype, device=slots.device
-        )
-        grid = (ceil(n / _TILE), ceil(n / _TILE))
+    def _tile(self, slots: Any, out: Any) -> Any:
+        """Write the kernel values between slots into the lines of `out`, and zeros after them."""
+        n, width = len(slots), out.shape[1]
+        grid = (ceil(n / _TILE), ceil(width / _TILE))
         programs.tile[grid](
             self.held.full, self.held.norm, self.rows, slots, out, self._start, n, width,
             D=self.held.width, CHUNK=min(self.held.width, 64), B=_TILE,
@@ -188,86 +213,62 @@ class CudaWork:
         for k in range(blocks):
             if k:
                 self._mark()
-            block = self.slots if len(self.slots) <= size else self._drawn(size, *chances)
-            self._block(block, tol, part, most, steps)
+            block, vectors = self.slots, self._places
+            if len(block) > size:
+                block, vectors = self._drawn(size, *chances)
+            change = self._block(block, tol, part, most, steps)
+            self._parts = self._scan(self._places, vectors, change)
         return self.look(steps)
 
-    def _block(self, block: Any, tol: float, part: float, most: int, steps: Any) -> None:
-        """Take pair steps within a block. Sets: coefficients, scores, steps."""
+    def _block(self, block: Any, tol: float, part: float, most: int, steps: Any) -> Any:
+        """Take pair steps within a block; return the changes. Sets: coefficients, steps."""
         q = len(block)
         width = max(_LEAST_WIDTH, 1 << (q - 1).bit_length())
-        tile = self._tile(block, width, torch.float32)
-        change, now = self._new(q), self._new(4 * width)
+        tile, now, change = self._room(width)[:3]
+        self._tile(block, tile)
         programs.pairs[(1,)](
-            tile, block, *self.lines, self._ends, now, change, steps, q, tol, part, most, W=width,
-            num_warps=4 if width <= 512 else 8 if width <= 1024 else 16,
+            tile, block, *self.lines, self._stand.ends, now, change, steps, q, tol, part, most,
+            W=width, num_warps=4 if width <= 512 else 8 if width <= 1024 else 16,
         )  # fmt: skip
-        self._add(self.slots, block, change, self.double)
+        return change[:q]
 
-    def _drawn(self, size: int, free: float, violating: float) -> Any:
-        """Return random slots; -1 where there are fewer. Sets: seed."""
-        m = len(self.slots)
-        chosen = self._new(m, dtype=torch.int8)
+    def _room(self, width: int) -> tuple[Any, ...]:
+        """Return memory for a block: a tile, variables, changes, slots and rows. Sets: rooms."""
+        if width not in self._rooms:
+            new, where = torch.empty, self.rows.device
+            tile = new((width, width), dtype=torch.float32, device=where)
+            now, change = (new(k * width, dtype=torch.float64, device=where) for k in (4, 1))
+            lists = (new(width, dtype=torch.int32, device=where) for _ in range(2))
+            self._rooms[width] = tile, now, change, *lists
+        return self._rooms[width]
+
+    def _drawn(self, size: int, free: float, violating: float) -> tuple[Any, Any]:
+        """Return random slots, -1 where there are fewer, and their rows. Sets: seed."""
+        m, stand = len(self.slots), self._stand
+        assert size <= m
+        block, vectors = (each[:size] for each in self._room(max(_LEAST_WIDTH, size))[3:])
+        count, counts = ceil(m / _BLOCK), stand.counts[2]
         self.seed += 1
-        programs.draw[(ceil(m / _BLOCK),)](
-            self._kind, chosen, m, self.seed, free, violating, _BLOCK
-        )
-        at = torch.nonzero_static(chosen, size=size, fill_value=m).flatten()
-        return torch.nn.functional.pad(self.slots, (0, 1), value=-1)[at]
+        programs.draw[(count,)](stand.kind, counts, m, self.seed, free, violating, _BLOCK)
+        programs.pick[(count,)](
+            stand.kind, counts, self.slots, self.rows, block, vectors, m, size, count, self.seed,
+            free, violating, _BLOCK, _MOST_BLOCKS,
+        )  # fmt: skip
+        return block, vectors
 
     # -- Newton steps --------------------------------------------------------------------------
 
     @_within_memory()
     def newton(self, ridge: float, passes: int) -> Look:
-        """Take a Newton step. Sets: coefficients, scores.
-
-        It maximises F'd - d'(K + R)d / 2 where d sums to zero, in passes that fix what leaves its
-        box and release what should not be fixed. They need not end. The best point of the arc
-        clip(c + t d) is taken.
-        """
-        slots = self.slots[self._kind > 0]
+        """Take a Newton step. Sets: coefficients, scores."""
+        slots = self.slots[self._stand.kind > 0]
         n = len(slots)
-        out = self._new(5, n)
-        programs.face[(ceil(n / _BLOCK),)](slots, *self.lines, self._ends, out, n, ridge, _BLOCK)
-        c, low, high, f, r = out
-        K = self._tile(slots, n, torch.float64)
-        free = torch.arange(n, device=c.device)
-        d, step, one, taken = torch.zeros_like(f), f, f, 0
-        while taken < passes and len(free):
-            taken += 1
-            step, one, mu = _solved(K, r, f, free, d)
-            d, now = _settled(step, K @ step, mu, f, r, low - c, high - c, free)
-            if len(now) == len(free) and bool((now == free).all()):
-                break
-            free = now
-        new = self._best(K, f, c, low, high, step, one)
-        self._coef.index_copy_(0, slots.long(), new)
-        self._add(self.slots, slots, new - c, self.double)
-        return self.look(torch.full((1,), taken, dtype=torch.float64, device=c.device))
-
-    def _best(self, K: Any, f: Any, c: Any, low: Any, high: Any, step: Any, one: Any) -> Any:
-        """Return the point of the arc with the largest gain; the present one if none gains."""
-        n = len(c)
-        width = max(_LEAST_WIDTH, 1 << (n - 1).bit_length())
-        points = self._new(_POINTS, n)
-        programs.arc[(_POINTS,)](
-            c.contiguous(), low.contiguous(), high.contiguous(), step.contiguous(),
-            one.contiguous(), points, n, _RATIO, width, num_warps=4 if width <= 512 else 16,
-        )  # fmt: skip
-        points = torch.nan_to_num(points, nan=0.0)
-        rise, bend = points @ f, ((points @ K) * points).sum(1)
-        length = torch.where(bend > rise, rise / bend, 1.0)
-        gain = torch.where(rise > 0, length * rise - 0.5 * length * length * bend, 0.0)
-        k = torch.argmax(gain).view(1)
-        new = c + (length[k] * points.index_select(0, k)[0])
-        near = _ON_BOUND * (high - low)
-        new = torch.where(new - low < near, low, torch.where(high - new < near, high, new))
-        rest = (new - c).sum()
-        room = torch.where(rest > 0, new - low, high - new)
-        room = torch.where((new > low) & (new < high), room, 0.0)
-        new = new.index_add(0, torch.argmax(room).view(1), -rest.view(1))
-        useful = (gain.index_select(0, k)[0] > 0) & (room.max() > rest.abs())
-        return torch.where(useful, new, c)
+        K = torch.empty((n, n), dtype=torch.float64, device=slots.device)
+        change, taken = newton_step(
+            self._tile(slots, K), slots, self.lines, self._stand.ends, ridge, passes
+        )
+        self._parts = self._scan(self._places, self.rows[slots], change)
+        return self.look(torch.full((1,), taken, dtype=torch.float64, device=K.device))
 
     # -- rows that are set aside ---------------------------------------------------------------
 
@@ -276,7 +277,7 @@ class CudaWork:
         """Make rows that are farther than this from violating inactive. Sets: slots, aside."""
         slots = self.slots.long()
         coef, score, target, tube, low, high = self.lines[:, slots]
-        f, middle = target - score, 0.5 * self._ends.sum()
+        f, middle = target - score, 0.5 * self._stand.ends.sum()
         up = torch.where(coef < 0, f + tube, torch.where(coef < high, f, -torch.inf))
         down = torch.where(coef > 0, f, torch.where(coef > low, f + tube, torch.inf))
         stay = torch.maximum(up - middle, middle - down) > -distance
@@ -293,40 +294,18 @@ class CudaWork:
 
     def _bring_up_to_date(self) -> None:
         """Update the scores of rows that were set aside. Sets: aside, scores."""
+        if self._parts is not None:  # memory was short before a look
+            self._add_parts(self._parts, self.slots)
+            self._parts = None
         for slots, before in self.aside:
             changed = torch.nonzero(self._coef != before).flatten()
             change = (self._coef - before)[changed]
-            self._add(slots, changed.to(torch.int32), change, self.double)
+            self._add(slots, changed.to(torch.int32), change)
         self.aside = []
 
     @_within_memory()
     def result(self) -> tuple[Floats, Floats]:
         """Return the coefficients and scores of all rows. Sets: aside, scores."""
         self._bring_up_to_date()
-        coef, score = self.device.fetch(self.lines[:2])
+        coef, score = self.device.fetch(self.lines[:2, : len(self.rows)])
         return coef, score
-
-
-def _solved(K: Any, r: Any, f: Any, free: Any, d: Any) -> tuple[Any, Any, Any]:
-    """Return the step whose other variables are fixed, its change with the sum, the multiplier."""
-    fixed = d.index_fill(0, free, 0.0)
-    H = K if len(free) == len(f) else K.index_select(0, free).index_select(1, free)
-    H = H + torch.diag(r[free])
-    right = torch.stack([(f - K @ fixed)[free], torch.ones_like(free, dtype=f.dtype)], 1)
-    found = torch.cholesky_solve(right, torch.linalg.cholesky_ex(H)[0])
-    mu = (found[:, 0].sum() + fixed.sum()) / found[:, 1].sum()
-    step = fixed.index_copy(0, free, found[:, 0] - mu * found[:, 1])
-    one = torch.zeros_like(f).index_copy(0, free, found[:, 1].clamp(min=0.0))
-    return step, one, mu
-
-
-def _settled(
-    step: Any, product: Any, mu: Any, f: Any, r: Any, low: Any, high: Any, free: Any
-) -> tuple[Any, Any]:
-    """Return the step within its bounds, and the variables that are free in the next pass."""
-    pull = f - product - mu - r * step
-    held = torch.ones_like(f, dtype=torch.bool).index_fill(0, free, False)
-    inside = ~held & (step >= low) & (step <= high)
-    released = held & (((step == high) & (pull < 0)) | ((step == low) & (pull > 0)))
-    clipped = torch.minimum(torch.maximum(step, low), high)
-    return clipped, torch.nonzero(inside | released).flatten()

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import numpy as np
+
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels.interpolation import Interpolation
+
+TINY = float(np.finfo(np.float32).tiny)  # below, float32 values and products lose digits
+_ROUGH_SUMS = 0.01  # relative error of sums that bound errors
 
 
 class Backend(Protocol):
@@ -91,3 +96,18 @@ class Backend(Protocol):
     def score_errors(self, I: Ints | None, J: Ints, coef: Floats) -> Floats | None:
         """Bound the error of a float64 scan row by row; return None if no such bound is known."""
         ...
+
+
+def dtype_of_sums(
+    backend: Backend, I: Ints | None, J: Ints, weight: Floats
+) -> type[np.float32 | np.float64]:
+    """Return the precision in which sums of positive terms are off by less than a hundredth.
+
+    It is float32 if the bound on its errors proves this.
+    """
+    bound, used = backend.scan_bound(I, J, weight, double=False), weight > 0
+    if bound is None or backend.smooth is not None or not used.any():
+        return np.float64
+    more, part = bound
+    worst = float(np.max(part, initial=0.0)) * float(np.max(more[used] / weight[used]))
+    return np.float32 if worst < _ROUGH_SUMS else np.float64

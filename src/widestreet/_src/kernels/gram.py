@@ -16,7 +16,7 @@ import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
-from widestreet._src.kernels.backend import Backend
+from widestreet._src.kernels.backend import TINY, Backend, dtype_of_sums
 from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.kernels.on_device import DeviceBackend, Resident
@@ -186,9 +186,8 @@ class Gram:
             return None
         weight, part = bound
         sums, sizes = self.scan(I, J, np.stack([coef, weight]), dtype=np.float32, poll=poll)
-        tiny = float(np.finfo(np.float32).tiny)  # below, values and products lose digits
-        lost = tiny * float((weight + 1.0).sum())
-        return sums, 1.01 * part * np.maximum(sizes, tiny) + lost
+        lost = TINY * float((weight + 1.0).sum())
+        return sums, 1.01 * part * np.maximum(sizes, TINY) + lost
 
     def score_error(self, terms: Floats | int, size: Floats | float, net: Floats | float) -> Floats:
         """Bound the error of float64 sums over kernel values, for all rows at once.
@@ -225,7 +224,9 @@ class Gram:
             return np.full(self.shape[0] if I is None else len(I), float(crude))
         weight, part = bound
         part = part + (3 * UNIT if self._diagonal else 0.0)
-        return np.minimum(1.01 * part * self.scan(I, J, weight, poll=poll), crude)
+        dtype = dtype_of_sums(self._backend, left, right, weight)
+        sums = self.scan(I, J, weight, dtype=dtype, poll=poll)
+        return np.minimum(1.03 * part * (sums + TINY * float((weight + 1.0).sum())), crude)
 
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows] | None:
