@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <new>
@@ -20,6 +21,7 @@ namespace WIDESTREET_ISA {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kSnapToBound = 1e-14;  // of the width of a box: what is nearer is put on the bound
 constexpr size_t kCacheLine = 64;
+constexpr int kLeastThreads = 4;  // for a team: on few processors its members wait for each other
 constexpr int64_t kLinesOfMember = 1024;  // of a team, at least
 constexpr int64_t kLinesApart = 64;  // parts of two members begin so many lines apart, at least
 constexpr int64_t kPollEvery = 20000000;    // steps times lines between two calls of p.stop
@@ -65,6 +67,8 @@ struct Seat {
   int count = 0;
   Team* team = nullptr;  // none: these are all lines
   int me = 0;
+  bool calling = false;  // whether this is the thread that called the others
+  std::chrono::steady_clock::time_point begun = {};
 
   bool has(int64_t line) const {
     return !team || (line >= ranges->line && line < ranges->line + ranges->size);

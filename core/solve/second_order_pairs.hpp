@@ -188,11 +188,13 @@ SubproblemReport Block<T, G>::steps(const Seat& seat, First* first, double tol, 
     for (const LineRange* s = seat.ranges; s < seat.ranges + seat.count; ++s) {
       First& found = first[s->group];
       found = update(*s, ki, kj, step);
+      if (seat.calling) found.late = tempo_.late(report.steps, seat.begun);
       if (seat.team) found = seat.team->first(seat.me, report.steps + 1, found);
+      report.stopped = found.late;
       if (found.line >= 0)
         report.violation = std::max(report.violation, found.value - found.lowest);
     }
-    if (!(report.violation > tol) || report.steps >= max_steps) return report;
+    if (!(report.violation > tol) || report.steps >= max_steps || report.stopped) return report;
 
     // The pair with the largest second-order gain.
     const First* top = nullptr;
@@ -229,7 +231,11 @@ SubproblemReport Block<T, G>::steps(const Seat& seat, First* first, double tol, 
 template <class T, class G>
 SubproblemReport Block<T, G>::steps_alone(double tol, int64_t max_steps) {
   std::vector<First> first(p_.dual.groups);
-  return steps({ranges_.data(), int(ranges_.size())}, first.data(), tol, max_steps);
+  const auto begun = std::chrono::steady_clock::now();
+  const SubproblemReport report =
+      steps({ranges_.data(), int(ranges_.size())}, first.data(), tol, max_steps);
+  tempo_.took(report.steps, std::chrono::steady_clock::now() - begun);
+  return report;
 }
 
 // The result does not depend on how many threads come to help.
@@ -244,20 +250,24 @@ SubproblemReport Block<T, G>::steps_together(double tol, int64_t max_steps) {
     if (me < 0) return;
     const bool calling = std::this_thread::get_id() == caller;
     if (calling) team.close();
+    const auto begun = std::chrono::steady_clock::now();
     const int64_t blocks = (all.size + kLinesApart - 1) / kLinesApart;
     const int64_t begin = blocks * me / team.size() * kLinesApart;
     const int64_t end = std::min(blocks * (me + 1) / team.size() * kLinesApart, all.size);
     const LineRange mine{all.line + begin, all.column + begin, end - begin, all.group};
     First first;
-    const SubproblemReport part = steps({&mine, 1, &team, me}, &first, tol, max_steps);
-    if (calling) report = part;
+    const SubproblemReport part =
+        steps({&mine, 1, &team, me, calling, begun}, &first, tol, max_steps);
+    if (!calling) return;
+    report = part;
+    tempo_.took(part.steps, std::chrono::steady_clock::now() - begun);
   });
   return report;
 }
 
 template <class T, class G>
 int Block<T, G>::members() const {
-  if (sizeof(G) == sizeof(double) || p_.dual.groups > 1) return 1;
+  if (sizeof(G) == sizeof(double) || p_.dual.groups > 1 || p_.threads < kLeastThreads) return 1;
   return int(std::min<int64_t>({p_.threads, Team::kMost, ranges_.front().size / kLinesOfMember}));
 }
 
@@ -268,11 +278,8 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_
   tempo_.begin(members() > 1);
   while (true) {
     const int64_t most = std::min(max_steps - report.steps, tempo_.work() / lines + 1);
-    const auto begun = std::chrono::steady_clock::now();
     const SubproblemReport part =
         tempo_.together() ? steps_together(tol, most) : steps_alone(tol, most);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
-    tempo_.took(part.steps, taken.count());
     report.violation = part.violation;
     report.steps += part.steps;
     since_poll += part.steps * lines;
@@ -280,7 +287,8 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_
       report.stopped = p_.stop();
       since_poll = 0;
     }
-    if (part.steps < most || report.steps >= max_steps || report.stopped) return report;
+    const bool done = part.steps < most && !part.stopped;  // not only by this team
+    if (done || report.steps >= max_steps || report.stopped) return report;
   }
 }
 

@@ -22,9 +22,11 @@ struct First {
   double value = -std::numeric_limits<double>::infinity();
   int64_t line = -1;
   double lowest = std::numeric_limits<double>::infinity();
-  double room = 0;  // of the variable that may grow
+  double room = 0;    // of the variable that may grow
+  bool late = false;  // whether the team is slower than one thread
 
   void merge(const First& other) {
+    late = late || other.late;
     lowest = std::min(lowest, other.lowest);
     if (other.value > value || (other.value == value && other.line < line)) {
       value = other.value;
@@ -140,20 +142,31 @@ class Tempo {
   // Steps times lines until the times are compared again.
   int64_t work() const { return possible_ && (together_ || wait_ <= 1) ? kShort : kLong; }
 
-  void took(int64_t steps, double seconds) {
-    if (!possible_ || steps == 0) return;
-    const double pace = seconds / double(steps);
+  // Whether a team that began at this time is slower than one thread: its steps end then.
+  bool late(int64_t steps, std::chrono::steady_clock::time_point begun) const {
+    if (steps % kBetweenLooks != 0) return false;
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun;
+    return time.count() > alone_ * double(steps + kBetweenLooks);
+  }
+
+  void took(int64_t steps, std::chrono::duration<double> time) {
+    if (!possible_) return;
+    const double pace = time.count() / double(steps);  // infinite without a step
     if (!together_) {
       alone_ = std::min(alone_, pace);
       together_ = --wait_ <= 0;
-    } else if (!(pace < kFaster * alone_)) {
+    } else if (pace < kFaster * alone_) {
+      pause_ = std::max<int64_t>(1, pause_ / 2);
+    } else {
       together_ = false;
-      wait_ = pause_ *= 4;
+      wait_ = pause_ = std::min(kLongest, 4 * pause_);
     }
   }
 
  private:
-  static constexpr int64_t kShort = 1 << 21, kLong = 1 << 24;
+  static constexpr int64_t kShort = 1 << 22, kLong = 1 << 24;
+  static constexpr int64_t kLongest = 64;       // pause, in parts
+  static constexpr int64_t kBetweenLooks = 16;  // at the clock, in steps
   static constexpr double kFaster = 0.85;
 
   bool possible_ = false, together_ = false;
