@@ -24,6 +24,12 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kAwake{200};
 constexpr int kLooks = 64;  // before the thread gives way to others
 
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
 struct Job {
   const std::function<void(Tasks&)>& body;
   Tasks tasks;
@@ -106,7 +112,7 @@ class Pool {
     do {
       for (int look = 0; look < kLooks; ++look) {
         if (waiting_.load(std::memory_order_relaxed) > 0) return;
-        relax();
+        pause();
       }
       std::this_thread::yield();
     } while (Clock::now() < end);

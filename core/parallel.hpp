@@ -17,13 +17,6 @@ namespace widestreet {
 // Values to be moved or summed, above which it is worth waking other threads.
 constexpr int64_t kWorthSharing = 200000;
 
-// Tells the processor that the thread waits for another one.
-inline void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
 // The numbers of the remaining tasks.
 class Tasks {
  public:

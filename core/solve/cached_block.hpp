@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <new>
@@ -13,7 +12,6 @@
 #include "kernels/simd.hpp"
 #include "parallel.hpp"
 #include "solve/smo_blocks.hpp"
-#include "solve/team.hpp"
 
 namespace widestreet {
 namespace WIDESTREET_ISA {
@@ -21,9 +19,6 @@ namespace WIDESTREET_ISA {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kSnapToBound = 1e-14;  // of the width of a box: what is nearer is put on the bound
 constexpr size_t kCacheLine = 64;
-constexpr int kLeastThreads = 4;  // for a team: on few processors its members wait for each other
-constexpr int64_t kLinesOfMember = 1024;  // of a team, at least
-constexpr int64_t kLinesApart = 64;  // parts of two members begin so many lines apart, at least
 constexpr int64_t kPollEvery = 20000000;    // steps times lines between two calls of p.stop
 constexpr int kLanes = Simd<float>::lanes;  // the most that any vector has
 
@@ -61,18 +56,9 @@ struct LineRange {
   int group = 0;
 };
 
-// The lines of one thread, and its place in the team that takes steps on all of them.
-struct Seat {
-  const LineRange* ranges = nullptr;
-  int count = 0;
-  Team* team = nullptr;  // none: these are all lines
-  int me = 0;
-  bool calling = false;  // whether this is the thread that called the others
-  std::chrono::steady_clock::time_point begun = {};
-
-  bool has(int64_t line) const {
-    return !team || (line >= ranges->line && line < ranges->line + ranges->size);
-  }
+struct Extreme {
+  double value = -kInf;
+  int64_t line = -1;
 };
 
 // Instead of F and the two box tests, two arrays are kept: `up` is the largest F of a line's
@@ -112,13 +98,9 @@ class Block {
   template <class Source>
   void copy_tile();
   T* room_for(int64_t values);
-  SubproblemReport steps(const Seat& seat, First* first, double tol, int64_t max_steps);
-  SubproblemReport steps_alone(double tol, int64_t max_steps);
-  SubproblemReport steps_together(double tol, int64_t max_steps);
-  int members() const;  // of a team, at most
-  First update(const LineRange& s, const T* ki, const T* kj, double step);
-  Second best_partner(const LineRange& s, const T* ki, const First& first) const;
-  void move(int64_t line, int k, double change, double room, double f);
+  Extreme update(const LineRange& s, const T* ki, const T* kj, double step, double& lowest);
+  void best_partner(const LineRange& s, const T* ki, const Extreme& first, double lowest,
+                    double& gain, int64_t& partner) const;
   double curvature(int64_t i, int64_t j) const;
   void set_status(int64_t line, double score);
   const T* tile_row(int64_t line) const { return &tile_[place_[line] * ld_]; }
@@ -141,7 +123,6 @@ class Block {
   Aligned<G> up_, down_, diag_;
   std::vector<double> beta_;
   std::vector<LineRange> ranges_;
-  Tempo tempo_;
 };
 
 // One layer: rows of one group lie together, so that each group is a line range.

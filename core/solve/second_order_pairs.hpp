@@ -3,9 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <thread>
 #include <vector>
 
 #include "solve/cached_block.hpp"
@@ -52,9 +50,10 @@ int Block<T, G>::shrinking(int64_t line) {
   return best;
 }
 
-// F -= step * (K_i - K_j) over a line range. Returns its first line.
+// F -= step * (K_i - K_j) over a line range. Returns the first line (largest F that may grow).
 template <class T, class G>
-First Block<T, G>::update(const LineRange& s, const T* ki, const T* kj, double step) {
+Extreme Block<T, G>::update(const LineRange& s, const T* ki, const T* kj, double step,
+                            double& lowest) {
   typedef typename Simd<G>::Int Int;
   constexpr int lanes = Simd<G>::lanes;
   const Vec<G> length = splat(G(step));
@@ -77,42 +76,24 @@ First Block<T, G>::update(const LineRange& s, const T* ki, const T* kj, double s
     low = smaller(d, low);
     index += lanes;
   }
-  First found;
+  Extreme found;
   for (int l = 0; l < lanes; ++l) {
-    found.lowest = std::min(found.lowest, double(low[l]));
-    if (best[l] > found.value || (best[l] == found.value && found.line > s.line + at[l])) {
-      found.value = double(best[l]);
-      found.line = s.line + at[l];
-    }
-  }
-  if (found.line >= 0) {
-    const int k = growing(found.line);
-    found.room = p_.dual.upper[variable(found.line, k)] - beta(found.line, k);
+    lowest = std::min(lowest, double(low[l]));
+    if (best[l] > found.value || (best[l] == found.value && found.line > s.line + at[l]))
+      found = {double(best[l]), s.line + at[l]};
   }
   return found;
 }
 
-// About 1 / x: twelve bits are enough to compare gains.
-inline Vec<float> reciprocal(Vec<float> x) {
-#if defined(__AVX512F__)
-  return _mm512_rcp14_ps(x);
-#elif defined(__AVX2__)
-  return _mm256_rcp_ps(x);
-#else
-  return 1.0f / x;
-#endif
-}
-
-// Largest (f_i - F_j)^2 / eta_ij over lines j that may shrink and lie below f_i. Differences are in
-// units of about the violation, a power of two, so that squares do not underflow. Quotients are
-// compared by cross-multiplication if F is double; if it is float, by quotients that are the same
-// however lines are divided into ranges.
+// Largest (f_i - F_j)^2 / eta_ij over lines j that may shrink and lie below f_i; quotients are
+// compared by cross-multiplication. Differences are in units of about the violation, a power of
+// two, so that squares do not underflow.
 template <class T, class G>
-Second Block<T, G>::best_partner(const LineRange& s, const T* ki, const First& first) const {
+void Block<T, G>::best_partner(const LineRange& s, const T* ki, const Extreme& first, double lowest,
+                               double& gain, int64_t& partner) const {
   typedef typename Simd<G>::Int Int;
   constexpr int lanes = Simd<G>::lanes;
-  constexpr bool quotients = sizeof(G) == sizeof(float);
-  const double unit = std::ldexp(1.0, std::ilogb(first.value - first.lowest));
+  const double unit = std::ldexp(1.0, std::ilogb(first.value - lowest));
   const Vec<G> scale = splat(G(1.0 / unit)), fi = splat(G(first.value));
   const Vec<G> kii = splat(diag_[first.line]), least = splat(G(kTau));
   Vec<G> top = {}, bottom = splat(G(1));
@@ -125,28 +106,20 @@ Second Block<T, G>::best_partner(const LineRange& s, const T* ki, const First& f
     // -inf where beta may not shrink
     const Vec<G> diff = larger((fi - load(down + t)) * scale, Vec<G>{});
     const Vec<G> eta = larger(kii + load(diag + t) - G(2) * load_as<G>(ki + t), least);
-    Vec<G> gain = diff * diff;
-    Int more;
-    if constexpr (quotients) {
-      gain *= reciprocal(eta);
-      more = gain > top;
-    } else {
-      more = gain * bottom > top * eta;
-      bottom = more ? eta : bottom;
-    }
-    top = more ? gain : top;
+    const Vec<G> square = diff * diff;
+    const Int more = square * bottom > top * eta;
+    top = more ? square : top;
+    bottom = more ? eta : bottom;
     at = more ? index : at;
     index += lanes;
   }
-  Second found;
   for (int l = 0; l < lanes; ++l) {
-    const double gain = double(top[l]) / double(bottom[l]) * unit * unit;
-    if (gain > found.gain || (gain == found.gain && gain > 0 && found.line > s.line + at[l])) {
-      found.gain = gain;
-      found.line = s.line + at[l];
+    const double g = double(top[l]) / double(bottom[l]) * unit * unit;
+    if (g > gain || (g == gain && g > 0 && partner > s.line + at[l])) {
+      gain = g;
+      partner = s.line + at[l];
     }
   }
-  return found;
 }
 
 // K_ii + K_jj - 2 K_ij by the tile of the subproblem, of which the block may have a rounded copy.
@@ -161,134 +134,59 @@ double Block<T, G>::curvature(int64_t i, int64_t j) const {
   return std::max(eta, kTau);
 }
 
-// Moves variable k of a line; one that ends very near to a bound is put on it. `f` is the F of the
-// variable before the step. Sets: beta, up and down of the line.
 template <class T, class G>
-void Block<T, G>::move(int64_t line, int k, double change, double room, double f) {
-  const int64_t v = variable(line, k);
-  const double score = p_.dual.target[v] - middle_[p_.dual.group[v]] - f;
-  const bool at_end =
-      room - std::abs(change) <= kSnapToBound * (p_.dual.upper[v] - p_.dual.lower[v]);
-  const double end = change > 0 ? p_.dual.upper[v] : p_.dual.lower[v];
-  beta(line, k) = at_end ? end : beta(line, k) + change;
-  set_status(line, score);
-}
-
-// Steps of one thread on its lines; in a team all members return the same report.
-template <class T, class G>
-SubproblemReport Block<T, G>::steps(const Seat& seat, First* first, double tol, int64_t max_steps) {
+SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_poll) {
   SubproblemReport report;
+  std::vector<Extreme> first(p_.dual.groups);
+  std::vector<double> lowest(p_.dual.groups);
   const T* ki = tile_;
   const T* kj = ki;
   double step = 0;
   while (true) {
     // Apply the last step and find, in each group, the line with the largest F that may grow.
+    std::fill(first.begin(), first.end(), Extreme{});
+    std::fill(lowest.begin(), lowest.end(), kInf);
+    for (const LineRange& s : ranges_) first[s.group] = update(s, ki, kj, step, lowest[s.group]);
     report.violation = 0;
-    for (int g = 0; g < p_.dual.groups; ++g) first[g] = First{};
-    for (const LineRange* s = seat.ranges; s < seat.ranges + seat.count; ++s) {
-      First& found = first[s->group];
-      found = update(*s, ki, kj, step);
-      if (seat.calling) found.late = tempo_.late(report.steps, seat.begun);
-      if (seat.team) found = seat.team->first(seat.me, report.steps + 1, found);
-      report.stopped = found.late;
-      if (found.line >= 0)
-        report.violation = std::max(report.violation, found.value - found.lowest);
-    }
+    for (int g = 0; g < p_.dual.groups; ++g)
+      if (first[g].line >= 0)
+        report.violation = std::max(report.violation, first[g].value - lowest[g]);
     if (!(report.violation > tol) || report.steps >= max_steps || report.stopped) return report;
 
     // The pair with the largest second-order gain.
-    const First* top = nullptr;
-    Second partner;
-    for (const LineRange* s = seat.ranges; s < seat.ranges + seat.count; ++s) {
-      const First& found = first[s->group];
-      if (found.line < 0 || !(found.value > found.lowest)) continue;
-      const Second second = best_partner(*s, tile_row(found.line), found);
-      if (!seat.team && !(second.gain > partner.gain)) continue;
-      top = &found;
-      partner = second;
+    int64_t i = -1, j = -1;
+    double gain = 0;
+    for (const LineRange& s : ranges_) {
+      const Extreme& e = first[s.group];
+      if (e.line < 0 || !(e.value > lowest[s.group])) continue;
+      const double before = gain;
+      best_partner(s, tile_row(e.line), e, lowest[s.group], gain, j);
+      if (gain > before) i = e.line;
     }
-    if (partner.line >= 0) {
-      const int k = shrinking(partner.line);
-      partner.value = double(down_[partner.line]);
-      partner.room = beta(partner.line, k) - p_.dual.lower[variable(partner.line, k)];
-      partner.curvature = curvature(top->line, partner.line);
-    }
-    if (seat.team) partner = seat.team->second(seat.me, report.steps + 1, partner);
-    if (partner.line < 0) return report;
+    if (i < 0) return report;
 
-    // The step, cut at the box.
-    const int64_t i = top->line, j = partner.line;
+    // The step, cut at the box; a variable that ends very near to a bound is put on it.
     ki = tile_row(i);
     kj = tile_row(j);
-    step = std::min({(top->value - partner.value) / partner.curvature, top->room, partner.room});
-    const int a = seat.has(i) ? growing(i) : -1, b = seat.has(j) ? shrinking(j) : -1;
-    if (a >= 0) move(i, a, step, top->room, top->value);
-    if (b >= 0) move(j, b, -step, partner.room, partner.value);
+    const int a = growing(i), b = shrinking(j);
+    const int64_t vi = variable(i, a), vj = variable(j, b);
+    const double middle = middle_[p_.dual.group[vi]];
+    const double score_i = p_.dual.target[vi] - middle - double(up_[i]);
+    const double score_j = p_.dual.target[vj] - middle - double(down_[j]);
+    const double room_i = p_.dual.upper[vi] - beta(i, a), room_j = beta(j, b) - p_.dual.lower[vj];
+    step = std::min({(double(up_[i]) - double(down_[j])) / curvature(i, j), room_i, room_j});
+    const bool full = room_i - step <= kSnapToBound * (p_.dual.upper[vi] - p_.dual.lower[vi]);
+    const bool empty = room_j - step <= kSnapToBound * (p_.dual.upper[vj] - p_.dual.lower[vj]);
+    beta(i, a) = full ? p_.dual.upper[vi] : beta(i, a) + step;
+    beta(j, b) = empty ? p_.dual.lower[vj] : beta(j, b) - step;
+    set_status(i, score_i);
+    set_status(j, score_j);
     ++report.steps;
-  }
-}
-
-template <class T, class G>
-SubproblemReport Block<T, G>::steps_alone(double tol, int64_t max_steps) {
-  std::vector<First> first(p_.dual.groups);
-  const auto begun = std::chrono::steady_clock::now();
-  const SubproblemReport report =
-      steps({ranges_.data(), int(ranges_.size())}, first.data(), tol, max_steps);
-  tempo_.took(report.steps, std::chrono::steady_clock::now() - begun);
-  return report;
-}
-
-// The result does not depend on how many threads come to help.
-template <class T, class G>
-SubproblemReport Block<T, G>::steps_together(double tol, int64_t max_steps) {
-  Team team(members());
-  const LineRange all = ranges_.front();
-  const std::thread::id caller = std::this_thread::get_id();
-  SubproblemReport report;
-  share(members(), members(), [&](Tasks&) {
-    const int me = team.join();
-    if (me < 0) return;
-    const bool calling = std::this_thread::get_id() == caller;
-    if (calling) team.close();
-    const auto begun = std::chrono::steady_clock::now();
-    const int64_t blocks = (all.size + kLinesApart - 1) / kLinesApart;
-    const int64_t begin = blocks * me / team.size() * kLinesApart;
-    const int64_t end = std::min(blocks * (me + 1) / team.size() * kLinesApart, all.size);
-    const LineRange mine{all.line + begin, all.column + begin, end - begin, all.group};
-    First first;
-    const SubproblemReport part =
-        steps({&mine, 1, &team, me, calling, begun}, &first, tol, max_steps);
-    if (!calling) return;
-    report = part;
-    tempo_.took(part.steps, std::chrono::steady_clock::now() - begun);
-  });
-  return report;
-}
-
-template <class T, class G>
-int Block<T, G>::members() const {
-  if (sizeof(G) == sizeof(double) || p_.dual.groups > 1 || p_.threads < kLeastThreads) return 1;
-  return int(std::min<int64_t>({p_.threads, Team::kMost, ranges_.front().size / kLinesOfMember}));
-}
-
-template <class T, class G>
-SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_poll) {
-  SubproblemReport report;
-  const int64_t lines = int64_t(up_.size());
-  tempo_.begin(members() > 1);
-  while (true) {
-    const int64_t most = std::min(max_steps - report.steps, tempo_.work() / lines + 1);
-    const SubproblemReport part =
-        tempo_.together() ? steps_together(tol, most) : steps_alone(tol, most);
-    report.violation = part.violation;
-    report.steps += part.steps;
-    since_poll += part.steps * lines;
+    since_poll += int64_t(up_.size());
     if (since_poll > kPollEvery && p_.stop) {
       report.stopped = p_.stop();
       since_poll = 0;
     }
-    const bool done = part.steps < most && !part.stopped;  // not only by this team
-    if (done || report.steps >= max_steps || report.stopped) return report;
   }
 }
 

@@ -340,23 +340,6 @@ def test_threads_change_no_bit(dtype, rng):
             assert np.array_equal(mine, theirs)
 
 
-def test_a_team_of_threads_changes_no_bit(rng):
-    """Enough lines and steps for teams of up to four threads, if they come in time."""
-    n = 4096
-    X = rng.normal(size=(n, 3))
-    square = (X**2).sum(axis=1)
-    K = np.exp(-(square[:, None] + square - 2 * X @ X.T)).astype(np.float32)
-    y = np.sin(2 * X[:, 0]) + rng.normal(size=n)
-    dual = duals.in_beta_space(duals.eps_svr(K, y, 1.0, 0.1))
-    one, two, four = (
-        solve(K, dual, tol=1e-2, max_steps=6000, block=3072, direct=4096, threads=threads)
-        for threads in (1, 2, 4)
-    )
-    for several in (two, four):
-        for mine, theirs in zip(one, several, strict=True):
-            assert np.array_equal(mine, theirs)
-
-
 @every_model
 @every_dtype
 def test_memory_that_is_lent_changes_no_bit(model, dtype):
