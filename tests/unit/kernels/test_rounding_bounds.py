@@ -25,6 +25,7 @@ from widestreet._src.kernels.kernels import (
     Precomputed,
     Sigmoid,
 )
+from widestreet._src.kernels.rounding_bounds import RBFBound
 from widestreet._src.problems.formulations import c_svc, one_class
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import KernelRows, as_rows
@@ -297,3 +298,17 @@ def test_groups_without_variables_have_no_violation():
     found = examine(Gram(RBF(1.0), as_rows(X)), dual, dual.upper.copy(), goal=Goal(1e-3))
     assert found.violation == 0.0
     assert found.meets(Goal(1e-3, 0.01))
+
+
+@pytest.mark.parametrize("gamma", [1e-6, 1e-3, 0.05, 0.5, 5.0])
+@pytest.mark.parametrize("error", [1e-9, 1e-3, 0.1, 1.0])
+@pytest.mark.parametrize("squares", [(0.0, 0.0), (0.0, 9.0), (4.0, 4.0)])
+def test_deviations_from_a_grid_are_bounded_up_to_any_size(gamma, error, squares):
+    """Rows on a line through the origin deviate towards each other; few vectors may be typical."""
+    x, s = np.sqrt(squares)
+    bound = RBFBound(0.0, 0.0, np.inf)
+    for typical in (0.0, 1.0, sum(squares)):
+        off = bound.off_grid(gamma, error, typical).relative(sum(squares))
+        for distance in (x + s, abs(x - s)):
+            truth = np.expm1(gamma * (4.0 * error * distance + 4.0 * error**2))
+            assert truth <= off

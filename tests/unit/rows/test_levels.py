@@ -111,6 +111,17 @@ def test_a_value_outside_the_sample_is_noticed(rng):
         assert levels_of(rows, grid, 2) is None
 
 
+@pytest.mark.parametrize(
+    ("offset", "found", "precise"), [(0.0, True, True), (1e6, True, False), (1e12, False, False)]
+)
+def test_deviations_are_compared_with_the_spread_of_the_rows(offset, found, precise, rng):
+    """Far from zero, the allowance for the rounding of values exceeds that of distances."""
+    rows = as_rows(bytes_to(rng, 255) + offset, centred=True)
+    levels = levels_of(rows, rows.grid, 1)
+    assert (levels is not None) == found
+    assert levels is None or levels.precise == precise
+
+
 def test_signed_zeros_and_numbers_below_the_grid(rng):
     X = bytes_to(rng, 255).astype(np.float64)
     X[X == 0] = -0.0

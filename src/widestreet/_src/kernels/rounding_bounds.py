@@ -155,12 +155,13 @@ class RBFBound:
         square : float
             A typical value of |x|^2 + |s|^2, for L^2.
         """
-        if error == 0.0 or square == 0.0:
+        if error == 0.0:
             return self
-        length, factor = sqrt(square), 1.1 * gamma * error
-        constant = self.constant + factor * (sqrt(8.0) * length + 4.0 * error)
+        length, factor = sqrt(square) or error, 1.1 * gamma * error
+        constant = factor * (sqrt(8.0) * length + 4.0 * error)
         slope = self.slope + factor * sqrt(8.0) / length
-        return RBFBound(constant, slope, min(self.most, _LINEAR_UP_TO / slope))
+        most = (_LINEAR_UP_TO - constant) / slope  # negative: nothing is known of any row
+        return RBFBound(self.constant + constant, slope, min(self.most, most))
 
     def relative(self, squares: float) -> float:
         """Return the bound for |x|^2 + |s|^2; infinite if there is none."""

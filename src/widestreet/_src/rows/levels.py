@@ -8,6 +8,7 @@ bounds what the grid leaves of a row, and is part of the bounds on rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,9 @@ _LEAST_VALUES = 1 << 17  # in fewer values no grid is looked for
 _SAMPLES = (4, 32)  # rows in which a grid is looked for, first in a few
 _MOST_LEVELS = 256
 _ROUGH = 2.0**-22  # deviation relative to |value| + |origin| (kRough in core/kernels/levels.hpp)
+# Deviations of a row from the grid, relative to the largest norm of a row (from the centre): with
+# larger ones, products of levels in float32 or float64 have fewer digits than those of values.
+_MOST_IN_FLOAT32, _MOST_IN_FLOAT64 = 2.0**-20, 2.0**-44
 _SAME = 2.0**-10  # part of the largest value below which there is no step of 256 levels
 _SMALLEST_STEP, _LARGEST_STEP = 1e-100, 1e100  # whose squares are numbers
 _DENSITY = 1 / 12  # of CSR rows from which on their levels take no more memory than the rows
@@ -48,7 +52,7 @@ class Levels:
     native : _core.Rows
         The rows with their levels.
     precise : bool
-        True if values are on the grid up to the rounding of float64, otherwise of float32.
+        True if products of levels are as good as those of values in float64, not only in float32.
     error : float
         Bound on the norm of the deviations of a row from the grid.
     squares : ndarray of shape (n,)
@@ -123,6 +127,10 @@ def _find(rows: DenseRows | CsrRows, grid: Grid, threads: int) -> Levels | None:
     )
     if not found:
         return None
+    norm = sqrt(rows.largest_square(threads))
+    if error > _MOST_IN_FLOAT32 * norm:
+        return None
+    precise = precise and error <= _MOST_IN_FLOAT64 * norm
     native = rows.native.with_levels(grid.step, grid.origin, binary, precise, levels)
     return Levels(native, precise, binary, error, grid.step**2 * squares)
 
