@@ -18,7 +18,7 @@ from widestreet._src.engines.working_set import small, state_of_rounds
 from widestreet._src.estimators import placing
 
 ESTIMATORS = (*problems.BATCH, "EnsembleSVC")
-ROWS = 60  # more take seconds by the interpreter
+ROWS = 20  # more take seconds by the interpreter
 INSTALLED = all(find_spec(name) is not None for name in ("torch", "triton"))
 
 

@@ -28,8 +28,18 @@ def test_arrays_on_a_device_are_found():
         assert on_host(other) is other
 
 
+class Convertible:
+    """An array on a GPU that NumPy converts, as those of JAX."""
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __array__(self, dtype=None, copy=None):
+        return VALUES
+
+
 def test_arrays_are_copied_to_the_host():
-    for there in (ForeignArray(VALUES), OnlyInterface()):
+    for there in (ForeignArray(VALUES), OnlyInterface(), Convertible()):
         np.testing.assert_array_equal(on_host(there), VALUES)
 
 

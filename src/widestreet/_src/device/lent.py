@@ -98,9 +98,9 @@ def on_host(array: Any) -> Any:
     if isinstance(array, np.ndarray) or not (away or hasattr(array, "__dlpack__")):
         return array
     array = detached(array)
-    if not away:
-        return np.asarray(array)
-    return array.get() if hasattr(array, "get") else array.cpu().numpy()
+    if away and hasattr(array, "get"):  # CuPy
+        return array.get()
+    return np.asarray(array.cpu() if away and hasattr(array, "cpu") else array)
 
 
 def detached(array: Any) -> Any:

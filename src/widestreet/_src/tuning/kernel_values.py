@@ -198,7 +198,7 @@ class StoredValues:
             done = 0
             for point, seconds in solved:
                 begun, before = time.perf_counter(), point
-                if point.violation > left[done].tol:
+                if not point.violation <= left[done].tol:
                     before = self.solve(left[done], point, since=point.steps)
                     seconds += time.perf_counter() - begun
                 done += 1
