@@ -138,3 +138,12 @@ def test_a_chain_in_one_call_ends_where_newton_steps_are_faster(rng):
     dual, point = problems[len(found) - 1][0], found[-1][0]
     np.testing.assert_allclose(point.score, K @ point.beta.sum(axis=0), rtol=TOL.strategies_rel)
     assert ((dual.lower <= point.beta) & (point.beta <= dual.upper)).all()
+
+
+def test_a_chain_in_one_call_ends_if_no_point_is_good_enough():
+    """Rounding keeps the violation above a tolerance of zero."""
+    K, problems = duals("svc")
+    dual, scale = problems[2]
+    [(point, _)] = solve_together(K, [dual], [scale], [0.0], None, Poll())
+    assert 0 < point.violation <= TOL.violation
+    assert point.steps <= 400 * dual.rows
