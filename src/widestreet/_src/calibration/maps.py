@@ -57,32 +57,34 @@ class Sigmoid:
         """Maximise the likelihood of Platt's targets, a concave function of slope and offset."""
         target, weight = platt_targets(positive, weight, prior), weight / weight.sum()
         size = float(np.abs(value).max(initial=0.0)) or 1.0
-        basis = np.stack([value / size, np.ones(len(value))])
+        x, rest = value / size, weight * (1.0 - target)
 
-        def loss(at: Floats) -> float:
-            z = at @ basis  # p = expit(-z)
-            return float(weight @ (np.logaddexp(0.0, z) - (1.0 - target) * z))
+        def loss(slope: float, offset: float) -> float:
+            z = slope * x + offset  # p = expit(-z)
+            return float(weight @ np.logaddexp(0.0, z) - rest @ z)
 
-        def newton_step(at: Floats) -> tuple[Floats, Floats]:
-            p = expit(-(at @ basis))
-            gradient = basis @ (weight * (target - p))
-            hessian = (basis * (weight * p * (1.0 - p))) @ basis.T + _RIDGE * np.eye(2)
-            return gradient, np.linalg.solve(hessian, -gradient)
+        def derivatives(slope: float, offset: float) -> tuple[float, float, float, float, float]:
+            p = expit(-(slope * x + offset))
+            first, second = weight * (target - p), weight * p * (1.0 - p)
+            across = second * x
+            return first @ x, first.sum(), across @ x + _RIDGE, across.sum(), second.sum() + _RIDGE
 
-        at = np.array([0.0, -logit(weight @ target)])  # the best one without a slope
-        if (
-            newton_step(at)[0][0] <= 0
-        ):  # a positive slope would be better: by convexity zero is best
-            return cls(0.0, float(at[1]))
+        slope, offset = 0.0, float(-logit(weight @ target))  # the best one without a slope
+        if derivatives(slope, offset)[0] <= 0:  # by convexity no negative slope is better
+            return cls(0.0, offset)
+        before = loss(slope, offset)
         for _ in range(_MOST_STEPS):
-            gradient, step = newton_step(at)
-            if np.abs(gradient).max() <= _EXACT:
+            g, h, gg, gh, hh = derivatives(slope, offset)
+            if max(abs(g), abs(h)) <= _EXACT:
                 break
-            length, before = 1.0, loss(at)
-            while length > _EXACT and loss(at + length * step) > before:
+            determinant = gg * hh - gh * gh  # of the second derivatives
+            step = (gh * h - hh * g) / determinant, (gh * g - gg * h) / determinant
+            length, after = 1.0, loss(slope + step[0], offset + step[1])
+            while length > _EXACT and after > before:
                 length /= 2.0
-            at = at + length * step
-        return cls(float(min(at[0], 0.0)) / size, float(at[1]))
+                after = loss(slope + length * step[0], offset + length * step[1])
+            slope, offset, before = slope + length * step[0], offset + length * step[1], after
+        return cls(float(min(slope, 0.0)) / size, float(offset))
 
     def check(self) -> None:
         """Raise ValueError if these are not the numbers of such a map."""

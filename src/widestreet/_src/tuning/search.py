@@ -27,7 +27,7 @@ from widestreet._src.tuning.chain import ChainPoint, working_memory
 from widestreet._src.tuning.kernel_values import KernelValues, Step, StoredValues, StreamedValues
 from widestreet._src.tuning.matrices import MANY_COLUMNS, KernelMatrices, matrix_memory
 from widestreet._src.tuning.outcomes import Outcome
-from widestreet._src.tuning.tasks import Fold, SearchData, Task
+from widestreet._src.tuning.tasks import SearchData, Task
 
 Report = Callable[[int, Outcome, Ints, Floats], None]
 _Found = dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]]  # by task and pair of classes
@@ -35,10 +35,12 @@ _Found = dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]]  # by task 
 
 @dataclass(frozen=True, eq=False)
 class _Chain:
-    """Tasks of one kernel, one fold and one pair of classes, in the order of their solution."""
+    """Tasks of one kernel and one pair of classes, in the order of their solution.
+
+    They are those of one fold, or of all folds if each has one task.
+    """
 
     pair: tuple[int, int]
-    fold: Fold
     tasks: list[int]
 
     @property
@@ -190,9 +192,14 @@ class Search:
         for k in order:
             task = self.tasks[k]
             for pair in task.pairs:
-                here = chains[pair].setdefault(id(task.fold), _Chain(pair, task.fold, []))
-                here.tasks.append(k)
-        return [list(folds.values()) for folds in chains.values()]
+                chains[pair].setdefault(id(task.fold), _Chain(pair, [])).tasks.append(k)
+        found = [list(folds.values()) for folds in chains.values()]
+        single = all(len(chain.tasks) == 1 for folds in found for chain in folds)
+        if single and (len(found) > 1 or self.settings.threads == 1):
+            return [
+                [_Chain(folds[0].pair, [k for one in folds for k in one.tasks])] for folds in found
+            ]
+        return found
 
     def _stop(self) -> None:
         self.budget.stopped = True
