@@ -17,12 +17,10 @@ from widestreet.model_selection import GridSearchCV
 theirs: Any = pytest.importorskip("sklearn.model_selection.tests.test_search")
 
 OTHERS = {
-    "test_custom_run_search": "a subclass with candidates of its own, all attributes equal",
+    "test_custom_run_search": "compares all attributes with a search that has no `shared_`",
 }
 OTHER_MACHINES = {
     "test_grid_search_cv_results": "further keys of cv_results_ are not allowed there",
-    "test_search_cv_timing": "fit times of ours do not include work that is shared",
-    "test_predict_proba_disabled": "our SVC has no parameter `probability`",
 }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import pytest
@@ -11,11 +13,14 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import widestreet as ws
 from support.cross_validation import folds_of
-from support.machines import data
+from support.machines import data, machine
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.tuning import plan as module
+from widestreet._src.tuning.matrices import KernelMatrices
 from widestreet._src.tuning.plan import CannotShare, Machine, Plan
 from widestreet._src.tuning.search import Search
+from widestreet._src.tuning.tasks import SearchData, Task
+from widestreet.model_selection import GridSearchCV
 
 
 class Counted:
@@ -34,10 +39,10 @@ class Counted:
 def plan(model, candidates, budget=None, **options):
     X, y = data("svc")
     splits = folds_of(model, X, y)
-    machine = Machine.of(model)
-    settings = machine.estimator._settings()
+    svm = Machine.of(model)
+    settings = svm.estimator._settings()
     budget = budget or Budget()
-    return Plan(machine, X, y, None, candidates, splits, False, budget, settings, **options)
+    return Plan(svm, X, y, None, candidates, splits, False, budget, settings, **options)
 
 
 def test_the_machine_of_a_pipeline():
@@ -152,3 +157,61 @@ def test_transformed_rows_are_kept_for_other_batches_as_far_as_memory_allows(
     candidates = [{"svc__C": 1.0, "svc__gamma": gamma} for gamma in (0.1, 0.2, 0.3, 0.4)]
     plan(model, candidates, Budget(1000.0)).run()
     assert counted.number == 2 * fits  # training and test rows
+
+
+@pytest.mark.parametrize("action", ["keep", "raise"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        (Machine, "of"),
+        (Plan, "_transform"),
+        (SearchData, "of"),
+        (Task, "of"),
+        (KernelMatrices, "matrix"),
+    ],
+)
+def test_ctrl_c_during_the_preparation_changes_nothing(place, name, threads, action, monkeypatch):
+    """Ctrl-C arrives while rows, transformers, problems or kernel values are prepared."""
+    X, y = data("svc")
+    model = make_pipeline(StandardScaler(), machine("svc"))
+    grid = {"svc__C": [1.0, 2.0]}
+    search = GridSearchCV(model, grid, n_jobs=threads, on_interrupt=action).fit(X, y)
+    before, original, calls = dict(vars(search)), getattr(place, name), []
+    arrived, stop = Event(), Plan._stop
+
+    def interrupted(*given, **options):
+        if not calls:
+            calls.append(given)
+            signal.raise_signal(signal.SIGINT)  # in a thread: the main one is told of it
+            assert arrived.wait(60)
+        return original(*given, **options)
+
+    def stopped(plan):
+        arrived.set()
+        stop(plan)
+
+    monkeypatch.setattr(place, name, interrupted)
+    monkeypatch.setattr(Plan, "_stop", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    assert vars(search) == before
+
+
+def test_ctrl_c_between_two_kernels_keeps_the_first(monkeypatch):
+    X, y = data("svc")
+    matrix, calls = KernelMatrices.matrix, []
+
+    def interrupted(*given, **options):
+        calls.append(given)
+        if len(calls) == 2:
+            signal.raise_signal(signal.SIGINT)
+        return matrix(*given, **options)
+
+    monkeypatch.setattr(KernelMatrices, "matrix", interrupted)
+    grid = {"C": [1.0, 2.0], "gamma": [0.1, 1.0]}
+    search = GridSearchCV(machine("svc"), grid, n_jobs=1, on_interrupt="keep")
+    with pytest.warns(UserWarning, match="after 2 of 4 candidates"):
+        search.fit(X, y)
+    assert search.stopped_ == "interrupt"
+    assert search.best_params_["gamma"] == 0.1
