@@ -29,6 +29,7 @@ from widestreet._src.tuning.matrices import MANY_COLUMNS, KernelMatrices, matrix
 from widestreet._src.tuning.outcomes import Outcome
 from widestreet._src.tuning.tasks import SearchData, Task
 
+_FEW_ROWS = 300  # so few need no Newton steps, and folds with one problem each are one chain
 Report = Callable[[int, Outcome, Ints, Floats], None]
 _Found = dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]]  # by task and pair of classes
 
@@ -37,7 +38,7 @@ _Found = dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]]  # by task 
 class _Chain:
     """Tasks of one kernel and one pair of classes, in the order of their solution.
 
-    They are those of one fold, or of all folds if each has one task.
+    They are those of one fold, or of all folds if each has one task and few rows.
     """
 
     pair: tuple[int, int]
@@ -195,7 +196,9 @@ class Search:
                 chains[pair].setdefault(id(task.fold), _Chain(pair, [])).tasks.append(k)
         found = [list(folds.values()) for folds in chains.values()]
         single = all(len(chain.tasks) == 1 for folds in found for chain in folds)
-        if single and (len(found) > 1 or self.settings.threads == 1):
+        several = len(found) > 1
+        rows = self._largest_pair if several else len(self.data.merged.kept)
+        if single and rows <= _FEW_ROWS and (several or self.settings.threads == 1):
             return [
                 [_Chain(folds[0].pair, [k for one in folds for k in one.tasks])] for folds in found
             ]
