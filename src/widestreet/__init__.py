@@ -8,6 +8,7 @@
 'optimal'
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,9 @@ __all__ = [
     "strategies",
     "trusted_types",
 ]
+
+if os.environ.get("WIDESTREET_ISA"):  # a set that is not available is an error from the beginning
+    import_module("widestreet._src.environment")
 
 _MODULES = ("datasets", "io", "model_selection", "online", "plots", "strategies")
 

@@ -86,3 +86,20 @@ def test_a_change_is_scanned_if_that_saves_more_than_a_call_costs(saved, monkeyp
     lab.bring(every)
     assert lab.poll.kernel_values == lab.rows * 50 + (part if saved < 0 else whole)
     assert_scores(lab.shard.memory.score, lab.score, lab.coef)
+
+
+@pytest.mark.parametrize("changes", [0, 1])
+def test_scores_from_float32_are_computed_anew_in_float64(changes):
+    lab = ShardLab("c_svc", "rbf", seed=5)
+    lab.double = False
+    lab.change(1.0, 60)
+    lab.bring(np.arange(lab.rows))
+    lab.shard.memory.score[:] += 0.01  # what float32 may be off by
+    lab.double = True
+    for _ in range(changes):
+        lab.change(1.0, 3)
+    lab.bring(np.arange(lab.rows))
+    assert_scores(lab.shard.memory.score, lab.score, lab.coef)
+    lab.change(1.0, 3)
+    lab.bring(np.arange(lab.rows))
+    assert_scores(lab.shard.memory.score, lab.score, lab.coef)

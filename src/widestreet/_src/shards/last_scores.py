@@ -48,6 +48,7 @@ class Ledger:
         nothing = np.empty(0, dtype=np.int64)
         self._serial = -1
         self._members = nothing
+        self._double = False
         self._past: dict[int, tuple[Ints, Floats]] = {0: (nothing, np.empty(0))}
         self._change: dict[int, tuple[Ints, Floats]] = {}  # from past versions to `_now`
         self._now = -1
@@ -65,6 +66,8 @@ class Ledger:
         if news.serial == self._serial:
             return False
         self._serial = news.serial
+        if news.double and not self._double:
+            self._end_float32(news.expansion.version)
         self.score[self._members], self.version[self._members] = 0.0, 0
         known = self._mine(news.released.ids)
         rows = news.released.ids[known] - self.begin
@@ -75,6 +78,15 @@ class Ledger:
         self._past[expansion.version] = expansion.ids, expansion.coef
         self._discard(expansion.version)
         return True
+
+    def _end_float32(self, version: int) -> None:
+        """Keep scores from float32 only to skip rows: rows that are visited are scored anew.
+
+        Sets: version, past, double.
+        """
+        if version > 0:  # scores of version 0 are zero, which is exact
+            self.version[self.version == version] = version - 1
+        self._past, self._double = {}, True
 
     def drop(self, version: int) -> None:
         """Forget a past expansion, so that no score of it is updated. Sets: past."""

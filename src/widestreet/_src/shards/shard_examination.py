@@ -123,17 +123,18 @@ def adopt_scores(shard: Shard, news: News, *, poll: Poll | None = None) -> float
     For surveys in float64, scores that the examination computed in float32 count as scores of the
     version before. A drift of that version of at least the result, the largest error divided by
     sqrt(K(x, x)), makes surveys skip only rows that do not violate whatever the error is. Rows of
-    that version that are not skipped are scored from all support vectors.
+    that version that are not skipped are scored from all support vectors. So are all rows if no
+    examination is stored, because scores may be from float32.
 
     Returns
     -------
     error : float
-        Zero if no score has an error that matters to surveys.
+        Zero if no score has an error that matters to surveys; inf if none is known.
     """
     shard.hear(news)
     memory, version = shard.memory, news.expansion.version
     if memory.part is None:
-        return 0.0
+        return np.inf if news.double else 0.0
     scores = memory.part.scores
     outside = scores.current & (memory.version != _core.IN_WORKING_SET)
     memory.score[outside], memory.version[outside] = scores.score[outside], version
