@@ -1,6 +1,6 @@
 """Train an SVM on the rows of a file and write it to another one.
 
-Rows are CSV, Parquet, Arrow or NumPy files, or text in the format of LIBSVM. Missing values are
+Rows are CSV, Parquet, Arrow or NumPy files, or text in the format of LIBSVM. Missing numbers are
 imputed, text becomes columns of zeros and ones, and columns are scaled, by a scikit-learn pipeline
 (--preprocess none: no preprocessing; --python prints it as code). A target of text or of few
 different numbers is classified, other targets are regressed, and without a target the SVM learns

@@ -1,8 +1,8 @@
 """Preprocessing by the kinds of the columns, as a scikit-learn pipeline and as Python code.
 
 Numbers: missing values become the median, then columns are scaled to mean 0 and variance 1. Text:
-missing values become the most frequent value, then each value gets a column of its own. Sparse rows
-are scaled by the largest absolute value of each column, which keeps their zeros.
+each value gets a column of its own, and missing values get one as well. Sparse rows are scaled by
+the largest absolute value of each column, which keeps their zeros.
 """
 
 from __future__ import annotations
@@ -31,13 +31,8 @@ def transformer_for(X: Any) -> Any:
     numeric, textual = _kinds(X)
     if not textual:
         return numbers
-    text = make_pipeline(
-        SimpleImputer(strategy="most_frequent"),
-        OneHotEncoder(
-            handle_unknown="infrequent_if_exist",
-            max_categories=MOST_CATEGORIES,
-            sparse_output=False,
-        ),
+    text = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False
     )
     parts = [("numbers", numbers, numeric), ("text", text, textual)]
     return ColumnTransformer([part for part in parts if part[2]])
