@@ -71,6 +71,8 @@ def run(options: argparse.Namespace) -> int:
     machine, X = _machine(name, options), rows.X
     _tell(options, f"{X.shape[0]:,} rows, {X.shape[1]:,} columns: {type(machine).__name__}")
     steps = _preprocessing(X, options)
+    if options.tune:
+        _tell(options, "choosing parameters, which can take minutes: --max-time limits it")
     for _, step in steps:
         X = step.fit_transform(X)
     given = () if name == "oneclass" else (rows.y,)

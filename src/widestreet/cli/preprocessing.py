@@ -73,9 +73,11 @@ def _kinds(frame: Any) -> tuple[list[str], list[str]]:
     dates = frame.select_dtypes(["datetime", "datetimetz", "timedelta"]).columns.tolist()
     dates += [name for name in frame.columns if name not in numeric and _all_dates(frame[name])]
     if dates:
+        plural = len(dates) > 1
         raise ValueError(
-            f"column {dates[0]!r} contains dates or times: leave it out with --drop {dates[0]}, or "
-            "turn it into numbers"
+            f"{'columns' if plural else 'column'} {', '.join(map(repr, dates))} "
+            f"{'contain' if plural else 'contains'} dates or times: leave out with "
+            f"{' '.join(f'--drop {name}' for name in dates)}, or turn into numbers, such as days"
         )
     return numeric, [name for name in frame.columns if name not in numeric]
 

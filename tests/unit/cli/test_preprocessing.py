@@ -55,8 +55,8 @@ def test_columns_that_are_no_categories_are_named():
 
 def test_dates_are_refused():
     pandas = pytest.importorskip("pandas")
-    X = people(10).assign(day=pandas.Timestamp("2026-01-01"))
-    with pytest.raises(ValueError, match="--drop day"):
+    X = people(10).assign(day=pandas.Timestamp("2026-01-01"), end=pandas.Timestamp("2026-01-02"))
+    with pytest.raises(ValueError, match=r"'day', 'end' contain dates.*--drop day --drop end"):
         transformer_for(X)
 
 
