@@ -2,8 +2,9 @@
 
 The ending of OUTPUT says which: .street, .skops, .onnx, or .model for a text model of LIBSVM.
 .street and .model hold one estimator, without preprocessing. .onnx holds an estimator, or a
-pipeline that takes all columns as numbers, with an input of float32. A text model of LIBSVM has no
-parameters C, nu and epsilon: state them if MODEL is one.
+pipeline with inputs of float32: X for a table of numbers, and otherwise one per column, of text
+where the column is text. A text model of LIBSVM has no parameters C, nu and epsilon: state them if
+MODEL is one.
 """
 
 from __future__ import annotations

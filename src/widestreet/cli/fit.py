@@ -1,6 +1,6 @@
 """Train an SVM on the rows of a file and write it to another one.
 
-Rows are CSV, Parquet, Arrow or NumPy files, or text in the format of LIBSVM. Missing values are
+Rows are CSV, Parquet, Arrow or NumPy files, or text in the format of LIBSVM. Missing numbers are
 imputed, text becomes columns of zeros and ones, and columns are scaled, by a scikit-learn pipeline
 (--preprocess none: no preprocessing; --python prints it as code). A target of text or of few
 different numbers is classified, other targets are regressed, and without a target the SVM learns
@@ -71,6 +71,8 @@ def run(options: argparse.Namespace) -> int:
     machine, X = _machine(name, options), rows.X
     _tell(options, f"{X.shape[0]:,} rows, {X.shape[1]:,} columns: {type(machine).__name__}")
     steps = _preprocessing(X, options)
+    if options.tune:
+        _tell(options, "choosing parameters, which can take minutes: --max-time limits it")
     for _, step in steps:
         X = step.fit_transform(X)
     given = () if name == "oneclass" else (rows.y,)

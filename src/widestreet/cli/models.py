@@ -60,6 +60,8 @@ def save_model(model: Any, path: Path) -> None:
         _replace(path, content)
         return
     if path.suffix == ".onnx":
+        if hasattr(model, "predict_proba"):
+            raise ValueError(f"{path}: probabilities are not exported: fit without --probabilities")
         precision = "float32" if hasattr(model, "steps") else "float64"  # imputers need float32
         _replace(path, ws.io.to_onnx(model, precision=precision).SerializeToString())
         return

@@ -1,8 +1,8 @@
 """Preprocessing by the kinds of the columns, as a scikit-learn pipeline and as Python code.
 
 Numbers: missing values become the median, then columns are scaled to mean 0 and variance 1. Text:
-missing values become the most frequent value, then each value gets a column of its own. Sparse rows
-are scaled by the largest absolute value of each column, which keeps their zeros.
+each value gets a column of its own, and missing values get one as well. Sparse rows are scaled by
+the largest absolute value of each column, which keeps their zeros.
 """
 
 from __future__ import annotations
@@ -31,13 +31,8 @@ def transformer_for(X: Any) -> Any:
     numeric, textual = _kinds(X)
     if not textual:
         return numbers
-    text = make_pipeline(
-        SimpleImputer(strategy="most_frequent"),
-        OneHotEncoder(
-            handle_unknown="infrequent_if_exist",
-            max_categories=MOST_CATEGORIES,
-            sparse_output=False,
-        ),
+    text = OneHotEncoder(
+        handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False
     )
     parts = [("numbers", numbers, numeric), ("text", text, textual)]
     return ColumnTransformer([part for part in parts if part[2]])
@@ -78,9 +73,11 @@ def _kinds(frame: Any) -> tuple[list[str], list[str]]:
     dates = frame.select_dtypes(["datetime", "datetimetz", "timedelta"]).columns.tolist()
     dates += [name for name in frame.columns if name not in numeric and _all_dates(frame[name])]
     if dates:
+        plural = len(dates) > 1
         raise ValueError(
-            f"column {dates[0]!r} contains dates or times: leave it out with --drop {dates[0]}, or "
-            "turn it into numbers"
+            f"{'columns' if plural else 'column'} {', '.join(map(repr, dates))} "
+            f"{'contain' if plural else 'contains'} dates or times: leave out with "
+            f"{' '.join(f'--drop {name}' for name in dates)}, or turn into numbers, such as days"
         )
     return numeric, [name for name in frame.columns if name not in numeric]
 

@@ -161,7 +161,12 @@ def _frame(
     if features is not None:
         missing = [name for name in features if name not in known]
         if missing:
-            raise ValueError(f"{path} has no column {missing[0]!r}, which the model was trained on")
+            place = "the standard input" if path == "-" else path
+            names = f"column{'s' * (len(missing) > 1)} {_listed(missing)}"
+            raise ValueError(
+                f"{place} has no {names}, which the model was trained on: unknown values may be "
+                "empty, but the columns must be there"
+            )
         X = frame[list(features)]
     return Rows(_normalized(X), y, own_weight)
 

@@ -18,11 +18,12 @@ from widestreet.cli.preprocessing import as_python, doubts_about, transformer_fo
 def test_numbers_are_imputed_and_scaled_and_text_is_encoded():
     X = people()[["age", "income", "city"]]
     found = transformer_for(X).fit_transform(X)
-    assert found.shape == (len(X), 5)
+    assert found.shape == (len(X), 6)  # a column for missing cities
     np.testing.assert_allclose(found[:, :2].mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(found[:, :2].std(axis=0), 1.0)
     assert set(np.unique(found[:, 2:])) == {0.0, 1.0}
     np.testing.assert_array_equal(found[:, 2:].sum(axis=1), 1.0)
+    np.testing.assert_array_equal(found[:, 5], X["city"].isna())
 
 
 def test_new_values_of_text_do_not_stop_predictions():
@@ -54,8 +55,8 @@ def test_columns_that_are_no_categories_are_named():
 
 def test_dates_are_refused():
     pandas = pytest.importorskip("pandas")
-    X = people(10).assign(day=pandas.Timestamp("2026-01-01"))
-    with pytest.raises(ValueError, match="--drop day"):
+    X = people(10).assign(day=pandas.Timestamp("2026-01-01"), end=pandas.Timestamp("2026-01-02"))
+    with pytest.raises(ValueError, match=r"'day', 'end' contain dates.*--drop day --drop end"):
         transformer_for(X)
 
 

@@ -16,6 +16,7 @@ from widestreet._src.estimators.contained import svm_of
 from widestreet._src.estimators.outlier_detector import OutlierDetector
 from widestreet._src.estimators.registry import ESTIMATORS
 from widestreet._src.interchange.onnx_graph import add_model, check_exportable
+from widestreet._src.interchange.onnx_text import converters
 
 
 def register_skl2onnx() -> None:
@@ -69,13 +70,15 @@ def pipeline_to_onnx(model: Any, dtype: Any, opset: int) -> Any:
     kind = DoubleTensorType if dtype is np.float64 else FloatTensorType
     begin = _inputs(model, kind, StringTensorType)
     try:
-        made = skl2onnx.to_onnx(model, initial_types=begin, target_opset=opset)
+        made = skl2onnx.convert_sklearn(
+            model, initial_types=begin, target_opset=opset, **converters(_Nodes)
+        )
     except (RuntimeError, NotImplementedError) as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise ValueError(
             f"skl2onnx cannot convert the pipeline ({reason}): it converts imputers and scalers of "
             "numbers and, in a ColumnTransformer that selects columns by name, encoders of text "
-            "without an imputer"
+            "without an imputer (OneHotEncoder gives missing values a column of their own)"
         ) from error
     if dtype is np.float64 and any(node.op_type == "Imputer" for node in made.graph.node):
         raise ValueError(
