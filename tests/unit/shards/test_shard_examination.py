@@ -177,12 +177,10 @@ def test_rounding_that_decides_is_that_of_scores_from_scratch(monkeypatch):
     assert found.violation == scratch.violation
 
 
-@pytest.mark.parametrize("double", [False, True])
-def test_without_an_examination_no_float32_score_proves_anything(double):
+def test_without_an_examination_no_score_proves_anything():
     shards, _, _ = shards_at_a_point(2, "local", np.random.default_rng(3))
-    if double:
-        shards.use_double()
-    assert adopt(shards) == (np.inf if double else 0.0)
+    shards.use_double()
+    assert adopt(shards) == np.inf
 
 
 @every_port
