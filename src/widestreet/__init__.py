@@ -8,7 +8,6 @@
 'optimal'
 """
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -76,8 +75,7 @@ __all__ = [
     "trusted_types",
 ]
 
-if os.environ.get("WIDESTREET_ISA"):  # a set that is not available is an error from the beginning
-    import_module("widestreet._src.environment")
+import_module("widestreet._src.environment")  # an instruction set that is not available is an error
 
 _MODULES = ("datasets", "io", "model_selection", "online", "plots", "strategies")
 

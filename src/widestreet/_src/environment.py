@@ -1,6 +1,6 @@
 """Environment variables. Importing this module applies WIDESTREET_ISA.
 
-The package imports this module if that variable is set. No other module uses the environment:
+The package imports this module first. No other module reads the environment:
 
 WIDESTREET_ISA
     instruction set to use (avx512, avx512bw, avx2 or portable) instead of the fastest one
