@@ -58,6 +58,7 @@ PARAMETERS = {
     "max_time": [0, -1.0, np.nan, np.inf, "1s"],
     "max_memory": [0, -1, "lots", "5 parsecs", True, np.nan],
     "n_jobs": [0, 1.5, "all", True],
+    "device": ["gpu", "", None, 0],
     "on_interrupt": ["stop", None, True],
 }
 

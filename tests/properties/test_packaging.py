@@ -38,10 +38,12 @@ def imported(*, on_import: bool = False) -> set[str]:
 
     Those of a cluster, a device and a notebook are imported when they are asked for.
     """
-    on_demand = {"dask", "cuda", "triton_kernels", "triton_steps", "working", "widget"}
+    on_device = "cuda newton tensors working triton_kernels triton_newton triton_steps".split()
+    on_demand = ["_src/dask", "playground/widget", *(f"device/{name}" for name in on_device)]
     found = set()
     for path in SOURCE.rglob("*.py"):
-        if on_import and on_demand & {path.stem, path.parent.name}:
+        place = path.relative_to(SOURCE).with_suffix("").as_posix()
+        if on_import and any(f"/{one}/" in f"/{place}/" for one in on_demand):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in tree.body if on_import else ast.walk(tree):

@@ -1,4 +1,4 @@
-"""The core's LAPACK is there however the package is imported."""
+"""The core's LAPACK is there whatever public name is imported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ assert np.allclose(x, [-0.25, 0.25]), x
 @pytest.mark.parametrize(
     "imports",
     [
-        "from widestreet._core import Factor",  # imports the package first
+        "from widestreet import SVC; from widestreet._core import Factor",
         "import widestreet.online; from widestreet._core import Factor",
     ],
 )

@@ -100,7 +100,9 @@ def on_host(array: Any) -> Any:
     array = detached(array)
     if away and hasattr(array, "get"):  # CuPy
         return array.get()
-    return np.asarray(array.cpu() if away and hasattr(array, "cpu") else array)
+    if away and hasattr(array, "cpu"):  # PyTorch
+        return array.cpu().numpy()
+    return np.asarray(array)
 
 
 def detached(array: Any) -> Any:
