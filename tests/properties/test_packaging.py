@@ -38,7 +38,15 @@ def imported(*, on_import: bool = False) -> set[str]:
 
     Those of a cluster, a device and a notebook are imported when they are asked for.
     """
-    on_device = "cuda newton tensors working triton_kernels triton_newton triton_steps".split()
+    on_device = [
+        "cuda",
+        "newton",
+        "tensors",
+        "working",
+        "triton_kernels",
+        "triton_newton",
+        "triton_steps",
+    ]
     on_demand = ["_src/dask", "playground/widget", *(f"device/{name}" for name in on_device)]
     found = set()
     for path in SOURCE.rglob("*.py"):
