@@ -183,3 +183,19 @@ def test_tensors_of_a_gpu(monkeypatch):
         assert found.is_cuda
         np.testing.assert_array_equal(found.cpu().numpy(), model.predict(X))
         assert model.score(rows, target) == model.score(X, y)
+
+
+@pytest.mark.parametrize("where", DEVICES)
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (np.ones((0, 2)), "0 sample"),
+        (np.ones((4, 0)), "0 feature"),
+        (np.ones(4), "1D array|one-dimensional|2D array"),
+        (np.ones((4, 2)) + 1j, "[Cc]omplex"),
+    ],
+)
+def test_arrays_on_a_device_that_are_no_rows_are_refused(where, values, said, monkeypatch):
+    use(monkeypatch, device_of(where))
+    with pytest.raises(ValueError, match=said):
+        ws.SVR(device="cuda").fit(ForeignArray(values), np.arange(float(len(values))))

@@ -83,6 +83,7 @@ class ForeignArray:
 
     def __init__(self, values: np.ndarray, device: str = "gpu") -> None:
         self.values, self.device = np.ascontiguousarray(values), device
+        self.shape, self.dtype = self.values.shape, self.values.dtype
 
     def __dlpack_device__(self):
         return 13, 0

@@ -64,10 +64,14 @@ def placed(
 def lent(X: Any, device: str, kernel: Any) -> Any:
     """Return rows in the memory of a GPU as those of the device; anything else as it is.
 
-    They stay there unless the estimator computes on the CPU.
+    They stay there unless the estimator computes on the CPU. Arrays that are no rows of real
+    numbers go to the host, where they are refused.
     """
     native = isinstance(kernel, str) and kernel != "precomputed"
     if device == "cpu" or not native or not on_device(X):
+        return X
+    shape, dtype = getattr(X, "shape", ()), str(getattr(X, "dtype", ""))
+    if len(shape) != 2 or 0 in shape or "complex" in dtype:
         return X
     found = gpu_or_none()
     return X if found is None else found.lend(X)
