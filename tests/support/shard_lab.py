@@ -88,7 +88,7 @@ class ShardLab:
 
     @property
     def news(self) -> News:
-        """What the shard is told; its coefficients need not be those of the expansion."""
+        """News for the shard; the coefficients of its point need not be those of the expansion."""
         self.serial += 1
         told = self.model, Point.of(self.beta), self.members, self.released, self.double
         self.released = Released()

@@ -1,4 +1,4 @@
-"""Whether given rows are those that a model was trained on."""
+"""Rows are recognised as those that a model was trained on, and others are not."""
 
 from __future__ import annotations
 

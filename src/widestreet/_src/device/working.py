@@ -41,7 +41,7 @@ def _within_memory() -> Iterator[None]:
 
 @dataclass(eq=False)
 class _Standing:
-    """Where the active rows stand: their sides, extremes and kinds, and counts per program."""
+    """Sides, extremes and kinds of the active rows, and their counts per program."""
 
     up: Any
     down: Any

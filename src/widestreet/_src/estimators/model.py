@@ -239,7 +239,7 @@ Predict = TypeVar("Predict", bound=Callable[..., Any])
 
 
 def in_batches(predict: Predict) -> Predict:
-    """Let a method that takes X also take rows from `open_rows`, and arrays of other libraries.
+    """Make a method that takes X accept rows from `open_rows`, and arrays of other libraries.
 
     Stored rows are read batch by batch. The result is an array of the library and on the device of
     X, if that is a GPU, or if scikit-learn's `array_api_dispatch` is on.

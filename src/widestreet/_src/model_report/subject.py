@@ -76,7 +76,7 @@ class Subject:
 
     @property
     def task(self) -> str:
-        """What the SVM predicts: "classes", "targets" or "outliers"."""
+        """Kind of the predictions: "classes", "targets" or "outliers"."""
         kinds = {"classes": Classifier, "targets": Regressor, "outliers": OutlierDetector}
         return next(name for name, kind in kinds.items() if isinstance(self.machine, kind))
 

@@ -21,7 +21,7 @@ from widestreet._src.training.ensemble_plan import Plan
 
 
 class _ShownEnsemble(EnsembleSVC):
-    """The same ensemble, without the steps after its last member."""
+    """An ensemble whose training ends with its last member; later steps would not change it."""
 
     def _plan(self) -> Plan:
         return replace(super()._plan(), until_chosen=True)
