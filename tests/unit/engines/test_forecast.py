@@ -37,6 +37,7 @@ def test_a_forecast_grows_with_support_vectors_and_rows_in_doubt(shards):
     assert many >= 90 * 100 * 1e-6
 
 
+@pytest.mark.in_process("a coordinator without the rows of the shards counts kernel values")
 def test_an_interpolation_does_not_take_the_time_of_its_kernel_values(rng, monkeypatch):
     X = rng.uniform(size=(40_000, 2))
     dual = build_dual("c_svc", np.sign(X[:, 0] - 0.5), C=1.0, nu=0.4)
