@@ -19,12 +19,11 @@ from reference.duals import MODELS
 from reference.qp import solve_qp
 from support.fitting import beta_of, build_dual, cut_short, decision, fitted, in_reference_terms
 from support.problems import generate, random_feasible, reference_qp, toy_model, toy_svc, toy_svr
-from widestreet._src.certificate import examine, examine_all, scores
+from widestreet._src.certificate import examine, scores
 from widestreet._src.engines.working_set.rounds import WorkingSetEngine
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.kernels.poll import Poll
-from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.point import Point
@@ -135,48 +134,6 @@ def test_scores_that_are_known_already(model, rng):
         assert np.array_equal(getattr(again, name), getattr(found, name)), name
     broken = examine(gram, dual, beta, score=np.where(np.arange(30) == 7, np.nan, score))
     assert broken.certificate("optimal", Goal(1e3, 0.01)).status == "stalled"
-
-
-# -- the best bias -----------------------------------------------------------------------------
-
-values = st.floats(-4, 4).map(lambda v: round(v, 2))
-variables = st.lists(
-    st.tuples(values, st.sampled_from([0.0, 0.5, 1.0, 3.0]), st.booleans()), min_size=1, max_size=12
-)
-
-
-def best_bias(f, lower, upper, total: float) -> float:
-    """Of the zero point, whose indicators are its targets."""
-    zero = np.zeros((1, len(f)))
-    dual = Dual(f[None], lower[None], upper[None], zero.astype(np.uint8), np.array([total]))
-    gram = Gram(RBF(GAMMA), as_rows(np.zeros((len(f), 1))))
-    return float(examine_all(gram, [dual], [zero], [zero[0]])[0].bias[0])
-
-
-@given(variables=variables, part=st.floats(0, 1))
-def test_no_bias_is_better_than_the_best(variables, part):
-    """Against every kink, and against steps to both sides; ties, empty boxes and one sign too."""
-    f = np.array([v for v, _, _ in variables])
-    lower = np.array([0.0 if up else -size for _, size, up in variables])
-    upper = np.array([size if up else 0.0 for _, size, up in variables])
-    total = float(part * upper.sum() + (1 - part) * lower.sum())  # any sum that can be met
-
-    def loss(b):
-        return b * total + np.maximum(upper * (f - b), lower * (f - b)).sum()
-
-    best = best_bias(f, lower, upper, total)
-    slack = TOL.exact * (1 + np.abs(f).max()) * ((upper - lower).sum() + 1)
-    assert f.min() <= best <= f.max()
-    for b in [*f, best - 1, best + 1, best - 1e-3, best + 1e-3]:
-        assert loss(best) <= loss(b) + slack
-
-
-def test_between_equally_good_biases_the_middle_is_taken():
-    f = np.array([-1.0, 0.5])
-    assert best_bias(f, np.array([-1.0, 0.0]), np.array([0.0, 1.0]), 0.0) == -0.25
-    assert best_bias(f, np.zeros(2), np.ones(2), 1.0) == -0.25
-    assert best_bias(f, np.zeros(2), np.ones(2), 2.0) == -1.0
-    assert best_bias(f, np.zeros(2), np.ones(2), 0.0) == 0.5
 
 
 # -- honesty -----------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from widestreet._src.certificate import (
     Part,
     examine,
     examine_parts,
-    examine_point,
     float64_where_needed,
     scores,
 )
@@ -56,32 +55,6 @@ def test_any_split_gives_the_figures_of_all_rows(model, seed, weighted, diagonal
     score, owner = scores(gram, beta), rng.integers(parts, size=dual.rows)
     whole = examine(gram, dual, beta, score=score, goal=Goal(10.0))
     assert_equal(merged(gram, dual, beta, owner, score, goal=Goal(10.0)), whole)
-
-
-@pytest.mark.parametrize("model", MODELS)
-@given(seed=seeds, diagonal=st.booleans(), kind=st.sampled_from(POINTS), most=st.integers(0, 3))
-def test_bands_with_many_kinks_are_narrowed_first(model, seed, diagonal, kind, most):
-    rng = np.random.default_rng(seed)
-    gram, dual = problem(model, rng, diagonal=diagonal)
-    beta = point(dual, kind, rng)
-    score, owner = scores(gram, beta), rng.integers(3, size=dual.rows)
-    whole = examine(gram, dual, beta, score=score)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(examine_point, "_MOST_KINKS", most)
-        found = merged(gram, dual, beta, owner, score)
-    for name in ("dual", "violation", "infeasibility", "rounding"):
-        assert getattr(found, name) == getattr(whole, name)
-    slack = TOL.figures * EPS * size(dual, beta, score)
-    assert found.primal == pytest.approx(whole.primal, abs=slack)
-    np.testing.assert_allclose(found.bias, whole.bias, rtol=TOL.exact, atol=TOL.twin * diagonal)
-
-
-def test_kinks_that_are_all_equal_end_the_narrowing(monkeypatch):
-    monkeypatch.setattr(examine_point, "_MOST_KINKS", 2)
-    dual = build_dual("eps_svr", np.full(50, 3.0), C=1.0, epsilon=0.0)
-    gram = Gram(RBF(0.5), as_rows(np.arange(50.0)[:, None]))
-    found = merged(gram, dual, np.zeros((2, 50)), np.arange(50) % 2)
-    assert (found.bias.tolist(), found.primal, found.violation) == ([3.0], 0.0, 0.0)
 
 
 @pytest.mark.parametrize("model", MODELS)

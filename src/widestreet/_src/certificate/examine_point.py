@@ -16,8 +16,7 @@ For a dual with a diagonal term d, K is replaced by K + D. The exception is its 
 1/2 c'Kc replaces 1/2 c'u and the loss is a function of t - Kc (loss_of_bias.py).
 
 P >= D for every feasible point when the kernel is positive semidefinite, so gap = P - D bounds the
-distance of either from the optimum. The minimum over the bias is computed exactly: the term
-in brackets is convex and piecewise linear in b with kinks at the F_v.
+distance of either from the optimum. The minimum over the bias is exact (best_bias.py).
 
 The rows of one dual may be divided into parts (part_of_rows.py), and rows whose float32 scores
 prove that they cannot affect any figure are not scored in float64 (float64_where_needed.py).
@@ -35,11 +34,11 @@ from math import isfinite
 import numpy as np
 
 from widestreet._src.arrays import Floats
+from widestreet._src.certificate.best_bias import BestBias, best_bias
 from widestreet._src.certificate.bounds_despite_rounding import largest_gap, reach
 from widestreet._src.certificate.exact_sums import Terms, rounded
 from widestreet._src.certificate.examination_result import Examination
 from widestreet._src.certificate.float64_where_needed import Limits, scores
-from widestreet._src.certificate.loss_of_bias import Objective
 from widestreet._src.certificate.part_of_rows import Answer, Extremes, Part, Parts
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
@@ -48,8 +47,6 @@ from widestreet._src.problems.goal import Goal
 
 _SMALLEST_WIDTH = 1e-300  # of the boxes of a group, to avoid a division by zero
 _SLOPE_ROUNDING = 1e-12  # of the boxes: smaller slopes are rounding
-_MOST_KINKS = 100_000  # variables that a part may list in a band
-_PIVOTS = 33  # biases at which slopes are computed: a band becomes 32 times narrower
 
 
 def examine(
@@ -134,7 +131,7 @@ def _figures(parts: Parts, total: Floats, *, convex: bool, row_by_row: bool = Fa
     """Examine a point, with bounds on rounding errors that are the same for all rows or not."""
     while True:
         found = _Merged(parts.ask(Part.extremes))
-        best = [_best_bias(parts, g, found, float(total[g])) for g in range(len(total))]
+        best = [found.best_bias(parts, g, float(total[g])) for g in range(len(total))]
         limits = Limits(
             np.minimum(found.high, [one.left for one in best]),
             np.maximum(found.low, [one.right for one in best]),
@@ -220,64 +217,17 @@ class _Merged:
             return float("inf")
         return max(0.0, float(np.max(self.high - self.low)))
 
+    def best_bias(self, parts: Parts, g: int, total: float) -> BestBias:
+        """Return the best bias of a group; that of a group without variables if none is known."""
+        if not self.known:
+            return BestBias()
+        between = float(self.low[g]), float(self.high[g])
+        ends = float(self.least[g]), float(self.most[g])
+        return best_bias(parts, g, total, between, ends, _SLOPE_ROUNDING * self.width[g])
+
     def missing(self, total: Floats) -> list[float]:
         """Return the errors of the sums of coefficients, relative to the boxes."""
         return [
             abs(beta - float(wanted)) / max(width, _SMALLEST_WIDTH)
             for beta, wanted, width in zip(self.beta, total, self.width, strict=True)
         ]
-
-
-@dataclass(frozen=True)
-class _Best:
-    """Interval of the best biases of a group, and the contribution of the group to the primal."""
-
-    left: float = -float("inf")  # for a group without variables
-    right: float = float("inf")
-    bias: float = 0.0
-    loss: float = 0.0
-
-
-def _best_bias(parts: Parts, g: int, found: _Merged, total: float) -> _Best:
-    """Find the best bias of a group, at first between the extremes."""
-    least, most, slack = (
-        float(found.least[g]),
-        float(found.most[g]),
-        _SLOPE_ROUNDING * found.width[g],
-    )
-    if not found.known or least > most:
-        return _Best()
-    a, z = sorted((float(found.low[g]), float(found.high[g])))
-    a, z = a if isfinite(a) else least, z if isfinite(z) else most
-    limit: int | None = _MOST_KINKS
-    while True:
-        bands = parts.ask(partial(Part.band, group=g, a=a, z=z, most=limit))
-        if any(band.inside is None for band in bands):
-            before = a, z
-            a, z = _narrowed(parts, g, a, z, total, slack)
-            limit = None if (a, z) == before else limit
-            continue
-        objective = Objective(bands, total)
-        wide = a, z
-        if objective.slope(a, right=False) >= -slack:
-            a = min(a, least)
-        if objective.slope(z, right=True) <= slack:
-            z = max(z, most)
-        if (a, z) == wide:
-            break
-    left, right = objective.minimisers(slack)
-    bias = left if left == right else 0.5 * (left + right)
-    return _Best(left, right, bias, objective.value(bias))
-
-
-def _narrowed(
-    parts: Parts, g: int, a: float, z: float, total: float, slack: float
-) -> tuple[float, float]:
-    """Return a narrower interval of biases in which the slope changes its sign."""
-    pivots = np.linspace(a, z, _PIVOTS)
-    slope = total - np.sum(parts.ask(partial(Part.slopes, group=g, pivots=pivots)), axis=0)
-    falls, rises = np.flatnonzero(slope < -2 * slack), np.flatnonzero(slope > 2 * slack)
-    return (
-        float(pivots[falls[-1]]) if len(falls) else a,
-        float(pivots[rises[0]]) if len(rises) else z,
-    )
