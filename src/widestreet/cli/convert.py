@@ -27,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the file and return 0."""
     models.check_ending(options.output)
+    models.check_writable(options.output)
     models.save_model(models.load_model(options), options.output)
     result(options.output)
     return 0

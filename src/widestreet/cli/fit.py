@@ -4,8 +4,9 @@ Rows are CSV, Parquet, Arrow or NumPy files, or text in the format of LIBSVM. Mi
 imputed, text becomes columns of zeros and ones, and columns are scaled, by a scikit-learn pipeline
 (--preprocess none: no preprocessing; --python prints it as code). A target of text or of few
 different numbers is classified, other targets are regressed, and without a target the SVM learns
-what usual rows are. Prints the certificate. The exit status is 0 if the model is optimal, else 1.
-Ctrl-C keeps the best model so far, with status 130; a second Ctrl-C stops at once.
+what usual rows are. Prints the certificate. The exit status is 0 if the model is optimal, or an
+ensemble with all its members, else 1. Ctrl-C keeps the best model so far, with status 130; a second
+Ctrl-C stops at once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import ast
 import os
 import signal
 import sys
+import warnings
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,14 @@ SUMMARY = "train an SVM on the rows of a file"
 
 _OUTPUT = Path("model.skops")
 _MOST_CLASSES = 50  # different numbers of a target that is classified
-_KINDS = ("svc", "nusvc", "svr", "nusvr", "oneclass", "ensemble")
+_KINDS = {
+    "svc": "SVC",
+    "nusvc": "NuSVC",
+    "svr": "SVR",
+    "nusvr": "NuSVR",
+    "oneclass": "OneClassSVM",
+    "ensemble": "EnsembleSVC",
+}
 _OPTIONS = ("C", "kernel", "gamma", "nu", "epsilon", "class_weight", "max_time", "random_state")
 
 
@@ -38,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--drop", action="append", default=[], metavar="COLUMN", help="column to leave out")
     add("-o", "--output", type=Path, metavar="FILE",
         help=f"file of the model, .skops or .street; default: {_OUTPUT}, if it is new")  # fmt: skip
-    add("--estimator", choices=_KINDS, help="SVM to train; default: by the target")
+    add("--estimator", choices=tuple(_KINDS), help="SVM to train; default: by the target")
     add("--preprocess", choices=("auto", "none"), default="auto", help="default: %(default)s")
     add("-C", type=float, help="penalty of errors")
     add("--kernel", help="rbf, laplacian, linear, poly or sigmoid")
@@ -75,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
         _tell(options, "choosing parameters, which can take minutes: --max-time limits it")
     for _, step in steps:
         X = step.fit_transform(X)
+    _check_file_holds(name, steps, rows.y, X.shape[1], options)
     given = () if name == "oneclass" else (rows.y,)
     stopped: list[str] = []
     with noticed(lambda: _hear(stopped)):
@@ -123,8 +133,41 @@ def _settle_output(options: argparse.Namespace) -> None:
             f"--output {options.output}: such a file holds one estimator without preprocessing: "
             "write a .skops file, or pass --preprocess none"
         )
-    if not options.output.parent.is_dir():
-        raise ValueError(f"--output: there is no directory {str(options.output.parent)!r}")
+    if options.probabilities and options.output.suffix in (".onnx", ".model"):
+        raise ValueError(
+            f"--output {options.output}: such a file holds no probabilities: write a .skops file, "
+            "or leave out --probabilities"
+        )
+    models.check_writable(options.output)
+
+
+def _check_file_holds(
+    name: str, steps: list[tuple[str, Any]], y: Any, width: int, options: argparse.Namespace
+) -> None:
+    """Raise if the file cannot hold the model, before its training.
+
+    Writes an SVM of the same kind with the same kernel and classes, trained on a row per class, to
+    a temporary file of the same name.
+    """
+    from tempfile import TemporaryDirectory
+
+    import numpy as np
+    from sklearn.pipeline import Pipeline
+
+    import widestreet as ws
+
+    kernel = options.kernel or dict(options.others).get("kernel", "rbf")
+    small = getattr(ws, _KINDS[name])(kernel="linear" if kernel == "precomputed" else kernel)
+    labels = np.arange(2.0)
+    if name not in ("svr", "nusvr", "oneclass"):
+        labels = np.array(list(dict.fromkeys(y))[:_MOST_CLASSES], dtype=y.dtype)
+    X = np.zeros((len(labels), width))
+    X[:, 0] = np.arange(len(labels))
+    with warnings.catch_warnings(), TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        small.fit(X, *(() if name == "oneclass" else (labels,)))
+        model = Pipeline([*steps, (name, small)]) if steps else small
+        models.save_model(model, Path(folder, options.output.name))
 
 
 def _preprocessing(X: Any, options: argparse.Namespace) -> list[tuple[str, Any]]:
@@ -158,9 +201,7 @@ def _machine(name: str, options: argparse.Namespace) -> Any:
     given = {key: getattr(options, key) for key in _OPTIONS if getattr(options, key) is not None}
     given |= dict(options.others)
     shown = not options.quiet and sys.stderr.isatty()
-    kinds = {"svc": ws.SVC, "nusvc": ws.NuSVC, "svr": ws.SVR, "nusvr": ws.NuSVR,
-             "oneclass": ws.OneClassSVM, "ensemble": ws.EnsembleSVC}  # fmt: skip
-    kind, progress = kinds[name], {"verbose": int(shown)}
+    kind, progress = getattr(ws, _KINDS[name]), {"verbose": int(shown)}
     if options.probabilities and name not in ("svc", "nusvc"):
         raise ValueError(f"--probabilities: {name} has no classes with probabilities")
     if options.tune:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import zipfile
 from pathlib import Path
 from types import ModuleType
@@ -56,18 +57,20 @@ def save_model(model: Any, path: Path) -> None:
 
     check_ending(path)
     if path.suffix == ".skops":
-        content: bytes = skops(f"writing {path}").dumps(model)
+        content: bytes = skops(f"writing {path.name}").dumps(model)
         _replace(path, content)
         return
     if path.suffix == ".onnx":
         if hasattr(model, "predict_proba"):
-            raise ValueError(f"{path}: probabilities are not exported: fit without --probabilities")
+            raise ValueError(
+                f"{path.name}: the format has no probabilities: write a .skops file"
+            )
         precision = "float32" if hasattr(model, "steps") else "float64"  # imputers need float32
         _replace(path, ws.io.to_onnx(model, precision=precision).SerializeToString())
         return
     if hasattr(model, "steps"):
         raise ValueError(
-            f"{path}: a file {path.suffix} holds one estimator, but the model is a pipeline with "
+            f"{path.name}: such a file holds one estimator, but the model is a pipeline with "
             "preprocessing: write a .skops file, or fit with --preprocess none"
         )
     if path.suffix == ".street":
@@ -89,6 +92,16 @@ def check_ending(path: Path) -> None:
     if path.suffix not in ENDINGS:
         known = ", ".join(f"{ending} ({what})" for ending, what in ENDINGS.items())
         raise ValueError(f"{path}: the ending must be one of {known}")
+
+
+def check_writable(path: Path) -> None:
+    """Raise ValueError if a file that a command is to write cannot be written."""
+    if not path.parent.is_dir():
+        raise ValueError(f"--output: there is no directory {str(path.parent)!r}")
+    if path.is_dir():
+        raise ValueError(f"--output: {path} is a directory")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ValueError(f"--output: there is no permission to write {path}")
 
 
 def skops(reason: str) -> ModuleType:

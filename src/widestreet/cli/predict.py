@@ -34,14 +34,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the predictions and return 0."""
+    if options.output is not None:
+        models.check_writable(options.output)
     model, rows = load_with_rows(options, options.data)
+    _check_offers(model, options)
     columns = [("prediction", model.predict(rows.X))]
     if options.values:
-        columns += _named("value", _values(model, "decision_function", rows.X), model)
+        columns += _named("value", model.decision_function(rows.X), model)
     if options.probabilities:
-        columns += _named("probability", _values(model, "predict_proba", rows.X), model)
+        columns += _named("probability", model.predict_proba(rows.X), model)
     if options.intervals:
-        ends = _intervals(model, rows.X)
+        X = model[:-1].transform(rows.X) if hasattr(model, "steps") else rows.X
+        ends = _last(model).predict_interval(X)
         columns += [("low", ends[:, 0]), ("high", ends[:, 1])]
     target = sys.stdout
     opened = nullcontext(target) if options.output is None else options.output.open("w", newline="")
@@ -80,23 +84,23 @@ def read_for(model: Any, options: argparse.Namespace, path: str) -> tables.Rows:
     )
 
 
-def _values(model: Any, method: str, X: Any) -> Any:
-    """Return what a method of the model says about rows."""
-    if not hasattr(model, method):
-        option = {"decision_function": "--values", "predict_proba": "--probabilities"}[method]
-        cure = "; train with widestreet fit --probabilities" if "proba" in method else ""
-        raise ValueError(f"{option}: the model has none{cure}")
-    return getattr(model, method)(X)
-
-
-def _intervals(model: Any, X: Any) -> Any:
-    """Return the ends of the intervals of rows."""
+def _check_offers(model: Any, options: argparse.Namespace) -> None:
+    """Raise ValueError if the model has not all that is wanted of it."""
     from widestreet import IntervalSVR
 
-    last = model[-1] if hasattr(model, "steps") else model
-    if not isinstance(last, IntervalSVR):
+    if options.values and not hasattr(model, "decision_function"):
+        raise ValueError("--values: the model has none")
+    if options.probabilities and not hasattr(model, "predict_proba"):
+        raise ValueError(
+            "--probabilities: the model has none; train with widestreet fit --probabilities"
+        )
+    if options.intervals and not isinstance(_last(model), IntervalSVR):
         raise ValueError("--intervals: the model has none; train an IntervalSVR in Python")
-    return last.predict_interval(model[:-1].transform(X) if hasattr(model, "steps") else X)
+
+
+def _last(model: Any) -> Any:
+    """Return the estimator of a model, without preprocessing."""
+    return model[-1] if hasattr(model, "steps") else model
 
 
 def _named(name: str, values: Any, model: Any) -> list[tuple[str, Any]]:

@@ -33,6 +33,8 @@ def run(options: argparse.Namespace) -> int:
     """Write the page and return 0."""
     import widestreet as ws
 
+    path = options.output or options.model.with_suffix(".html")
+    models.check_writable(path)
     given, test = {}, (None, None)
     if options.data is None:
         model = models.load_model(options)
@@ -43,7 +45,6 @@ def run(options: argparse.Namespace) -> int:
         new = read_for(model, options, options.test)
         test = (new.X, new.y)
     report = ws.ModelReport(model, *test, **given, max_time=options.max_time)
-    path = options.output or options.model.with_suffix(".html")
     report.write_html(path)
     result(path)
     if options.open:

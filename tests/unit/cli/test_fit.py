@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import sys
 import warnings
 from argparse import Namespace
+from functools import partial, partialmethod
 
 import numpy as np
 import pytest
@@ -156,6 +158,75 @@ def test_the_code_is_printed(folder, capsys):
 def test_what_is_wrong_ends_with_status_2(folder, capsys, given, message):
     assert main(["fit", "train.csv", *LABELS, *given]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.fixture
+def untrained(monkeypatch):
+    """Make every training that is not that of a row per class fail."""
+
+    def small_only(fit, self, X, *given, **named):
+        assert len(X) <= 2, "the model was trained"
+        return fit(self, X, *given, **named)
+
+    for kind in (ws.SVC, ws.EnsembleSVC, ws.SVCCV, ws.CalibratedSVC):
+        monkeypatch.setattr(kind, "fit", partialmethod(partial(small_only, kind.fit)))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["-o", "m.onnx", "--probabilities"], "holds no probabilities"),
+        (["-o", "m.onnx", "--probabilities", "--tune"], "holds no probabilities"),
+        (["-o", "m.model", "--preprocess", "none", "--probabilities"], "holds no probabilities"),
+        (["-o", "m.model", "--preprocess", "none"], "labels of LIBSVM are integers"),
+        (["-o", "m.model", "--preprocess", "none", "--tune"], "labels of LIBSVM are integers"),
+        (["-o", "m.model", "--preprocess", "none", "--kernel", "laplacian"], "LIBSVM has only"),
+        (["-o", "m.model", "--preprocess", "none", "--estimator", "ensemble"], "EnsembleSVC"),
+        (["-o", "m.street"], "holds one estimator"),
+        (["-o", "folder.skops"], "is a directory"),
+    ],
+)
+def test_what_the_file_cannot_hold_is_refused_before_the_training(
+    folder, capsys, untrained, given, message
+):
+    (folder / "folder.skops").mkdir()
+    drop = [*LABELS, "--drop", "city", "--drop", "smoker"]
+    assert main(["fit", "train.csv", *drop, *given]) == 2
+    assert message in capsys.readouterr().err
+    assert not list(folder.glob("m.*"))
+
+
+@pytest.mark.parametrize(
+    ("ending", "package"), [("skops", "skops.io"), ("onnx", "onnx"), ("onnx", "skl2onnx")]
+)
+def test_missing_packages_are_named_before_the_training(
+    folder, capsys, untrained, monkeypatch, ending, package
+):
+    pytest.importorskip(package)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["fit", "train.csv", *LABELS, "-o", f"m.{ending}"]) == 2
+    assert "pip install" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["skops", "onnx", "street", "model"])
+@pytest.mark.parametrize("estimator", ["svc", "nusvc", "svr", "nusvr", "oneclass", "ensemble"])
+def test_all_formats_hold_all_estimators_that_are_not_refused(tmp_path, estimator, ending):
+    pytest.importorskip({"skops": "skops", "onnx": "onnx"}.get(ending, "widestreet"))
+    X, y = data("svc")
+    np.save(tmp_path / "rows.npy", np.column_stack([X, y]))
+    target = [] if estimator == "oneclass" else ["--target", "-1"]
+    given = [*target, "--estimator", estimator, "--preprocess", "none"]
+    path = tmp_path / f"m.{ending}"
+    status = main(["fit", str(tmp_path / "rows.npy"), *given, "-o", str(path)])
+    assert status == (2 if (estimator, ending) == ("ensemble", "model") else 0)
+    assert path.exists() == (status == 0)
+
+
+def test_a_missing_label_is_reported_by_the_column_of_the_target(folder, capsys):
+    text = (folder / "train.csv").read_text().replace(",high,", ",,", 1)
+    (folder / "train.csv").write_text(text)
+    assert main(["fit", "train.csv", *LABELS]) == 2
+    assert "y contains missing labels" in capsys.readouterr().err
 
 
 def test_an_estimator_without_its_target(folder, capsys):

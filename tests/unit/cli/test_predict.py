@@ -97,6 +97,12 @@ def test_named_columns(folder, capsys):
     np.testing.assert_array_equal(lines[:, 0].astype(int), model.predict(frame))
 
 
+def test_the_place_of_the_output_is_checked_first(folder, capsys):
+    given = ["no.street", "no.npy", "-o", str(folder / "no" / "out.csv")]
+    assert main(["predict", *given]) == 2
+    assert "there is no directory" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--probabilities", "--intervals"])
 def test_what_a_model_does_not_have(folder, capsys, option):
     ws.SVC().fit(*data("svc")).save(folder / "m.street")

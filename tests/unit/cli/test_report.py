@@ -53,3 +53,8 @@ def test_the_browser_is_asked(folder, monkeypatch):
 def test_a_missing_target(folder, capsys):
     assert main(["report", str(folder / "m.street"), str(folder / "rows.npy")]) == 2
     assert capsys.readouterr().err
+
+
+def test_the_place_of_the_page_is_checked_first(tmp_path, capsys):
+    assert main(["report", "no.street", "-o", str(tmp_path / "no" / "page.html")]) == 2
+    assert "there is no directory" in capsys.readouterr().err
