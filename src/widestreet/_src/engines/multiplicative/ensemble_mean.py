@@ -7,6 +7,7 @@ the margins of held-out rows cost nothing.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
@@ -17,56 +18,70 @@ _MEANS_PER_DOUBLING = 2.0  # means that are kept while the size doubles
 _FACTOR_PAST_BEST, _MEMBERS_PAST_BEST = 2, 20  # the engine ends at 2 * best size + 20 members
 
 
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Sums over points: of eta, and of eta times weights and margins."""
+
+    size: int
+    eta: float
+    weight: Floats
+    margin: Floats
+
+    def mean(self) -> tuple[Floats, float]:
+        """Return the mean of the points and its a'Qa."""
+        mean = self.weight / self.eta
+        return mean, float(mean @ self.margin) / self.eta
+
+
 class Ensemble:
     """Mean of the points that were added, at the current size and at some earlier sizes.
 
     Parameters
     ----------
     judged : ndarray of shape (n,), optional
-        Weights of held-out rows, zero for training rows.
+        Weights of held-out rows, zero for training rows. If given, no earlier means are kept.
 
     Attributes
     ----------
-    means : dict
-        For some sizes, including the last, the mean and its a'Qa.
     errors : list of float
         For every size, the total weight of the held-out rows that the mean misclassifies.
     """
 
     def __init__(self, judged: Floats | None = None) -> None:
         self.judged = judged
-        self.means: dict[int, tuple[Floats, float]] = {}
         self.errors: list[float] = []
         self._best = 0  # size with the smallest error, of several the largest
-        self._etas = 0.0
-        self._weights: Floats | float = 0.0  # sum of eta times weights
-        self._margins: Floats | float = 0.0  # sum of eta times margins
+        self._earlier: dict[int, tuple[Floats, float]] = {}
+        self._sums = _Sums(0, 0.0, np.zeros(1), np.zeros(1))
 
     def add(self, eta: float, weight: Floats, margin: Floats) -> None:
         """Add a point to the mean. Sets: everything.
 
-        The means are replaced in one assignment, so that an interrupt leaves them consistent.
+        The sums are replaced in one assignment, so that an interrupt leaves them consistent.
         """
-        self._weights = self._weights + eta * weight
-        self._margins = self._margins + eta * margin
-        self._etas += eta
-        mean = self._weights / self._etas
-        square = float(mean @ self._margins) / self._etas
-        size = self.size
-        if self.judged is not None:
-            error = float(self.judged @ (self._margins <= 0))
+        old = self._sums
+        new = _Sums(
+            old.size + 1, old.eta + eta, old.weight + eta * weight, old.margin + eta * margin
+        )
+        if self.judged is None:
+            if _remembered(old.size):
+                self._earlier = self._earlier | {old.size: old.mean()}
+        else:
+            error = float(self.judged.dot(new.margin <= 0))
             if not self.errors or error <= self.errors[self._best - 1]:
-                self._best = size + 1
+                self._best = new.size
             self.errors.append(error)
-        kept = dict(self.means)
-        if not _remembered(size):
-            kept.pop(size, None)
-        self.means = kept | {size + 1: (mean, square)}
+        self._sums = new
 
     @property
     def size(self) -> int:
         """Number of points."""
-        return next(reversed(self.means), 0)
+        return self._sums.size
+
+    @property
+    def means(self) -> dict[int, tuple[Floats, float]]:
+        """For some sizes, including the last, the mean and its a'Qa."""
+        return self._earlier | ({self.size: self._sums.mean()} if self.size else {})
 
     @property
     def enough(self) -> bool:

@@ -204,7 +204,7 @@ class MultiplicativeEngine:
         self._trace = Trace()
         self._members: list[tuple[float, Floats]] = []
         self._mean = Ensemble(judged)
-        self._present = prior > 0
+        self._present = np.flatnonzero(prior > 0)
         self._tried = 0  # number of products so far
         self._eta = 1.0  # of the last step, at which the next line search starts
         self._e = 0.0 if isinstance(pace, FixedRate) else pace.start
@@ -239,14 +239,15 @@ class MultiplicativeEngine:
         steps = self._mean.size
         if steps == 0:
             self._mean.add(1.0, first.weight, first.margin)
-        mean, edge = self._mean.means[self._mean.size]
+        means = self._mean.means
+        mean, edge = means[self._mean.size]
         return Trajectory(
             first=first.weight,
             last=point.weight,
             ensemble=mean,
             rho={"first": first.rho, "last": point.rho, "ensemble": edge},
             margin=first.margin,
-            means=self._mean.means,
+            means=means,
             errors=self._mean.errors,
             status=status,
             trace=self._trace,
@@ -262,11 +263,11 @@ class MultiplicativeEngine:
         """Return the point of logarithms of weights, scaled to sum one."""
         self.budget.look_at_clock()
         weight, total = tilted(log)
-        log = log - (log.max() + np.log(total))
+        log = log - (np.maximum.reduce(log) + np.log(total))
         margin = self.sign * (yield self.sign * weight)
         self._tried += 1
-        least = float(margin[self._present].min())
-        return Point(log, weight, margin, float(weight @ margin), least)
+        least = float(np.minimum.reduce(margin.take(self._present)))
+        return Point(log, weight, margin, float(weight.dot(margin)), least)
 
     def _step(self, point: Point) -> Run[tuple[float, Point] | None]:
         """Return the next point and the eta of the step; None if this point is the last."""

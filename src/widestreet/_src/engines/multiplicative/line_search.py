@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from widestreet._src.arrays import Floats
@@ -48,20 +50,29 @@ def line_search(log: Floats, margin: Floats, edge: float, start: float) -> float
     float
     """
     low, high, eta = 0.0, np.inf, start
+    above = margin - edge
+    squared, weight = above * above, np.empty_like(log)
+    farthest = sqrt(np.maximum.reduce(squared))
     for _ in range(_MOST_SEARCH_STEPS):
-        weight, _ = tilted(log - eta * margin)
-        mean = float(weight @ margin)
-        excess = mean - edge
+        np.multiply(above, -eta, out=weight)
+        weight += log
+        weight -= np.maximum.reduce(weight)
+        np.maximum(weight, _SMALLEST_LOGARITHM, out=weight)
+        np.exp(weight, out=weight)
+        total = np.add.reduce(weight)
+        excess = float(weight.dot(above) / total)
         if abs(excess) <= _EDGE_TOL * edge:
             break
         low, high = (eta, high) if excess > 0 else (low, eta)
-        deviation = margin - mean
-        variance = float(weight @ (deviation * deviation))
+        variance = float(weight.dot(squared) / total) - excess * excess
         newton = eta + excess / variance if variance > 0 else np.inf
         if np.isinf(high):
             newton = min(newton, 4.0 * eta)
-        following = newton if low < newton < high else 0.5 * (low + high)
+        within = low < newton < high
+        following = newton if within else 0.5 * (low + high)
         if following == eta:
             break
         eta = following
+        if within and farthest * excess * excess <= _EDGE_TOL * edge * variance:
+            break  # Newton's step leaves an error of half the left side divided by the variance
     return eta
