@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import widestreet as ws
 from conftest import OF_THREE
 from support.machines import data
 from support.pages import Page
+from widestreet._src.engines.solution import Trace
 from widestreet._src.model_report.convergence import section, time_section, timings
 from widestreet._src.model_report.subject import Subject
 from widestreet.online import OnlineSVC
@@ -27,6 +30,17 @@ def test_the_rounds_are_those_of_the_trace(kind):
         assert page.numbers[f"{start}.gap"] == record.gap
         assert page.numbers[f"{start}.n_sv"] == record.n_sv
     assert len([name for name in page.numbers if name.endswith(".gap")]) == len(records)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_a_single_round_has_no_picture(rounds):
+    model = ws.SVC(C=100.0).fit(*data("svc"))
+    model.trace_ = Trace([replace(model.trace_[-1], round=k) for k in range(rounds)])
+    subject = Subject.of(model)
+    content = str(section(subject, subject.certificates).content)
+    assert ("<svg" in content) == (rounds > 1)
+    assert ("The training took one round." in content) == (rounds == 1)
+    assert f"trace.0.{rounds - 1}.violation" in Page.of(section(subject, []).content).numbers
 
 
 def test_the_parts_are_those_of_the_timings():

@@ -125,7 +125,7 @@ def _share(part: float) -> str:
     """Return a relative gap as a percentage, or as a part of one if it is small."""
     if part >= 0.1:
         return f"{100 * part:.0f} %"
-    return f"{100 * part:.2g} %" if part >= 1e-4 else f"{part:.1e}"
+    return f"{100 * part:.2g} %" if part >= 1e-4 or part == 0 else in_digits(part)
 
 
 def _figures(found: Certificate) -> Markup:

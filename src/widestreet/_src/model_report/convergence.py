@@ -50,7 +50,10 @@ def section(subject: Subject, certificates: list[Certificate]) -> Section:
     parts = []
     if len(subject.problems) > 1:
         name = subject.problems[slowest]
-        parts.append(paragraph(f"The picture shows the pair that took the longest: {name}."))
+        parts.append(paragraph(f"This is about the pair that took the longest: {name}."))
+    if len(rounds) == 1:
+        parts.append(paragraph("The training took one round."))
+        return Section("convergence", "Convergence", join([*parts, _rounds(rounds)]))
     parts.append(
         paragraph(
             "The gap during training is an estimate from the rows scanned so far. Only the gap of "
@@ -107,7 +110,8 @@ def _rounds(rounds: list[TraceRecord]) -> Markup:
         )
         for record in rounds[-_MOST_ROUNDS:]
     ]
-    return details(f"All {len(rounds)} rounds", table("Rounds of the training", head, rows))
+    found = table("Rounds of the training", head, rows)
+    return details(f"All {len(rounds)} rounds", found) if len(rounds) > 1 else found
 
 
 def time_section(subject: Subject) -> Section:

@@ -34,11 +34,11 @@ def section(subject: Subject, train: Sample | None, found: HeldOut) -> Section:
         parts = [paragraph(f"Leave-one-out was not computed: {found.reason}.", class_="note")]
         bound = _bound(subject)
         return Section("leave-one-out", title, join([*parts, bound]))
+    kept = "the gamma and the class weights" if subject.task == "classes" else "the gamma"
     parts = [
         paragraph(
             "Each training row is predicted by the model trained on all others. The results are "
-            "exact: rows are removed without a refit. All models have the gamma and the class "
-            "weights of the model."
+            f"exact: rows are removed without a refit. All models have {kept} of the model."
         )
     ]
     values = found.values
