@@ -45,8 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("data", metavar="DATA", help="file of the training rows")
     tables.configure(parser)
     add("--drop", action="append", default=[], metavar="COLUMN", help="column to leave out")
-    add("-o", "--output", type=Path, metavar="FILE",
-        help=f"file of the model, .skops or .street; default: {_OUTPUT}, if it is new")  # fmt: skip
+    what = f"file of the model: .skops, .street, .model or .onnx; default: {_OUTPUT}, if it is new"
+    add("-o", "--output", type=Path, metavar="FILE", help=what)
     add("--estimator", choices=tuple(_KINDS), help="SVM to train; default: by the target")
     add("--preprocess", choices=("auto", "none"), default="auto", help="default: %(default)s")
     add("-C", type=float, help="penalty of errors")

@@ -71,7 +71,7 @@ def to_onnx(model: Any, *, precision: str = "float64") -> Any:
     >>> bool(np.abs(scores - model.decision_function(X)).max() < 1e-12)
     True
     """
-    onnx = _imported()
+    onnx = _imported(model)
     dtype = _PRECISIONS[checks.require_choice("precision", precision, tuple(_PRECISIONS))]
     if isinstance(model, Pipeline):
         return pipeline_to_onnx(model, dtype, OPSET)
@@ -106,16 +106,17 @@ def to_onnx(model: Any, *, precision: str = "float64") -> Any:
     return made
 
 
-def _imported() -> ModuleType:
-    """Return the package onnx."""
+def _imported(model: Any) -> ModuleType:
+    """Return the package onnx, or raise ImportError that says how to install what a model needs."""
     try:
         import onnx
         import onnx.checker
         import onnx.helper
         import onnx.numpy_helper
     except ImportError as error:
+        more = " skl2onnx" if isinstance(model, Pipeline) else ""
         raise ImportError(
-            'to_onnx needs the package onnx: pip install "widestreet[onnx]"'
+            f'to_onnx needs packages that are missing: pip install "widestreet[onnx]"{more}'
         ) from error
     return onnx
 
