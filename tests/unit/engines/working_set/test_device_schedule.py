@@ -44,3 +44,12 @@ def test_useless_newton_steps_become_rare():
     rare = pace.cost(FEW)
     pace.took(0.1, 6)
     assert pace.cost(FEW) < rare
+
+
+def test_steps_on_the_host_count_too():
+    pace = DevicePacing()
+    pace.spend_on_host(100_000, 256)
+    assert pace.due(FEW)
+    assert pace.steps_of_block == 100_000
+    pace.spend(900, 256, blocks=3)
+    assert pace.steps_of_block == 300
