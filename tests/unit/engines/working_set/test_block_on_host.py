@@ -72,3 +72,14 @@ def test_newton_steps_that_are_cut_become_rare():
     patience.took(settled=True)
     patience.took(settled=True)
     assert patience.wait < before
+
+
+def test_an_interrupt_leaves_the_block_as_it_was(rng):
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    block = block_of(rng, 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        solve_block(block, 1e-9, 100_000, Patience(wait=3.0), Poll(interrupt))
+    assert not block.variables.coef.any()
+    assert not block.variables.score.any()
