@@ -194,8 +194,8 @@ def solve_on_device(
 ) -> None:
     """Solve the dual restricted to the working set on a device.
 
-    `keep_time` is called after every call of the device. An exception ends the solve early; the
-    working set is consistent then. If the memory of the device is short, the solve is given up.
+    `keep_time` is called once: the point that it looks at changes at the end. An exception ends the
+    solve early; the working set is consistent then. If the memory of the device is short, the solve is given up.
     Sets: beta and score of the working set; before, steps, pair_steps, gave_up.
     """
     work, resident = state.work, inputs.resident
@@ -215,7 +215,6 @@ def solve_on_device(
         work.poll.kernel_values += values
         work.poll.look()
         inputs.budget.spend(steps, finished=finished)
-        keep_time()
 
     try:
         state.device_schedule.limit(resident.spare)
