@@ -17,6 +17,7 @@ from widestreet._src.engines.working_set.block_on_host import Patience
 
 _LEAST_STEPS, _MOST_STEPS = 200, 8000  # pair steps of a block
 _LARGEST_NEWTON = 8192  # rows of a Newton step
+_FEW_ROWS, _RARE = 512, 4.0  # the host takes Newton steps on few rows: others are rare
 _BYTES_PER_PAIR = 64  # of its kernel matrix, factors and points: float64, at most eight copies
 _CROWDED = 4  # violators per free row, beyond which pair steps are better
 _FIRST_FACTOR, _LEAST_FACTOR, _MOST_FACTOR = 1.4, 0.2, 8.0  # of the time of a Newton step
@@ -58,7 +59,7 @@ class DevicePacing:
         if size > self.largest or look.violators > _CROWDED * look.free:
             return np.inf
         seconds = _NEWTON_SECONDS + self.passes * (_PASS_SECONDS + 6.2e-7 * size + 9e-11 * size**2)
-        return seconds * self.factor
+        return seconds * self.factor * (_RARE if size <= _FEW_ROWS else 1.0)
 
     def allowed(self, look: Look, rows: int) -> int:
         """Return the number of pair steps of the next block."""

@@ -195,7 +195,8 @@ def solve_on_device(
     """Solve the dual restricted to the working set on a device.
 
     `keep_time` is called once: the point that it looks at changes at the end. An exception ends the
-    solve early; the working set is consistent then. If the memory of the device is short, the solve is given up.
+    solve early; the working set is consistent then. If the memory of the device is short, the solve
+    is given up.
     Sets: beta and score of the working set; before, steps, pair_steps, gave_up.
     """
     work, resident = state.work, inputs.resident
