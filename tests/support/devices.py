@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from widestreet._src.device.contract import Device, Look, Map, Variables
+from widestreet._src.device.contract import Block, Device, Look, Map, Variables
 from widestreet._src.device.lent import LentArray
 from widestreet._src.estimators import placing
 
@@ -159,6 +159,7 @@ class PlainWork:
     variables: Variables
     near: float
     slots: np.ndarray
+    block: np.ndarray | None = None
     calls: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -196,11 +197,11 @@ class PlainWork:
                 c[j] if c[j] > 0 else c[j] - v.lower[j],
             )
             bend = max(1e-12, self.K[i, i] + self.K[j, j] - 2 * self.K[i, j])
-            self.move({i: 1.0, j: -1.0}, min((up[i] - down[j]) / bend, *room))
+            self.step({i: 1.0, j: -1.0}, min((up[i] - down[j]) / bend, *room))
             taken += 1
         return self.look(taken)
 
-    def move(self, change: dict[int, float], length: float) -> None:
+    def step(self, change: dict[int, float], length: float) -> None:
         for row, sign in change.items():
             self.coef[row] += sign * length
             if abs(self.coef[row]) < 1e-14:
@@ -209,6 +210,25 @@ class PlainWork:
         v = self.variables
         for bound in (v.lower, v.upper):
             self.coef = np.where(np.abs(self.coef - bound) < 1e-14, bound, self.coef)
+
+    def draw(self, size, free, violating) -> Block:
+        self.calls.append("draw")
+        up, down = (side[self.slots] for side in self.sides())
+        far = np.maximum(up - down.min(), up.max() - down)
+        keep = {int(up.argmax()), int(down.argmin())}
+        chosen = keep | set(np.argsort(-far, kind="stable")[: max(0, size - 2)].tolist())
+        self.block = self.slots[sorted(chosen)]
+        names = ("target", "tube", "lower", "upper")
+        rest = {name: getattr(self.variables, name)[self.block] for name in names}
+        now = Variables(coef=self.coef[self.block], score=self.score[self.block], **rest)
+        return Block(self.K[np.ix_(self.block, self.block)], now)
+
+    def move(self, at, coef) -> Look:
+        self.calls.append("move")
+        rows = self.block[at]
+        self.score += (coef - self.coef[rows]) @ self.K[rows]
+        self.coef[rows] = coef
+        return self.look()
 
     def newton(self, ridge, passes) -> Look:
         self.calls.append("newton")

@@ -13,7 +13,7 @@ from widestreet._src.device.contract import Map
 @pytest.mark.parametrize("tube", [0.0, 0.4])
 def test_steps_without_a_ridge_reach_the_optimum(tube, rng):
     problem = Problem(rng, Map("rbf", 2.0), tube)
-    problem.work.pairs(64, (1.0, 1.0), 1e-2, 0.0, 200)
+    problem.steps(1e-2, 200)
     before = problem.checked()
     for _ in range(4):
         look = problem.work.newton(1e-9, 8)
@@ -24,7 +24,7 @@ def test_steps_without_a_ridge_reach_the_optimum(tube, rng):
 
 def test_only_rows_that_take_part_move(rng):
     problem = Problem(rng, Map("rbf", 0.7), 0.0)
-    problem.work.pairs(64, (1.0, 1.0), 1e-3, 0.0, 8)
+    problem.steps(1e-3, 8)
     before = problem.work.result()[0].copy()
     kind = problem.work._stand.kind.cpu().numpy()
     problem.work.newton(0.03, 2)

@@ -9,7 +9,9 @@ import pytest
 
 from conftest import TOL
 from support.devices import device_of, values
-from widestreet._src.device.contract import Map, Variables
+from widestreet._src.device.contract import Look, Map, Variables
+from widestreet._src.engines.working_set.block_on_host import solve_block
+from widestreet._src.kernels.poll import Poll
 
 ROWS = 24
 
@@ -37,6 +39,13 @@ class Problem:
             by, device.hold(X, None, by), rows, self.variables, 1e-4, double=double
         )
 
+    def steps(self, tol: float, most: int, size: int = 64, chance: float = 1.0) -> Look:
+        """Take pair steps in a block."""
+        block = self.work.draw(size, chance, chance)
+        at, coef, taken = solve_block(block, tol, most, None, Poll())
+        assert taken <= most
+        return self.work.move(at, coef)
+
     def checked(self, error: float = TOL.twin) -> float:
         """Return the dual objective of a point that is feasible and has the right scores."""
         c, score = self.work.result()
@@ -56,6 +65,10 @@ def test_steps_raise_the_dual(tube, rng):
     assert 0 < look.steps <= 12
     before = problem.checked()
     assert before > 0.0
+    problem.steps(1e-4, 6, 16, 0.5)
+    after = problem.checked()
+    assert after > before
+    before = after
     work.pairs(64, (1.0, 1.0), 1e-4, 0.0, 25)
     after = problem.checked()
     assert after > before
@@ -71,7 +84,7 @@ def test_rows_set_aside_return_with_present_scores(rng):
     work.set_aside(0.05)
     few = work.active
     assert 0 < few < ROWS
-    work.pairs(64, (1.0, 1.0), 1e-6, 0.0, 3)
+    problem.steps(1e-6, 3)
     problem.checked()  # scores of all rows, before they are active again
     work.take_back()
     assert work.active == ROWS
@@ -80,12 +93,14 @@ def test_rows_set_aside_return_with_present_scores(rng):
 def test_half_precision(rng):
     problem = Problem(rng, Map("rbf", 0.7), 0.0, double=False)
     problem.work.pairs(64, (1.0, 1.0), 1e-3, 0.0, 5)
+    problem.steps(1e-3, 5)
     problem.checked(TOL.scan_float32)
 
 
 def test_a_solved_set_does_not_move(rng):
     problem = Problem(rng, Map("rbf", 0.7), 0.0)
     problem.work.pairs(64, (1.0, 1.0), 10.0, 0.0, 30)
+    problem.steps(10.0, 30)
     coef, _ = problem.work.result()
     assert not coef.any()
 
@@ -96,3 +111,33 @@ def test_coefficients_at_a_bound_are_not_free(rng):
     work = problem.work
     work.lines[0] = work.device.to(v.coef)
     assert work.look().free == 0
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_blocks_are_rows_with_their_kernel_values(double, rng):
+    problem = Problem(rng, Map("rbf", 0.7), 0.4, double=double)
+    problem.steps(1e-2, 20)
+    block = problem.work.draw(8, 0.5, 0.5)
+    coef, score = problem.work.result()
+    rows = [int(np.flatnonzero(score == one)[0]) for one in block.variables.score]
+    assert 2 <= len(rows) <= 8
+    assert block.tile.dtype == (np.float64 if double else np.float32)
+    np.testing.assert_allclose(
+        block.tile[:, : len(rows)],
+        problem.K[np.ix_(rows, rows)],
+        rtol=TOL.twin if double else TOL.kernel_float32,
+    )
+    np.testing.assert_array_equal(block.variables.coef, coef[rows])
+    np.testing.assert_array_equal(block.variables.target, problem.variables.target[rows])
+
+
+def test_changed_coefficients_return(rng):
+    problem = Problem(rng, Map("rbf", 0.7), 0.4)
+    block = problem.work.draw(ROWS, 1.0, 1.0)
+    at = np.array([3, 7])
+    problem.work.move(at, np.array([0.25, -0.25]))
+    coef, _ = problem.work.result()
+    np.testing.assert_array_equal(coef[at], [0.25, -0.25])
+    assert np.count_nonzero(coef) == 2
+    assert len(block.tile) == ROWS
+    problem.checked()

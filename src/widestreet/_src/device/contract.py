@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.device.lent import LentArray
 
 MOST_PARTS = 12  # of a sum in float64: the bounds on rounding count so many partial sums
@@ -63,6 +63,21 @@ class Variables:
     tube: Floats
     lower: Floats
     upper: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows of a working set, in the memory of the host until the next block is drawn.
+
+    Attributes
+    ----------
+    tile : ndarray of shape (rows, width)
+        Kernel values between them, float32 or float64, in lines of at least as many values.
+    variables : Variables
+    """
+
+    tile: Real
+    variables: Variables
 
 
 @dataclass(frozen=True)
@@ -126,6 +141,22 @@ class Work(Protocol):
         blocks : int
             Number of blocks that are drawn and solved one after the other.
         """
+        ...
+
+    def draw(self, size: int, free: float, violating: float) -> Block:
+        """Return a block of active rows: the two that violate most, and a random part of others.
+
+        Parameters
+        ----------
+        size : int
+            Largest number of rows.
+        free, violating : float
+            Probabilities that a free row, and another one that violates, is in the block.
+        """
+        ...
+
+    def move(self, at: Ints, coef: Floats) -> Look:
+        """Set coefficients at some places of the last block; update the scores of active rows."""
         ...
 
     def newton(self, ridge: float, passes: int) -> Look:

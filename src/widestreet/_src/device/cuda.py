@@ -161,6 +161,17 @@ class CudaDevice:
         self.carried += found.nbytes
         return found
 
+    def fetch_all(self, *tensors: Any) -> list[Any]:
+        """Copy tensors to the host, and wait once. Sets: carried."""
+        cuda = self._where.type == "cuda"
+        found = [torch.empty(t.shape, dtype=t.dtype, pin_memory=cuda) for t in tensors]
+        for host, tensor in zip(found, tensors, strict=True):
+            host.copy_(tensor, non_blocking=True)
+            self.carried += host.nbytes
+        if cuda:
+            torch.cuda.current_stream(self._where).synchronize()
+        return [host.numpy() for host in found]
+
     def index(self, index: Ints | None) -> Any:
         """Copy row numbers to the device."""
         return None if index is None else self.to(np.asarray(index, dtype=np.int32))

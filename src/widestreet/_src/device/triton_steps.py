@@ -171,6 +171,18 @@ def add_parts(PARTS, SLOTS, SCORE, m, parts, B: tl.constexpr):
     tl.store(SCORE + r, tl.load(SCORE + r, mask=here, other=0.0) + total, mask=here)
 
 
+@triton.jit(do_not_specialize=["n"])
+def place(BLOCK, AT, NEW, ROWS, COEF, DELTA, VECTORS, n, B: tl.constexpr):
+    """Set coefficients at places of a block; their changes and rows. Sets: COEF."""
+    p = tl.program_id(0) * B + tl.arange(0, B)
+    here = p < n
+    slot = tl.load(BLOCK + tl.load(AT + p, mask=here, other=0), mask=here, other=0)
+    new = tl.load(NEW + p, mask=here, other=0.0)
+    tl.store(DELTA + p, new - tl.load(COEF + slot, mask=here, other=0.0), mask=here)
+    tl.store(VECTORS + p, tl.load(ROWS + slot, mask=here, other=0), mask=here)
+    tl.store(COEF + slot, new, mask=here)
+
+
 @triton.jit
 def _first(f1, i1, l1, f2, i2, l2):
     ahead = (f1 > f2) | ((f1 == f2) & (i1 < i2))

@@ -1,4 +1,4 @@
-"""A working set in the memory of a GPU: blocks of pair steps, and Newton steps.
+"""A working set in the memory of a GPU: blocks of pair steps, there or on the host; Newton steps.
 
 No kernel value is stored between two steps. The tile of a block, and the kernel values with which a
 change updates the scores, are computed when they are needed.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ import torch
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device import triton_kernels as scans
 from widestreet._src.device import triton_steps as programs
-from widestreet._src.device.contract import Look, Map, Variables
+from widestreet._src.device.contract import Block, Look, Map, Variables
 from widestreet._src.device.newton import newton_step
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class CudaWork:
     _places: Any = None
     _start: Any = None
     _parts: Any = None  # of a scan: the change of the scores of active rows, not added yet
-    _rooms: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    _block: Any = None  # slots of the last block for the host
 
     def __post_init__(self) -> None:
         self._start = torch.full((1,), self.by.start, dtype=torch.float64, device=self.rows.device)
@@ -173,13 +173,6 @@ class CudaWork:
         change = change[None]
         return self.device.parts(self.by, self.held, rows, self.held, vectors, change, self.double)
 
-    def _add(self, slots: Any, columns: Any, change: Any) -> None:
-        """Update the scores of slots by changed coefficients. Sets: scores."""
-        if len(slots) == 0 or len(columns) == 0:
-            return
-        parts = self._scan(self.rows[slots], self.rows[columns], change)
-        self._add_parts(parts, slots)
-
     def _add_parts(self, parts: Any, slots: Any) -> None:
         """Add the parts of a scan to the scores of slots. Sets: scores."""
         grid = (ceil(len(slots) / _BLOCK),)
@@ -216,37 +209,30 @@ class CudaWork:
             block, vectors = self.slots, self._places
             if len(block) > size:
                 block, vectors = self._drawn(size, *chances)
-            change = self._block(block, tol, part, most, steps)
+            change = self._steps(block, tol, part, most, steps)
             self._parts = self._scan(self._places, vectors, change)
         return self.look(steps)
 
-    def _block(self, block: Any, tol: float, part: float, most: int, steps: Any) -> Any:
+    def _steps(self, block: Any, tol: float, part: float, most: int, steps: Any) -> Any:
         """Take pair steps within a block; return the changes. Sets: coefficients, steps."""
         q = len(block)
         width = max(_LEAST_WIDTH, 1 << (q - 1).bit_length())
-        tile, now, change = self._room(width)[:3]
+        tile = torch.empty((width, width), dtype=torch.float32, device=block.device)
+        now, change = torch.empty((5, width), dtype=torch.float64, device=block.device).split(
+            (4, 1)
+        )
         self._tile(block, tile)
         programs.pairs[(1,)](
             tile, block, *self.lines, self._stand.ends, now, change, steps, q, tol, part, most,
             W=width, num_warps=4 if width <= 512 else 8 if width <= 1024 else 16,
         )  # fmt: skip
-        return change[:q]
-
-    def _room(self, width: int) -> tuple[Any, ...]:
-        """Return memory for a block: a tile, variables, changes, slots and rows. Sets: rooms."""
-        if width not in self._rooms:
-            new, where = torch.empty, self.rows.device
-            tile = new((width, width), dtype=torch.float32, device=where)
-            now, change = (new(k * width, dtype=torch.float64, device=where) for k in (4, 1))
-            lists = (new(width, dtype=torch.int32, device=where) for _ in range(2))
-            self._rooms[width] = tile, now, change, *lists
-        return self._rooms[width]
+        return change[0, :q]
 
     def _drawn(self, size: int, free: float, violating: float) -> tuple[Any, Any]:
         """Return random slots, -1 where there are fewer, and their rows. Sets: seed."""
         m, stand = len(self.slots), self._stand
         assert size <= m
-        block, vectors = (each[:size] for each in self._room(max(_LEAST_WIDTH, size))[3:])
+        block, vectors = (torch.empty_like(self.slots[:size]) for _ in range(2))
         count, counts = ceil(m / _BLOCK), stand.counts[2]
         self.seed += 1
         programs.draw[(count,)](stand.kind, counts, m, self.seed, free, violating, _BLOCK)
@@ -255,6 +241,36 @@ class CudaWork:
             free, violating, _BLOCK, _MOST_BLOCKS,
         )  # fmt: skip
         return block, vectors
+
+    # -- blocks for the host -------------------------------------------------------------------
+
+    @_within_memory()
+    def draw(self, size: int, free: float, violating: float) -> Block:
+        """Return random active rows and their tile, in one copy to the host. Sets: block, seed."""
+        slots = self.slots if len(self.slots) <= size else self._drawn(size, free, violating)[0]
+        self._block, n = slots, len(slots)
+        width = _LEAST_WIDTH * ceil(n / _LEAST_WIDTH)
+        dtype = torch.float64 if self.double else torch.float32
+        tile = self._tile(slots, torch.empty((n, width), dtype=dtype, device=slots.device))
+        lines = self.lines.index_select(1, slots.clamp(min=0))
+        there, lines, tile = self.device.fetch_all(slots, lines, tile)
+        rows = int((there >= 0).sum())
+        found = dict(zip(_LINES, lines[:, :rows].copy(), strict=True))
+        return Block(tile[:rows], Variables(**found))
+
+    @_within_memory()
+    def move(self, at: Ints, coef: Floats) -> Look:
+        """Set coefficients at some places of the last block. Sets: coefficients, scores."""
+        n = len(at)
+        if n:
+            new = self.device.to(coef)
+            change, vectors = torch.empty_like(new), torch.empty_like(new, dtype=torch.int32)
+            programs.place[(ceil(n / _BLOCK),)](
+                self._block, self.device.index(at), new, self.rows, self._coef, change, vectors, n,
+                _BLOCK,
+            )  # fmt: skip
+            self._parts = self._scan(self._places, vectors, change)
+        return self.look()
 
     # -- Newton steps --------------------------------------------------------------------------
 
@@ -299,8 +315,10 @@ class CudaWork:
             self._parts = None
         for slots, before in self.aside:
             changed = torch.nonzero(self._coef != before).flatten()
-            change = (self._coef - before)[changed]
-            self._add(slots, changed.to(torch.int32), change)
+            if len(slots) and len(changed):
+                change = (self._coef - before)[changed]
+                parts = self._scan(self.rows[slots], self.rows[changed], change)
+                self._add_parts(parts, slots)
         self.aside = []
 
     @_within_memory()

@@ -11,9 +11,11 @@ import widestreet as ws
 from support.devices import PlainDevice, use
 from support.machines import assert_same_function, assert_same_objective, data, machine
 from support.problems import toy_svc
+from widestreet._src.device.contract import Look
 from widestreet._src.engines.working_set import device_schedule, on_device, state_of_rounds
 from widestreet._src.engines.working_set.on_device import put_back, variables_of
 from widestreet._src.engines.working_set.tile import WorkingSet
+from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
 pytestmark = pytest.mark.in_process("rows that were pickled are no longer on a device")
@@ -24,15 +26,34 @@ def every_size(monkeypatch, by_rounds):
     monkeypatch.setattr(state_of_rounds, "FEW_FOR_DEVICE", 0)
 
 
+@pytest.mark.parametrize("few", [0, 512])
 @pytest.mark.parametrize("kind", ["svc", "svr", "one_class"])
-def test_a_device_solves_the_working_set(kind, monkeypatch, every_size):
+def test_a_device_solves_the_working_set(kind, few, monkeypatch, every_size):
     device = use(monkeypatch, PlainDevice())
+    monkeypatch.setattr(on_device, "_FEW_FREE", few)
     X, y = data(kind)
     one, other = (machine(kind, device=name).fit(X, y) for name in ("cpu", "cuda"))
     assert device.works
     assert {c.status for c in other.certificates_} == {"optimal"}
     assert_same_function(one, other, X)
     assert_same_objective(one, other)
+
+
+@pytest.mark.parametrize(
+    ("free", "violators", "last", "place"),
+    [
+        (0, 9000, 0, "device"),
+        (90, 9000, 2000, "host"),
+        (90, 50, 0, "host"),
+        (900, 0, 2000, "device"),
+    ],
+)
+def test_where_a_block_is_solved(free, violators, last, place, monkeypatch):
+    pace = device_schedule.DevicePacing(steps_of_block=last)
+    solve = on_device._Solve(None, 1e-3, None, pace, None, Poll())
+    monkeypatch.setattr(solve, "_on_host", lambda look: "host", raising=False)
+    monkeypatch.setattr(solve, "_on_device", lambda look: "device", raising=False)
+    assert solve._block(Look(1.0, 0.0, free, violators)) == place
 
 
 def test_two_groups_stay_on_the_cpu(monkeypatch, every_size):
@@ -42,8 +63,11 @@ def test_two_groups_stay_on_the_cpu(monkeypatch, every_size):
     assert device.scans
 
 
-def test_rows_are_set_aside_and_newton_steps_are_taken(monkeypatch, every_size):
+@pytest.mark.parametrize(("few", "steps"), [(0, "pairs"), (512, "draw")])
+def test_rows_are_set_aside_and_newton_steps_are_taken(few, steps, monkeypatch, every_size):
     device = use(monkeypatch, PlainDevice())
+    monkeypatch.setattr(on_device, "_FEW_FREE", few)
+    monkeypatch.setattr(on_device, "_HOST_MOST", 5)
     monkeypatch.setattr(on_device, "_LARGE", 10)
     monkeypatch.setattr(on_device, "_ACTIVE", 2.0)
     monkeypatch.setattr(device_schedule, "_LEAST_STEPS", 5)
@@ -52,7 +76,7 @@ def test_rows_are_set_aside_and_newton_steps_are_taken(monkeypatch, every_size):
     problem = toy_svc(150, 3)
     model = ws.SVC(device="cuda", random_state=0).fit(problem.X, problem.y)
     calls = {call for work in device.works for call in work.calls}
-    assert {"pairs", "newton", "set_aside", "take_back"} <= calls
+    assert {steps, "newton", "set_aside", "take_back"} <= calls
     assert model.certificate_.status == "optimal"
 
 
@@ -61,7 +85,7 @@ class Idle(PlainDevice):
 
     def work(self, *arguments):
         found = super().work(*arguments)
-        found.pairs = lambda *_: found.look()
+        found.pairs = found.move = lambda *_: found.look()
         return found
 
 
@@ -70,20 +94,20 @@ class Broken(PlainDevice):
 
     def work(self, *arguments):
         found = super().work(*arguments)
-        found.pairs = lambda *_: replace(found.look(), highest=np.nan)
+        found.pairs = found.move = lambda *_: replace(found.look(), highest=np.nan)
         return found
 
 
 class Full(PlainDevice):
-    """A device whose memory is short in every block of pair steps."""
+    """A device whose memory is short in every block."""
 
     def work(self, *arguments):
         found = super().work(*arguments)
 
-        def pairs(*_):
+        def short(*_):
             raise MemoryError("out of memory")
 
-        found.pairs = pairs
+        found.pairs = found.draw = short
         return found
 
 

@@ -1,8 +1,10 @@
 """The dual restricted to the working set, solved in the memory of a device.
 
 Blocks of pair steps alternate with Newton steps on all rows that are free or violate
-(device_schedule.py). While the violation falls, rows that are far from violating are set aside:
-their scores are updated at the end, and they return.
+(device_schedule.py). Where few rows are free, convergence needs many pair steps, and exact Newton
+steps are cheap: the device draws a block and computes its kernel values, the host takes the steps
+(block_on_host.py), and the device updates the scores of all rows. While the violation falls, rows
+that are far from violating are set aside: their scores are updated at the end, and they return.
 
 The device computes kernel values faster than it could load them, so that no tile is stored and the
 working set may be large. Sequential steps are what costs time.
@@ -19,15 +21,21 @@ import numpy as np
 from widestreet._src.arrays import Floats
 from widestreet._src.device.contract import Look, Variables, Work
 from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.working_set.block_on_host import solve_block
 from widestreet._src.engines.working_set.device_schedule import DevicePacing
 from widestreet._src.engines.working_set.state_of_rounds import Inputs, State
 from widestreet._src.engines.working_set.tile import WorkingSet
+from widestreet._src.kernels.poll import Poll
 
 log = logging.getLogger("widestreet")
 
-_LEAST_BLOCK, _LARGEST_BLOCK = 256, 2048  # rows of a block of pair steps
+_FEW_FREE = 512  # rows up to which the host takes the steps of a block
+_HOST_BLOCK, _ROUND_TO = 768, 64  # rows of such a block
+_HOST_PART, _HOST_PART_OF_ALL = 0.3, 0.03  # of the violation to which it is solved
+_HOST_LEAST, _HOST_MOST = 500, 8000  # pair steps in it, if it is not of all rows that take part
+_LEAST_BLOCK, _LARGEST_BLOCK = 256, 2048  # rows of a block of pair steps on the device
 _MOST_BLOCKS = 4  # solved between two looks at the result
-_PART = 0.1  # of the violation to which a block is solved
+_PART = 0.2  # of the violation to which a block is solved
 _PART_OF_ALL = 0.03  # the same for a block of all rows that are free or violate
 _NEAR = 0.25  # of the goal: rows at a bound that violate by more take part in a Newton step
 _PASSES = 8  # factorisations of a Newton step
@@ -54,6 +62,7 @@ class _Solve:
         with whether the goal is reached.
     pace : DevicePacing
     budget : Budget
+    poll : Poll
     """
 
     work: Work
@@ -61,6 +70,7 @@ class _Solve:
     tick: Callable[[int, int, bool], None]
     pace: DevicePacing
     budget: Budget
+    poll: Poll
 
     def run(self) -> None:
         """Take steps until the working set violates by at most `tol`, or progress ends."""
@@ -90,7 +100,30 @@ class _Solve:
         return active > _LARGE and look.free + look.violators < _ACTIVE * active
 
     def _block(self, look: Look) -> Look:
-        """Take pair steps in one block."""
+        """Take pair steps in one block, where they cost less."""
+        many = look.free + look.violators > _HOST_BLOCK and self.pace.steps_of_block < _HOST_LEAST
+        if look.free > _FEW_FREE or many:
+            return self._on_device(look)
+        return self._on_host(look)
+
+    def _on_host(self, look: Look) -> Look:
+        """Take pair steps, and Newton steps if all rows take part, in a block on the host."""
+        active, taking = self.work.active, look.free + look.violators
+        size = min(_HOST_BLOCK, _ROUND_TO * (taking // _ROUND_TO + 1))
+        every = taking <= size
+        block = self.work.draw(size, *_chances(look, size))
+        goal = max(0.9 * self.tol, (_HOST_PART_OF_ALL if every else _HOST_PART) * look.violation)
+        most = max(1, min(self.budget.steps_left, _HOST_MOST))
+        patience = self.pace.patience if every else None
+        at, coef, steps = solve_block(block, goal, most, patience, self.poll)
+        after = self.work.move(at, coef)
+        self.pace.spend_on_host(steps, size)
+        values = len(block.tile) ** 2 + len(at) * active
+        self.tick(steps, values, after.violation <= self.tol)
+        return after
+
+    def _on_device(self, look: Look) -> Look:
+        """Take pair steps in some blocks on the device."""
         active, taking = self.work.active, look.free + look.violators
         size = 1 << max(0, int(1.1 * taking) - 1).bit_length()
         size = min(_LARGEST_BLOCK, max(_LEAST_BLOCK, size))
@@ -99,13 +132,11 @@ class _Solve:
             part = 0.0
         elif taking <= 0.95 * size:
             part = _PART_OF_ALL
-        room = max(size - look.free, size // 2)  # for violators
-        free = min(1.0, (size - min(look.violators, room)) / max(1, look.free))
-        chances = free, min(1.0, 0.97 * room / max(1, look.violators))
         most = max(1, min(self.budget.steps_left, self.pace.allowed(look, size)))
         blocks = max(1, min(_MOST_BLOCKS, taking // size, self.budget.steps_left // most))
+        chances = _chances(look, size)
         after = self.work.pairs(size, chances, 0.9 * self.tol, part, most, blocks)
-        self.pace.spend(after.steps, size)
+        self.pace.spend(after.steps, size, blocks)
         self.tick(after.steps, blocks * size * (size + active), after.violation <= self.tol)
         return after
 
@@ -117,6 +148,13 @@ class _Solve:
         size = look.free + look.violators
         self.tick(0, size * (size + self.work.active), after.violation <= self.tol)
         return after
+
+
+def _chances(look: Look, size: int) -> tuple[float, float]:
+    """Return the probabilities that a free row, and another one that violates, is in a block."""
+    room = max(size - look.free, size // 2)  # for violators
+    free = min(1.0, (size - min(look.violators, room)) / max(1, look.free))
+    return free, min(1.0, 0.97 * room / max(1, look.violators))
 
 
 def variables_of(work: WorkingSet) -> Variables:
@@ -156,8 +194,9 @@ def solve_on_device(
 ) -> None:
     """Solve the dual restricted to the working set on a device.
 
-    `keep_time` is called after every call of the device. An exception ends the solve early; the
-    working set is consistent then. If the memory of the device is short, the solve is given up.
+    `keep_time` is called once: the point that it looks at changes at the end. An exception ends the
+    solve early; the working set is consistent then. If the memory of the device is short, the solve
+    is given up.
     Sets: beta and score of the working set; before, steps, pair_steps, gave_up.
     """
     work, resident = state.work, inputs.resident
@@ -177,11 +216,10 @@ def solve_on_device(
         work.poll.kernel_values += values
         work.poll.look()
         inputs.budget.spend(steps, finished=finished)
-        keep_time()
 
     try:
         state.device_schedule.limit(resident.spare)
-        _Solve(held, tol, tick, state.device_schedule, inputs.budget).run()
+        _Solve(held, tol, tick, state.device_schedule, inputs.budget, work.poll).run()
     except MemoryError as error:
         log.info("memory of the device is short, and the CPU solves the working set: %s", error)
         state.gave_up = True
