@@ -167,11 +167,12 @@ class Gram:
         return small and self._backend.fits_float32
 
     def rough_scan(
-        self, I: Ints, J: Ints, coef: Floats, *, poll: Poll | None = None
+        self, I: Ints, J: Ints, coef: Floats, *, tight: bool = False, poll: Poll | None = None
     ) -> tuple[Floats, Floats] | None:
         """Return K[I, J] @ coef from float32 values, and a bound on the error of each sum.
 
-        The error is relative to a scan in float64. The result is None if no bound is known.
+        The error is relative to a scan in float64. With `tight` the bound is smaller where the
+        kernel allows it, and the scan slower. The result is None if no bound is known.
         """
         left, right = self.left_index(I), self.right_index(J)
         smooth = self._backend.smooth
@@ -180,10 +181,10 @@ class Gram:
             exact = self.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum()))
             sums = near.sums[0] + self.diagonal_times(I, J, coef)
             return sums, np.full(len(I), near.error[0] + float(exact))
-        tight = bounded_scan(self._backend, right, coef)
-        if tight is not None:
+        fine = bounded_scan(self._backend, right, coef) if tight else None
+        if fine is not None:
             begun, pieces = time.perf_counter(), self._pieces(len(I), len(J), poll)
-            sums, errors = np.hstack([np.empty((2, 0)), *(tight.sums(left[p]) for p in pieces)])
+            sums, errors = np.hstack([np.empty((2, 0)), *(fine.sums(left[p]) for p in pieces)])
             self._pace.count(len(I) * len(J), begun, poll)
             return sums + self.diagonal_times(I, J, coef), errors
         bound = self._backend.scan_bound(left, right, coef, double=False)
