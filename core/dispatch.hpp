@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "explain/shapley.hpp"
+#include "kernels/bounded_scan.hpp"
 #include "kernels/evaluate.hpp"
 #include "kernels/interpolate.hpp"
 #include "kernels/levels.hpp"
@@ -24,6 +25,7 @@ struct Functions {
   void (*add_scores)(const ScoreTask&);
   void (*exp2_array)(const double*, double*, int64_t, bool);
   void (*add_shapley_values)(const ShapleyTask&);
+  void (*bounded_scan)(const BoundedScanTask&);
   bool vnni = false;  // whether they may use the products of bytes of AVX-512 VNNI
 };
 

@@ -30,6 +30,34 @@ void scan(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index, con
   functions().scan(task);
 }
 
+BoundedRows bounded_rows(const Array2<const float>& features, const Array1<const float>& start) {
+  require(start.shape(0) == features.shape(0), "one start value per row is needed");
+  return {int64_t(features.shape(0)), features.data(), start.data()};
+}
+
+void bounded_scan(Array2<const float> left, Array1<const float> left_start,
+                  Array2<const float> right, Array1<const float> right_start,
+                  Array1<const double> coef, Array1<const float> weight, Array1<double> sums,
+                  Array1<double> sizes, int threads) {
+  require_threads(threads);
+  BoundedScanTask task;
+  task.left = bounded_rows(left, left_start);
+  task.right = bounded_rows(right, right_start);
+  task.d = int64_t(left.shape(1));
+  require(left.shape(1) == right.shape(1), "rows must have the same number of columns");
+  require(coef.shape(0) == right.shape(0) && weight.shape(0) == right.shape(0),
+          "one coefficient and one weight per right row is needed");
+  require(sums.shape(0) == left.shape(0) && sizes.shape(0) == left.shape(0),
+          "one sum and one size per left row is needed");
+  task.coef = coef.data();
+  task.weight = weight.data();
+  task.sums = sums.data();
+  task.sizes = sizes.data();
+  task.threads = threads;
+  nb::gil_scoped_release release;
+  functions().bounded_scan(task);
+}
+
 // Rows packed by an instruction set; another one packs them again.
 struct HeldPacked {
   PackedRows rows;
@@ -200,6 +228,9 @@ void bind_kernels(nb::module_& m) {
   m.def("scan", &scan, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
         "right_index"_a.noconvert().none(), "coef"_a.noconvert(), "out"_a.noconvert(),
         "in_double"_a, "threads"_a);
+  m.def("bounded_scan", &bounded_scan, "left"_a.noconvert(), "left_start"_a.noconvert(),
+        "right"_a.noconvert(), "right_start"_a.noconvert(), "coef"_a.noconvert(),
+        "weight"_a.noconvert(), "sums"_a.noconvert(), "sizes"_a.noconvert(), "threads"_a);
   nb::class_<HeldPacked>(m, "PackedRows");
   m.def("pack", &pack, "kernel"_a, "right"_a, "right_index"_a.noconvert().none(), "threads"_a);
   m.def("scan_packed", &scan_packed, "right"_a, "left"_a, "coef"_a.noconvert(), "out"_a.noconvert(),

@@ -120,6 +120,17 @@ def scan(
     in_double: bool,
     threads: int,
 ) -> None: ...
+def bounded_scan(
+    left: NDArray[np.float32],
+    left_start: NDArray[np.float32],
+    right: NDArray[np.float32],
+    right_start: NDArray[np.float32],
+    coef: Floats,
+    weight: NDArray[np.float32],
+    sums: Floats,
+    sizes: Floats,
+    threads: int,
+) -> None: ...
 
 class PackedRows:
     """Right rows packed for `scan_packed`."""

@@ -63,8 +63,9 @@ def both(gram, dual, beta, place=None):
     power=st.floats(-3, 1.2),
     gamma=st.floats(0.01, 10),
     storage=st.sampled_from(["centred", "as it is", "zeros", "csr"]),
+    tight=st.booleans(),
 )
-def test_scores_are_off_by_no_more_than_the_bound(seed, d, power, gamma, storage):
+def test_scores_are_off_by_no_more_than_the_bound(seed, d, power, gamma, storage, tight):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(90, d)) * 10**power
     if storage in ("zeros", "csr"):
@@ -73,7 +74,7 @@ def test_scores_are_off_by_no_more_than_the_bound(seed, d, power, gamma, storage
     gram = Gram(RBF(gamma), rows)
     I, J = np.arange(90), np.arange(0, 90, 2)
     coef = rng.normal(size=len(J)) * 10 ** rng.uniform(-3, 4, size=len(J))
-    rough = gram.rough_scan(I, J, coef)
+    rough = gram.rough_scan(I, J, coef, tight=tight)
     if rough is None:  # rows too long: nothing is claimed
         assert gram._backend._longest * gamma > 100
         return
@@ -83,15 +84,17 @@ def test_scores_are_off_by_no_more_than_the_bound(seed, d, power, gamma, storage
 
 
 @pytest.mark.parametrize("power", [-60, -45, -40, -37, -30, -10, 10, 30, 37, 40, 45, 60])
-def test_any_gamma(power, rng):
+@pytest.mark.parametrize("tight", [False, True])
+def test_any_gamma(power, tight, rng):
     """Factors that float32 cannot hold make no bound."""
     gamma = 10.0**power
     X = rng.normal(size=(60, 3)) * gamma**-0.5
     gram = Gram(RBF(gamma), as_rows(X, centred=True))
-    rough = gram.rough_scan(np.arange(60), np.arange(60), X[:, 0] / np.abs(X).max())
+    every, coef = np.arange(60), X[:, 0] / np.abs(X).max()
+    rough = gram.rough_scan(every, every, coef, tight=tight)
     assert (rough is None) == (abs(power) > 36)
     if rough is not None:
-        exact = gram.scan(None, None, X[:, 0] / np.abs(X).max(), dtype=np.float64)
+        exact = gram.scan(None, None, coef, dtype=np.float64)
         assert (np.abs(rough[0] - exact) <= rough[1]).all()
 
 
@@ -179,6 +182,20 @@ def test_a_regression_spares_rows_inside_the_tube(small):
     found, whole, exact = both(gram, eps_svr(y, 1.0, 2.0), beta)
     assert_same(found, whole)
     assert 0 < exact.sum() < 2000
+
+
+def test_large_coefficients_of_both_signs_leave_few_rows_in_doubt(small, rng):
+    """A solution whose scores are sums of terms 1e5 times as large; the rest is inside the tube."""
+    X, C = rng.random((4000, 10)), 200.0
+    coef = np.repeat([C, -C, 0.0], [800, 800, 2400])
+    gram = Gram(RBF(0.5), as_rows(X, centred=True))
+    score = gram.scan(None, None, coef)
+    away = np.where(coef == 0, rng.uniform(-1, 1, 4000), np.sign(coef) * rng.uniform(1, 2, 4000))
+    beta = np.stack([np.maximum(coef, 0), np.minimum(coef, 0)])
+    found, whole, exact = both(gram, eps_svr(score + away, C, 1.0), beta)
+    assert_same(found, whole)
+    assert exact[:1600].all()
+    assert exact[1600:].mean() <= 0.1
 
 
 def test_rows_at_other_places(small, rng):

@@ -34,6 +34,7 @@ from widestreet._src.problems.dual import Dual
 
 _SCREENING_VALUES = 10_000_000  # kernel values from which on screening in float32 saves time
 _SAMPLE_ROWS = 500  # rows from which the fraction that needs float64 is estimated
+_LOOSE_FRACTION = 0.15  # of the sample: above it, a tight bound on float32 scores saves time
 FLOAT64_FRACTION = 0.35  # of the sample: above it, float64 for all rows is faster
 _LARGEST_ROUNDING = 8.0  # of scores from scratch: above it, scores are not updated any more
 
@@ -132,7 +133,7 @@ class Scores:
         self.begun, self.counts, self.drift = False, [], np.inf
         self._change: Change | None = None
         self._before = self._updated = 0.0  # rounding of scores then, and of updated ones
-        self.sharp = None
+        self.sharp, self._tight = None, False
 
     @property
     def exact(self) -> Bools:
@@ -283,10 +284,7 @@ class Scores:
             return rest
         more = rest[rough]
         sample = np.random.default_rng(0).choice(more, min(_SAMPLE_ROWS, len(more)), replace=False)
-        if (
-            not self._estimate(sample)
-            or self.doubtful(dual, sample, limits).mean() >= FLOAT64_FRACTION
-        ):
+        if not _float32_pays(self, dual, sample, limits):
             return rest
         self._estimate(more[self.state[more] != ROUGH])
         return rest[self.doubtful(dual, rest, limits)]
@@ -302,7 +300,9 @@ class Scores:
             if last.any() and not self._estimate_change(rows[last], updates):
                 return False
             rows = rows[~last]
-        rough = self.gram.rough_scan(rows, self.columns, self.coef, poll=self.poll)
+        rough = self.gram.rough_scan(
+            rows, self.columns, self.coef, tight=self._tight, poll=self.poll
+        )
         if rough is None:
             return False
         self.score[rows], self.error[rows] = rough
@@ -311,7 +311,9 @@ class Scores:
 
     def _estimate_change(self, rows: Ints, change: Change) -> bool:
         """Update float32 scores of the last examination. Sets: score, error and state."""
-        rough = self.gram.rough_scan(rows, change.columns, change.values, poll=self.poll)
+        rough = self.gram.rough_scan(
+            rows, change.columns, change.values, tight=self._tight, poll=self.poll
+        )
         if rough is None:
             return False
         self.score[rows] += rough[0]
@@ -348,3 +350,18 @@ class Scores:
 def _exact_last(state: NDArray[np.int8], error: Floats) -> Bools:
     """Return the mask of rows with float64 scores of the last examination."""
     return np.asarray((state == LAST) & (error == 0.0))
+
+
+def _float32_pays(scores: Scores, dual: Dual, sample: Ints, limits: Limits) -> bool:
+    """Return whether a bound on float32 scores leaves few enough rows of a sample in doubt.
+
+    Sets: score, error and state of the sample, and which bound the scores use.
+    """
+    doubt = 1.0
+    for scores._tight in (False, True):
+        if not scores._estimate(sample):
+            return False
+        doubt = float(scores.doubtful(dual, sample, limits).mean())
+        if doubt < _LOOSE_FRACTION:
+            break
+    return doubt < FLOAT64_FRACTION

@@ -18,7 +18,7 @@ from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels.backend import TINY, Backend, dtype_of_sums
 from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
-from widestreet._src.kernels.native import NativeBackend
+from widestreet._src.kernels.native import NativeBackend, bounded_scan
 from widestreet._src.kernels.on_device import DeviceBackend, Resident
 from widestreet._src.kernels.poll import Pace, Poll
 from widestreet._src.kernels.precomputed_and_callable import FunctionBackend, MatrixBackend
@@ -167,20 +167,26 @@ class Gram:
         return small and self._backend.fits_float32
 
     def rough_scan(
-        self, I: Ints, J: Ints, coef: Floats, *, poll: Poll | None = None
+        self, I: Ints, J: Ints, coef: Floats, *, tight: bool = False, poll: Poll | None = None
     ) -> tuple[Floats, Floats] | None:
         """Return K[I, J] @ coef from float32 values, and a bound on the error of each sum.
 
-        The error is relative to a scan in float64. The result is None if no bound is known.
+        The error is relative to a scan in float64. With `tight` the bound is smaller where the
+        kernel allows it, and the scan slower. The result is None if no bound is known.
         """
-        left, right = compose(self._at.rows, I), self.right_index(J)
-        near = None
-        if self._backend.smooth is not None:
-            near = self._backend.smooth.sums(left, right, coef[None], poll)
+        left, right = self.left_index(I), self.right_index(J)
+        smooth = self._backend.smooth
+        near = None if smooth is None else smooth.sums(left, right, coef[None], poll)
         if near is not None:
             exact = self.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum()))
             sums = near.sums[0] + self.diagonal_times(I, J, coef)
             return sums, np.full(len(I), near.error[0] + float(exact))
+        fine = bounded_scan(self._backend, right, coef) if tight else None
+        if fine is not None:
+            begun, pieces = time.perf_counter(), self._pieces(len(I), len(J), poll)
+            sums, errors = np.hstack([np.empty((2, 0)), *(fine.sums(left[p]) for p in pieces)])
+            self._pace.count(len(I) * len(J), begun, poll)
+            return sums + self.diagonal_times(I, J, coef), errors
         bound = self._backend.scan_bound(left, right, coef, double=False)
         if bound is None:
             return None

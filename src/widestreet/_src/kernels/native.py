@@ -14,6 +14,8 @@ from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels import rounding_bounds
 from widestreet._src.kernels.accurate_combination import Combinations
+from widestreet._src.kernels.backend import Backend
+from widestreet._src.kernels.bounded_scan import BoundedScan
 from widestreet._src.kernels.interpolation import Interpolation
 from widestreet._src.kernels.kernels import RBF, Linear, NativeKernel
 from widestreet._src.kernels.level_products import LevelProducts, level_products
@@ -304,3 +306,23 @@ def _off_centre(backend: NativeBackend) -> float:
     if centre is None or not isinstance(backend.kernel, Linear):
         return 0.0
     return float(np.linalg.norm(centre) * np.sqrt(backend._longest))
+
+
+def bounded_scan(backend: Backend, J: Ints, coef: Floats) -> BoundedScan | None:
+    """Return a float32 scan with a tight bound, if the kernel and the rows allow it."""
+    if not isinstance(backend, NativeBackend) or not isinstance(backend.kernel, RBF):
+        return None
+    left, right = backend.left, backend.right
+    if not isinstance(left, DenseRows) or not isinstance(right, DenseRows) or backend._sparse:
+        return None
+    if backend._far or backend._levels is not None or not backend.fits_float32:
+        return None
+    return BoundedScan.of(
+        backend.kernel.gamma,
+        left,
+        right,
+        J,
+        coef,
+        longest=backend._longest,
+        threads=backend.threads,
+    )
