@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "solve/cached_block.hpp"
@@ -122,16 +123,17 @@ void Block<T, G>::best_partner(const LineRange& s, const T* ki, const Extreme& f
   }
 }
 
-// K_ii + K_jj - 2 K_ij by the tile of the subproblem, of which the block may have a rounded copy.
+// K_ii + K_jj - 2 K_ij. If the block has a rounded copy of the tile, by that of the subproblem, which
+// is seldom in the cache.
 template <class T, class G>
 double Block<T, G>::curvature(int64_t i, int64_t j) const {
-  const int64_t a = row_[place_[i]], b = row_[place_[j]];
-  auto of = [&](auto* K) {
-    return double(K[a * p_.ld + a]) + double(K[b * p_.ld + b]) - 2.0 * double(K[a * p_.ld + b]);
-  };
-  const double eta = p_.in_double ? of(static_cast<const double*>(p_.tile))
-                                  : of(static_cast<const float*>(p_.tile));
-  return std::max(eta, kTau);
+  if (p_.in_double && std::is_same_v<T, float>) {
+    const double* K = static_cast<const double*>(p_.tile);
+    const int64_t a = row_[place_[i]], b = row_[place_[j]];
+    return std::max(K[a * p_.ld + a] + K[b * p_.ld + b] - 2.0 * K[a * p_.ld + b], kTau);
+  }
+  const double kij = double(tile_row(i)[place_[j]]);
+  return std::max(double(diag_[i]) + double(diag_[j]) - 2.0 * kij, kTau);
 }
 
 template <class T, class G>

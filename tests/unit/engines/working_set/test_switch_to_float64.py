@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,52 @@ def test_small_problems_and_kernels_of_any_size_begin_in_float64():
     assert not switch_to_float64.starts_in_float64(engine_with(10, 2100).inputs.shards)
     kernel = Callable(lambda A, B: A @ B.T)
     assert switch_to_float64.starts_in_float64(engine_with(10, 2100, kernel=kernel).inputs.shards)
+
+
+def test_coarse_scores_are_put_right_and_the_tile_is_float64_if_that_does_not_last():
+    engine = engine_with(300)
+    inputs, state = engine.inputs, engine.state
+    for double in (False, True):
+        state.work.score[:300] += 0.002  # twice as much as a violation of 1 allows
+        switch_to_float64.check_float32(inputs, state, 1.0)
+        assert np.array_equal(state.work.score[:300], np.zeros(300))  # of the zero expansion
+        assert state.work.double is double
+
+
+def test_rows_bring_exact_scores_once_those_of_the_set_are_exact():
+    engine = engine_with(300)
+    inputs, state = engine.inputs, engine.state
+    state.violation = 1.0
+    rows = inputs.shards.take(np.arange(300, 400))
+    coarse = replace(rows, score=np.full(100, 0.009))
+    kept = switch_to_float64.exact_newcomers(inputs, state, coarse)
+    assert np.array_equal(kept.score, coarse.score)
+    switch_to_float64.refresh_working_set(inputs, state)
+    exact = switch_to_float64.exact_newcomers(inputs, state, coarse)
+    assert np.array_equal(exact.score, np.zeros(100))
+    assert not inputs.shards.news.double
+    worse = replace(rows, score=np.full(100, 0.011))
+    exact = switch_to_float64.exact_newcomers(inputs, state, worse)
+    assert np.array_equal(exact.score, np.zeros(100))
+    assert inputs.shards.news.double
+
+
+def test_scores_that_were_exact_are_sampled_before_all_are_computed():
+    engine = engine_with(300)
+    inputs, state = engine.inputs, engine.state
+    state.goal = Goal(10.0)  # met by the zero expansion
+    switch_to_float64.refresh_working_set(inputs, state)
+    asked = []
+    scores = inputs.shards.scores
+    inputs.shards.scores = lambda ids: asked.append(len(ids)) or scores(ids)
+    violation = switch_to_float64.exact_violation(inputs, state)
+    highest, lowest = state.work.extremes()
+    assert violation == np.max(highest - lowest)
+    assert asked == [switch_to_float64.ROWS_COMPARED]
+    state.work.score[:300] += 3.0
+    switch_to_float64.exact_violation(inputs, state)
+    assert asked[1:] == [switch_to_float64.ROWS_COMPARED, 300]
+    assert np.array_equal(state.work.score[:300], np.zeros(300))
 
 
 def test_wrong_scores_raise_the_precision_and_are_put_right():

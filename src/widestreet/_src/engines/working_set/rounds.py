@@ -206,7 +206,10 @@ class WorkingSetEngine:
                 work.ids[leaving], work.score[leaving], state.expansion.version
             )
         state.newcomers += len(proposal.add)
-        rows = shards.take(np.sort(proposal.add)) if len(proposal.add) else None
+        rows = None
+        if len(proposal.add):
+            rows = shards.take(np.sort(proposal.add))
+            rows = switch_to_float64.exact_newcomers(self.inputs, state, rows)
         work.exchange(proposal.drop, rows)
         state.clock("exchange", begun)
 
@@ -331,7 +334,7 @@ class WorkingSetEngine:
         inputs, state = self.inputs, self.state
         if state.work.double and state.work.size == inputs.shards.rows:
             return False
-        violation = switch_to_float64.refresh_working_set(inputs, state)
+        violation = switch_to_float64.exact_violation(inputs, state)
         failures = state.refreshed.count(violation)
         return not state.goal.met(violation) and failures < _FAILED_LOOKS
 

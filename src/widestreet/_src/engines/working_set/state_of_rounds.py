@@ -155,6 +155,8 @@ class State:
         Number of rows added since scores were compared with exact ones.
     gave_up : bool
         True if the last solve of the working set was given up.
+    exact_at : float
+        Round in which the scores of the working set were computed anew in float64; -inf if never.
     """
 
     search: Search
@@ -174,6 +176,7 @@ class State:
     moved: bool = False
     newcomers: int = 0
     gave_up: bool = False
+    exact_at: float = -np.inf
     forecast: Forecast = field(default_factory=Forecast)
     schedule: Pacing = field(default_factory=Pacing)
     device_schedule: DevicePacing = field(default_factory=DevicePacing)
