@@ -4,6 +4,7 @@
 #include "bindings/arrays.hpp"
 #include "dispatch.hpp"
 #include "kernels/equal_rows.hpp"
+#include "kernels/row_figures.hpp"
 
 namespace widestreet {
 namespace {
@@ -63,6 +64,30 @@ double largest_square_of(const HeldRows& rows, int threads) {
   require_threads(threads);
   nb::gil_scoped_release release;
   return largest_square(rows.view, threads);
+}
+
+auto squares_of(const HeldRows& rows, MaybeIndex index, int threads) {
+  require_threads(threads);
+  const RowList list = rows.list(index);
+  std::vector<double> found(list.size);
+  {
+    nb::gil_scoped_release release;
+    squares(list, found.data(), threads);
+  }
+  return give(std::move(found));
+}
+
+// Sums, smallest and largest values of the columns.
+auto column_figures_of(const HeldRows& rows, int threads) {
+  require_threads(threads);
+  require(rows.view.storage == Rows::Storage::dense && rows.view.d > 0, "rows must be dense");
+  const size_t d = size_t(rows.view.d);
+  std::vector<double> found(3 * d);
+  {
+    nb::gil_scoped_release release;
+    column_figures(rows.view, found.data(), found.data() + d, found.data() + 2 * d, threads);
+  }
+  return give_matrix(std::move(found), d);
 }
 
 // Whether rows are on a grid, whether precisely so, whether all levels are 0 or 1, the largest norm
@@ -183,6 +208,8 @@ void bind_rows(nb::module_& m) {
   m.def("first_equal", &first_equal_of, "rows"_a, "label"_a.noconvert(), "threads"_a);
   m.def("similar_together", &similar_together_of, "rows"_a, "threads"_a);
   m.def("largest_square", &largest_square_of, "rows"_a, "threads"_a);
+  m.def("squares", &squares_of, "rows"_a, "index"_a.noconvert().none(), "threads"_a);
+  m.def("column_figures", &column_figures_of, "rows"_a, "threads"_a);
 }
 
 }  // namespace widestreet

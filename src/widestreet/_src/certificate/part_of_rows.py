@@ -136,12 +136,12 @@ class _Exact:
     def high(self, F: Floats, group: int) -> float:
         """Return the largest F of the variables of a group that may grow."""
         inside = (self.dual.group == group) & (self.beta < self.dual.upper)
-        return float(np.max(F, where=inside, initial=-np.inf))
+        return float(np.max(F[inside], initial=-np.inf))
 
     def low(self, F: Floats, group: int) -> float:
         """Return the smallest F of the variables of a group that may shrink."""
         inside = (self.dual.group == group) & (self.beta > self.dual.lower)
-        return float(np.min(F, where=inside, initial=np.inf))
+        return float(np.min(F[inside], initial=np.inf))
 
     def variables(self, group: int) -> Variables:
         """Return the variables of a group."""
@@ -230,7 +230,7 @@ class Part:
     def begin(self) -> None:
         """Score the support vectors in float64. Sets: scores."""
         if not self.scores.begun:
-            self.scores.begin(np.flatnonzero(self.beta.any(axis=0)))
+            self.scores.begin(self._support)
 
     # -- questions -------------------------------------------------------------------------------
 
@@ -334,15 +334,24 @@ class Part:
         return self._kept[group]
 
     @cached_property
+    def _support(self) -> Ints:
+        """Rows with a nonzero coefficient."""
+        beta = self.beta
+        return np.flatnonzero(beta[0] if len(beta) == 1 else beta.any(axis=0))
+
+    @cached_property
     def _box(self) -> _Box:
         """Sums and distances that show how well the coefficients satisfy the constraints."""
-        dual, beta = self.dual, self.beta
-        width = dual.upper - dual.lower
-        outside = np.maximum(beta - dual.upper, dual.lower - beta) / np.where(width > 0, width, 1.0)
-        groups = [dual.group == g for g in range(dual.groups)]
+        dual, groups, threads = self.dual, range(self.dual.groups), self.gram.threads
+        width, rows = dual.upper - dual.lower, self._support
+        if dual.lower.max(initial=0.0) > 0 or dual.upper.min(initial=0.0) < 0:
+            rows = np.arange(dual.rows)  # zero is not in every box
+        used, beta, wide = select(dual, rows), self.beta[:, rows], width[:, rows]
+        outside = np.maximum(beta - used.upper, used.lower - beta) / np.where(wide > 0, wide, 1.0)
+        widths = [width.ravel()] if dual.groups == 1 else [width[dual.group == g] for g in groups]
         return _Box(
-            tuple(exact_sum(beta[mine]) for mine in groups),
-            tuple(exact_sum(width[mine]) for mine in groups),
+            tuple(exact_sum(beta[used.group == g]) for g in groups),
+            tuple(exact_sum(one, threads) for one in widths),
             float(np.max(outside, initial=0.0)),
         )
 

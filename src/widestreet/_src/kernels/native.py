@@ -179,11 +179,17 @@ class NativeBackend:
                 if double
                 else self.precision(self.kernel.gamma, features, self._longest, sparse=self._sparse)
             )
-            mine, other = self.left.squares(I), self.right.squares(J)
+            mine, other = self._squares(I, J)
         middle = error.constant + error.slope * float(np.mean(mine)) if len(mine) else 1.0
-        part = np.maximum(error.constant + error.slope * mine, middle)
-        part[mine + np.max(other, initial=0.0) > error.most] = np.inf
+        part = error.slope * mine
+        part += error.constant
+        np.maximum(part, middle, out=part)
+        part[mine > error.most - np.max(other, initial=0.0)] = np.inf
         return np.abs(coef) * (1.0 + error.slope / middle * other), part
+
+    def _squares(self, I: Ints | None, J: Ints) -> tuple[Floats, Floats]:
+        """Return |x|^2 of left and of right rows."""
+        return self.left.squares(I, self.threads), self.right.squares(J, self.threads)
 
     @property
     def _sparse(self) -> bool:
@@ -220,7 +226,7 @@ class NativeBackend:
         if self.kernel.translation_invariant:
             return None
         off_centre = abs(fsum(coef.tolist())) * _off_centre(self)
-        norm, other = np.sqrt(self.left.squares(I)), np.sqrt(self.right.squares(J))
+        norm, other = map(np.sqrt, self._squares(I, J))
         additions = rounding_bounds.chain(self.left.shape[1], sparse=self._sparse)
         if self._combinations is not None:
             size = float(np.abs(coef) @ other)
@@ -283,7 +289,7 @@ class NativeBackend:
         count = self.left.shape[0] if I is None else len(I)
         if self.kernel.translation_invariant:
             return np.ones(count)
-        return self.kernel.of_squares(self.left.squares(I))
+        return self.kernel.of_squares(self.left.squares(I, self.threads))
 
     @cached_property
     def cost(self) -> float:

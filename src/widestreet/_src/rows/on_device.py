@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device.contract import Device, Held, Map
@@ -111,14 +113,18 @@ class DeviceRows:
         return self.host.density()
 
     def largest_square(self, threads: int) -> float:
-        return self.host.largest_square(threads)
+        return float(np.max(self._all_squares(threads), initial=0.0))
 
-    def squares(self, index: Ints | None = None) -> Floats:
+    def squares(self, index: Ints | None = None, threads: int = 1) -> Floats:
         """Return |x|^2 of rows; those of all rows are computed once. Sets: squares."""
-        if not self._squares:
-            self._squares.append(self.host.squares())
-        every = self._squares[0]
+        every = self._all_squares(threads)
         return every.copy() if index is None else every[index]
+
+    def _all_squares(self, threads: int) -> Floats:
+        """Return |x|^2 of all rows. Sets: squares."""
+        if not self._squares:
+            self._squares.append(self.host.squares(None, threads))
+        return self._squares[0]
 
     def take(self, index: Ints) -> Vectors:
         return self.host.take(index)

@@ -40,8 +40,8 @@ class Mover:
 def targets(shard: Shard, news: News, *, poll: Poll) -> tuple[float, float]:
     """Return the largest target that may grow from zero, and the smallest that may shrink."""
     dual = shard.dual
-    highest = np.max(dual.target, where=dual.upper > 0, initial=-np.inf)
-    lowest = np.min(dual.target, where=dual.lower < 0, initial=np.inf)
+    highest = np.max(np.where(dual.upper > 0, dual.target, -np.inf), initial=-np.inf)
+    lowest = np.min(np.where(dual.lower < 0, dual.target, np.inf), initial=np.inf)
     return float(highest), float(lowest)
 
 
