@@ -41,13 +41,13 @@ void require_values(const ReadOnly& values) {
 nb::tuple first_equal_of(const HeldRows& rows, Array1<const double> label, int threads) {
   require_threads(threads);
   require(int64_t(label.shape(0)) == rows.view.n, "one label per row is needed");
-  std::vector<int64_t> first(rows.view.n);
+  Fresh<int64_t> first(size_t(rows.view.n));
   int64_t distinct;
   {
     nb::gil_scoped_release release;
-    distinct = first_equal(rows.view, label.data(), first.data(), threads);
+    distinct = first_equal(rows.view, label.data(), first.values.get(), threads);
   }
-  return nb::make_tuple(give(std::move(first)), distinct);
+  return nb::make_tuple(first.give(), distinct);
 }
 
 auto similar_together_of(const HeldRows& rows, int threads) {
@@ -69,12 +69,12 @@ double largest_square_of(const HeldRows& rows, int threads) {
 auto squares_of(const HeldRows& rows, MaybeIndex index, int threads) {
   require_threads(threads);
   const RowList list = rows.list(index);
-  std::vector<double> found(list.size);
+  Fresh<double> found(size_t(list.size));
   {
     nb::gil_scoped_release release;
-    squares(list, found.data(), threads);
+    squares(list, found.values.get(), threads);
   }
-  return give(std::move(found));
+  return found.give();
 }
 
 // Sums, smallest and largest values of the columns.

@@ -62,6 +62,16 @@ auto rows_that_matter_of(const HeldVariables& variables, MaybeIndex index,
   return give(std::move(found));
 }
 
+nb::tuple extreme_targets_of(const HeldVariables& variables, int threads) {
+  require_threads(threads);
+  std::pair<double, double> found;
+  {
+    nb::gil_scoped_release release;
+    found = extreme_targets(variables.view, threads);
+  }
+  return nb::make_tuple(found.first, found.second);
+}
+
 // Floats with the same exact sum; None if a value is not finite, or too large.
 nb::object exact_terms_of(Array1<const double> values, int threads) {
   require_threads(threads);
@@ -110,6 +120,7 @@ void bind_variables(nb::module_& m) {
   m.def("rows_that_matter", &rows_that_matter_of, "variables"_a, "index"_a.noconvert().none(),
         "score"_a.noconvert(), "error"_a.noconvert(), "more"_a, "grow"_a.noconvert(),
         "shrink"_a.noconvert(), "threads"_a);
+  m.def("extreme_targets", &extreme_targets_of, "variables"_a, "threads"_a);
   m.def("exact_terms", &exact_terms_of, "values"_a.noconvert(), "threads"_a);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -65,11 +66,12 @@ constexpr int64_t kParts = 1 << kPartBits;
 constexpr int64_t kCounted = 1 << 15;  // rows of one task that counts them by part
 
 // Rows in ascending order within each part of their hashes. Sets: end[part], one more value first.
-std::vector<int64_t> rows_by_part(const std::vector<uint64_t>& hash, std::vector<int64_t>& end,
-                                  int threads) {
-  const int64_t n = int64_t(hash.size()), tasks = (n + kCounted - 1) / kCounted;
+std::unique_ptr<int64_t[]> rows_by_part(const uint64_t* hash, int64_t n, std::vector<int64_t>& end,
+                                        int threads) {
+  const int64_t tasks = (n + kCounted - 1) / kCounted;
   auto part_of = [&](int64_t i) { return int64_t(hash[i] >> (64 - kPartBits)); };
-  std::vector<int64_t> at(tasks * kParts, 0), rows(n);  // counts, then places of the next rows
+  std::vector<int64_t> at(tasks * kParts, 0);       // counts, then places of the next rows
+  std::unique_ptr<int64_t[]> rows(new int64_t[n]);  // not set: threads touch it first
   for_ranges(n, kCounted, threads, [&](int64_t begin, int64_t stop) {
     int64_t* count = at.data() + begin / kCounted * kParts;
     for (int64_t i = begin; i < stop; ++i) ++count[part_of(i)];
@@ -94,12 +96,12 @@ std::vector<int64_t> rows_by_part(const std::vector<uint64_t>& hash, std::vector
 }  // namespace
 
 int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int threads) {
-  std::vector<uint64_t> hash(rows.n);
+  const std::unique_ptr<uint64_t[]> hash(new uint64_t[rows.n]);
   for_ranges(rows.n, kRange, threads, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) hash[i] = hash_row(rows, i, label[i]);
   });
   std::vector<int64_t> end, distinct(kParts, 0);
-  const std::vector<int64_t> order = rows_by_part(hash, end, threads);
+  const std::unique_ptr<int64_t[]> order = rows_by_part(hash.get(), rows.n, end, threads);
   for_ranges(kParts, 1, threads, [&](int64_t part, int64_t) {
     const int64_t begin = end[part], stop = end[part + 1];
     uint64_t capacity = 16;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <mutex>
 
 #include "parallel.hpp"
@@ -13,6 +14,7 @@ namespace {
 constexpr int64_t kRange = 8192;         // rows of one task
 constexpr int64_t kValues = 1 << 17;     // values of one task of a sum
 constexpr double kUnits = 8.0 / (1ull << 53);  // rounding of a comparison, relative to its terms
+constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr int kExponents = 2048;
 constexpr int kLargeExponent = 1023 + 900;  // larger values may overflow in sums
 
@@ -85,6 +87,25 @@ std::vector<int64_t> rows_that_matter(const Zeros& zeros, int threads) {
   rows.reserve(count);
   for (const auto& part : found) rows.insert(rows.end(), part.begin(), part.end());
   return rows;
+}
+
+std::pair<double, double> extreme_targets(const Variables& dual, int threads) {
+  double highest = -kInf, lowest = kInf;
+  std::mutex merging;
+  for_ranges(dual.rows, kRange, threads, [&](int64_t begin, int64_t end) {
+    double high = -kInf, low = kInf;
+    dual.part(begin, end - begin).each([&](int64_t v, int64_t) {
+      const double target = dual.target[begin + v];
+      const double above = dual.upper[begin + v] > 0 ? target : -kInf;
+      const double below = dual.lower[begin + v] < 0 ? target : kInf;
+      high = above > high ? above : high;
+      low = below < low ? below : low;
+    });
+    const std::lock_guard<std::mutex> lock(merging);
+    highest = std::max(highest, high);
+    lowest = std::min(lowest, low);
+  });
+  return {highest, lowest};
 }
 
 bool exact_terms(const double* values, int64_t count, std::vector<double>& terms, int threads) {

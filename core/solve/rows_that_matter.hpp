@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "kernels/rows.hpp"
@@ -25,6 +26,10 @@ struct Zeros {
 // variable may shrink and F may not be above. Values that are no numbers matter. The rounding of
 // the comparison is allowed for.
 std::vector<int64_t> rows_that_matter(const Zeros& zeros, int threads);
+
+// The largest target of variables that may grow from zero, and the smallest of those that may
+// shrink; infinite where there are none.
+std::pair<double, double> extreme_targets(const Variables& dual, int threads);
 
 // Floats with the same exact sum as the values, few of them unless exponents differ much. Returns
 // false if a value is not finite or so large that sums may overflow. Sets: terms.

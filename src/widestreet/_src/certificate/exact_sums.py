@@ -33,6 +33,11 @@ def exact_sum(values: Floats, threads: int = 1) -> Terms:
     return tuple(_expansion(values.tolist() if terms is None else terms))
 
 
+def difference(one: Terms, other: Terms) -> Terms:
+    """Return the difference of two sums without rounding."""
+    return tuple(_expansion([*one, *(-term for term in other)]))
+
+
 def _expansion(values: list[float]) -> list[float]:
     """Return floats with the same exact sum, each the rounded remainder of the sum."""
     terms = []

@@ -287,21 +287,22 @@ class Scores:
     def _pending(self, dual: Dual, limits: Limits) -> Ints:
         """Return the rows to be scored in float64. Sets: score, error and state of the others."""
         rest = np.flatnonzero(self.state < EXACT)
-        if self.state[rest].any():  # otherwise nothing is known of any row
+        known = self.state[rest]
+        if known.any():  # otherwise nothing is known of any row
             rest = self.doubtful(dual, rest, limits)
-        rough = self.state[rest] != ROUGH
+            known = self.state[rest]
+        rough = known != ROUGH
         if self._updates is not None:  # these are updated in float64 at once
-            rough &= ~_exact_last(self.state[rest], self.error[rest])
+            rough &= ~_exact_last(known, self.error[rest])
         if not rough.any():
             return rest
-        more = rest[rough]
+        more = rest if rough.all() else rest[rough]
         sample = np.random.default_rng(0).choice(more, min(_SAMPLE_ROWS, len(more)), replace=False)
-        if (
-            not self._estimate(sample)
-            or len(self.doubtful(dual, sample, limits)) >= FLOAT64_FRACTION * len(sample)
-        ):
+        if not self._estimate(sample) or len(
+            self.doubtful(dual, sample, limits)
+        ) >= FLOAT64_FRACTION * len(sample):
             return rest
-        self._estimate(more[self.state[more] != ROUGH])
+        self._estimate(more if self._updates is None else more[self.state[more] != ROUGH])
         return self.doubtful(dual, rest, limits)
 
     def _estimate(self, rows: Ints) -> bool:

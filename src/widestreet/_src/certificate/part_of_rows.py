@@ -39,7 +39,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
-from widestreet._src.certificate.exact_sums import Terms, exact_sum
+from widestreet._src.certificate.exact_sums import Terms, difference, exact_sum
 from widestreet._src.certificate.float64_where_needed import Limits, Scores
 from widestreet._src.certificate.loss_of_bias import Band, Variables, band
 from widestreet._src.certificate.spot_check import disagrees
@@ -296,10 +296,10 @@ class Part:
     def _exact(self) -> _Exact:
         """The rows with exact scores. Sets: known."""
         if self._known is None:
-            rows, dual, beta, score = self.scores.exact, self.dual, self.beta, self.scores.score
-            if not rows.all():
-                at = np.flatnonzero(rows)
-                dual, beta, score = select(dual, at), beta[:, at], score[at]
+            dual, beta, score = self.dual, self.beta, self.scores.score
+            at = np.flatnonzero(self.scores.exact)
+            if len(at) < dual.rows:
+                dual, beta, score = select(dual, at), np.take(beta, at, axis=1), score[at]
             self._known = _Exact(dual, beta, score)
         return self._known
 
@@ -342,18 +342,25 @@ class Part:
     @cached_property
     def _box(self) -> _Box:
         """Sums and distances that show how well the coefficients satisfy the constraints."""
-        dual, groups, threads = self.dual, range(self.dual.groups), self.gram.threads
-        width, rows = dual.upper - dual.lower, self._support
+        dual, groups, rows = self.dual, range(self.dual.groups), self._support
         if dual.lower.max(initial=0.0) > 0 or dual.upper.min(initial=0.0) < 0:
             rows = np.arange(dual.rows)  # zero is not in every box
-        used, beta, wide = select(dual, rows), self.beta[:, rows], width[:, rows]
-        outside = np.maximum(beta - used.upper, used.lower - beta) / np.where(wide > 0, wide, 1.0)
-        widths = [width.ravel()] if dual.groups == 1 else [width[dual.group == g] for g in groups]
+        used, beta = select(dual, rows), self.beta[:, rows]
+        width = used.upper - used.lower
+        outside = np.maximum(beta - used.upper, used.lower - beta) / np.where(width > 0, width, 1.0)
         return _Box(
             tuple(exact_sum(beta[used.group == g]) for g in groups),
-            tuple(exact_sum(one, threads) for one in widths),
+            tuple(
+                difference(self._sum_of(dual.upper, g), self._sum_of(dual.lower, g)) for g in groups
+            ),
             float(np.max(outside, initial=0.0)),
         )
+
+    def _sum_of(self, bound: Floats, group: int) -> Terms:
+        """Return the sum of the bounds of a group."""
+        dual = self.dual
+        mine = bound.ravel() if dual.groups == 1 else bound[dual.group == group]
+        return exact_sum(mine, self.gram.threads)
 
     def _rounding(self) -> float:
         """Return a bound on the error of a difference of two F, for all rows."""

@@ -6,8 +6,6 @@ itself.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -22,7 +20,7 @@ from widestreet._src.kernels.poll import Poll
 _COMPARED_ROWS = 8  # rows of either precision that are compared in an examination
 _COMPARISON_VALUES = 1_000_000  # kernel values of an examination from which on it is checked
 _SAMPLED_ROWS = 4096  # among which they are looked for first
-_BLOCK_VALUES, _LEAST_VECTORS = 1 << 17, 1024  # features and vectors of a block
+_BLOCK_VALUES = 1 << 17  # features of a block: its arrays stay in the cache
 _ROUNDING_FACTOR = 8.0  # of the bound: NumPy rounds as well, in another order
 
 
@@ -70,28 +68,15 @@ def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats, poll: Poll | None =
     values, centre = gram.left.data, getattr(gram.left, "centre", None)
     total = np.zeros(len(I)) + gram.diagonal_times(I, J, coef)
     I, J = gram.left_index(I), gram.right_index(J)
-    step = min(_BLOCK_VALUES // max(1, _entries(values)), len(J) // gram.threads)
-    step = max(_LEAST_VECTORS, step)
-    parts = [slice(a, a + step) for a in range(0, len(J), step)]
-    scores = partial(_scores, gram, values[I], J, coef, centre)
-    workers = max(1, min(gram.threads, len(parts)))
-    with ThreadPoolExecutor(workers) as pool:
-        for a in range(0, len(parts), workers):
-            if poll is not None:
-                poll.look()
-            total += sum(pool.map(scores, parts[a : a + workers]))
+    some, step = values[I], max(1, _BLOCK_VALUES // max(1, _entries(values)))
+    for a in range(0, len(J), step):
+        if poll is not None:
+            poll.look()
+        X, S = _dense_columns(some, gram.right.data[J[a : a + step]])
+        if centre is not None:
+            X, S = X - centre, S - centre
+        total += gram.kernel.plain(X, S) @ coef[a : a + step]
     return total
-
-
-def _scores(
-    gram: Gram, X: Any, J: Ints, coef: Floats, centre: Floats | None, part: slice
-) -> Floats:
-    """Sum K(x, j) coef_j over a part of the vectors for each row x."""
-    assert isinstance(gram.kernel, NativeKernel)
-    X, S = _dense_columns(X, gram.right.data[J[part]])
-    if centre is not None:
-        X, S = X - centre, S - centre
-    return np.array([gram.kernel.plain(x, S) @ coef[part] for x in X])
 
 
 def _drawn(error: Floats, rng: np.random.Generator) -> Ints:

@@ -128,8 +128,10 @@ def classifier_attributes(
     rho = np.array([reading.divisor for reading in readings])
     bias = np.array([reading.intercept for reading in readings])
     support = np.flatnonzero(lines[0] if len(lines) == 1 else lines.any(axis=0))
-    number = support if index is None else index[support]
-    support = support[np.lexsort((number, code[support]))]
+    if index is not None:
+        support = support[np.argsort(index[support], kind="stable")]
+    few = code[support].astype(np.int16 if layout.classes < 2**15 else np.int64)  # a radix sort
+    support = support[np.argsort(few, kind="stable")]
     coef = lines[:, support] / layout.by_line_and_class(rho)[:, code[support]]
     fitted = fitted_attributes(
         X=X,

@@ -148,9 +148,7 @@ class DeviceBackend(NativeBackend):
             super().add_scan(I, J, coef, sums, double)
         out += sums
 
-    def _scan_on_device(
-        self, I: Ints | None, J: Ints | None, coef: Floats, double: bool
-    ) -> Floats:
+    def _scan_on_device(self, I: Ints | None, J: Ints | None, coef: Floats, double: bool) -> Floats:
         """Return the sums of the whole copy on the device, or of rows block by block."""
         parts = self._vectors(J, coef.shape[1])
         return reduce(np.add, (self._sums(I, *part, coef, double) for part in parts))
