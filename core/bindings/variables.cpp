@@ -40,7 +40,8 @@ auto rows_that_matter_of(const HeldVariables& variables, MaybeIndex index,
   Zeros zeros;
   zeros.dual = variables.view;
   const size_t rows = size_t(zeros.dual.rows), groups = size_t(zeros.dual.groups);
-  require(score.shape(0) == rows && error.shape(0) == rows, "one score and error per row is needed");
+  require(score.shape(0) == rows && error.shape(0) == rows,
+          "one score and error per row is needed");
   require(grow.shape(0) == groups && shrink.shape(0) == groups, "one limit per group is needed");
   zeros.size = zeros.dual.rows;
   if (index) {

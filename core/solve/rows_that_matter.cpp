@@ -11,8 +11,8 @@
 namespace widestreet {
 namespace {
 
-constexpr int64_t kRange = 8192;         // rows of one task
-constexpr int64_t kValues = 1 << 17;     // values of one task of a sum
+constexpr int64_t kRange = 8192;               // rows of one task
+constexpr int64_t kValues = 1 << 17;           // values of one task of a sum
 constexpr double kUnits = 8.0 / (1ull << 53);  // rounding of a comparison, relative to its terms
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr int kExponents = 2048;
@@ -43,8 +43,8 @@ struct Sums {
       uint64_t bits;
       std::memcpy(&bits, values + i, sizeof bits);
       const int exponent = int(bits >> 52) & (kExponents - 1);
-      const uint64_t mantissa =
-          (bits & ((1ull << 52) - 1)) | (exponent ? 1ull << 52 : 0);  // a subnormal has no leading 1
+      const uint64_t mantissa = (bits & ((1ull << 52) - 1)) |
+                                (exponent ? 1ull << 52 : 0);  // a subnormal has no leading 1
       const int64_t hi = int64_t(mantissa >> 26), lo = int64_t(mantissa & ((1 << 26) - 1));
       const int64_t sign = -int64_t(bits >> 63);  // 0, or -1 for negative values
       const int at = std::max(exponent, 1);       // of subnormals as of the smallest normal values

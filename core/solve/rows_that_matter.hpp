@@ -15,10 +15,10 @@ struct Zeros {
   Variables dual;
   const int64_t* index = nullptr;  // the rows, or all if null
   int64_t size = 0;
-  const double* score = nullptr;   // of all rows of the dual, with bounds on their errors
+  const double* score = nullptr;  // of all rows of the dual, with bounds on their errors
   const double* error = nullptr;
-  double more = 0;                 // error of every score beside these
-  const double* grow = nullptr;    // one limit per group
+  double more = 0;               // error of every score beside these
+  const double* grow = nullptr;  // one limit per group
   const double* shrink = nullptr;
 };
 

@@ -1,14 +1,15 @@
 // The core without Python, for the sanitizers: every function on buffers of exact size, with each
 // instruction set, against plain loops; then its threads (threads.cpp). No output and status 0 mean
 // that all is well. Argument: "values", "threads" or nothing for both.
+#include <algorithm>
 #include <cstring>
 
 #include "check.hpp"
 #include "dispatch.hpp"
 #include "kernels/equal_rows.hpp"
-#include "kernels/row_figures.hpp"
 #include "kernels/many_short_scans.hpp"
 #include "kernels/matrix_product.hpp"
+#include "kernels/row_figures.hpp"
 #include "lapack.hpp"
 #include "path/cholesky_factor.hpp"
 #include "path/next_breakpoint.hpp"
@@ -263,8 +264,7 @@ void check_rows() {
     EXPECT(*std::max_element(square.begin(), square.end()) == largest_square(data.rows, 2));
     if (data.rows.storage != Rows::Storage::dense) continue;
     column_figures(data.rows, total.data(), low.data(), high.data(), 2);
-    for (int64_t k = 0; k < 6; ++k)
-      EXPECT(300 * low[k] <= total[k] && total[k] <= 300 * high[k]);
+    for (int64_t k = 0; k < 6; ++k) EXPECT(300 * low[k] <= total[k] && total[k] <= 300 * high[k]);
   }
 }
 

@@ -350,17 +350,9 @@ class Part:
         outside = np.maximum(beta - used.upper, used.lower - beta) / np.where(width > 0, width, 1.0)
         return _Box(
             tuple(exact_sum(beta[used.group == g]) for g in groups),
-            tuple(
-                difference(self._sum_of(dual.upper, g), self._sum_of(dual.lower, g)) for g in groups
-            ),
+            tuple(_width(dual, g, self.gram.threads) for g in groups),
             float(np.max(outside, initial=0.0)),
         )
-
-    def _sum_of(self, bound: Floats, group: int) -> Terms:
-        """Return the sum of the bounds of a group."""
-        dual = self.dual
-        mine = bound.ravel() if dual.groups == 1 else bound[dual.group == group]
-        return exact_sum(mine, self.gram.threads)
 
     def _rounding(self) -> float:
         """Return a bound on the error of a difference of two F, for all rows."""
@@ -369,3 +361,10 @@ class Part:
         sizes = np.max(terms, initial=0.0)
         rounding = 2.0 * self.scores.rounding + 4.0 * UNIT * float(sizes)
         return rounding if isfinite(rounding) else OVERFLOW
+
+
+def _width(dual: Dual, group: int, threads: int) -> Terms:
+    """Return the sum of the widths of the boxes of a group."""
+    mine = slice(None) if dual.groups == 1 else dual.group == group
+    upper, lower = (exact_sum(end[mine].ravel(), threads) for end in (dual.upper, dual.lower))
+    return difference(upper, lower)

@@ -179,17 +179,13 @@ class NativeBackend:
                 if double
                 else self.precision(self.kernel.gamma, features, self._longest, sparse=self._sparse)
             )
-            mine, other = self._squares(I, J)
+            mine, other = _squares(self, I, J)
         middle = error.constant + error.slope * float(np.mean(mine)) if len(mine) else 1.0
         part = error.slope * mine
         part += error.constant
         np.maximum(part, middle, out=part)
         part[mine > error.most - np.max(other, initial=0.0)] = np.inf
         return np.abs(coef) * (1.0 + error.slope / middle * other), part
-
-    def _squares(self, I: Ints | None, J: Ints) -> tuple[Floats, Floats]:
-        """Return |x|^2 of left and of right rows."""
-        return self.left.squares(I, self.threads), self.right.squares(J, self.threads)
 
     @property
     def _sparse(self) -> bool:
@@ -226,7 +222,7 @@ class NativeBackend:
         if self.kernel.translation_invariant:
             return None
         off_centre = abs(fsum(coef.tolist())) * _off_centre(self)
-        norm, other = map(np.sqrt, self._squares(I, J))
+        norm, other = map(np.sqrt, _squares(self, I, J))
         additions = rounding_bounds.chain(self.left.shape[1], sparse=self._sparse)
         if self._combinations is not None:
             size = float(np.abs(coef) @ other)
@@ -302,6 +298,12 @@ class NativeBackend:
         if self._far:
             return 16.0 + 2.0 * rows.shape[1]
         return 16.0 + rows.shape[1] * (0.5 if self.left.few_nonzeros else 1.0)
+
+
+def _squares(backend: NativeBackend, I: Ints | None, J: Ints) -> tuple[Floats, Floats]:
+    """Return |x|^2 of left and of right rows."""
+    threads = backend.threads
+    return backend.left.squares(I, threads), backend.right.squares(J, threads)
 
 
 def _off_centre(backend: NativeBackend) -> float:

@@ -113,18 +113,12 @@ class DeviceRows:
         return self.host.density()
 
     def largest_square(self, threads: int) -> float:
-        return float(np.max(self._all_squares(threads), initial=0.0))
+        return float(np.max(_all_squares(self, threads), initial=0.0))
 
     def squares(self, index: Ints | None = None, threads: int = 1) -> Floats:
         """Return |x|^2 of rows; those of all rows are computed once. Sets: squares."""
-        every = self._all_squares(threads)
+        every = _all_squares(self, threads)
         return every.copy() if index is None else every[index]
-
-    def _all_squares(self, threads: int) -> Floats:
-        """Return |x|^2 of all rows. Sets: squares."""
-        if not self._squares:
-            self._squares.append(self.host.squares(None, threads))
-        return self._squares[0]
 
     def take(self, index: Ints) -> Vectors:
         return self.host.take(index)
@@ -134,6 +128,13 @@ class DeviceRows:
 
     def holding(self, data: Any) -> Vectors:
         return self.host.holding(data)
+
+
+def _all_squares(rows: DeviceRows, threads: int) -> Floats:
+    """Return |x|^2 of all rows. Sets: their squares."""
+    if not rows._squares:
+        rows._squares.append(rows.host.squares(None, threads))
+    return rows._squares[0]
 
 
 def memory_left(rows: DeviceRows) -> int:
