@@ -11,6 +11,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -80,6 +81,19 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T>&& values) {
   auto* owned = new std::vector<T>(std::move(values));
   return {owned->data(), {owned->size()}, keep(owned)};
 }
+
+// Memory of so many values that is not set, handed to NumPy later: threads touch it first.
+template <class T>
+struct Fresh {
+  explicit Fresh(size_t count) : size(count), values(new T[count]) {}
+  nb::ndarray<nb::numpy, T, nb::ndim<1>> give() {
+    T* data = values.release();
+    return {data, {size}, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<T*>(p); })};
+  }
+
+  size_t size;
+  std::unique_ptr<T[]> values;
+};
 
 // A matrix handed to NumPy without a copy.
 inline nb::ndarray<nb::numpy, double, nb::ndim<2>> give_matrix(std::vector<double>&& values,

@@ -4,6 +4,7 @@
 #include "bindings/arrays.hpp"
 #include "dispatch.hpp"
 #include "kernels/equal_rows.hpp"
+#include "kernels/row_figures.hpp"
 
 namespace widestreet {
 namespace {
@@ -40,13 +41,13 @@ void require_values(const ReadOnly& values) {
 nb::tuple first_equal_of(const HeldRows& rows, Array1<const double> label, int threads) {
   require_threads(threads);
   require(int64_t(label.shape(0)) == rows.view.n, "one label per row is needed");
-  std::vector<int64_t> first(rows.view.n);
+  Fresh<int64_t> first(size_t(rows.view.n));
   int64_t distinct;
   {
     nb::gil_scoped_release release;
-    distinct = first_equal(rows.view, label.data(), first.data(), threads);
+    distinct = first_equal(rows.view, label.data(), first.values.get(), threads);
   }
-  return nb::make_tuple(give(std::move(first)), distinct);
+  return nb::make_tuple(first.give(), distinct);
 }
 
 auto similar_together_of(const HeldRows& rows, int threads) {
@@ -63,6 +64,30 @@ double largest_square_of(const HeldRows& rows, int threads) {
   require_threads(threads);
   nb::gil_scoped_release release;
   return largest_square(rows.view, threads);
+}
+
+auto squares_of(const HeldRows& rows, MaybeIndex index, int threads) {
+  require_threads(threads);
+  const RowList list = rows.list(index);
+  Fresh<double> found(size_t(list.size));
+  {
+    nb::gil_scoped_release release;
+    squares(list, found.values.get(), threads);
+  }
+  return found.give();
+}
+
+// Sums, smallest and largest values of the columns.
+auto column_figures_of(const HeldRows& rows, int threads) {
+  require_threads(threads);
+  require(rows.view.storage == Rows::Storage::dense && rows.view.d > 0, "rows must be dense");
+  const size_t d = size_t(rows.view.d);
+  std::vector<double> found(3 * d);
+  {
+    nb::gil_scoped_release release;
+    column_figures(rows.view, found.data(), found.data() + d, found.data() + 2 * d, threads);
+  }
+  return give_matrix(std::move(found), d);
 }
 
 // Whether rows are on a grid, whether precisely so, whether all levels are 0 or 1, the largest norm
@@ -183,6 +208,8 @@ void bind_rows(nb::module_& m) {
   m.def("first_equal", &first_equal_of, "rows"_a, "label"_a.noconvert(), "threads"_a);
   m.def("similar_together", &similar_together_of, "rows"_a, "threads"_a);
   m.def("largest_square", &largest_square_of, "rows"_a, "threads"_a);
+  m.def("squares", &squares_of, "rows"_a, "index"_a.noconvert().none(), "threads"_a);
+  m.def("column_figures", &column_figures_of, "rows"_a, "threads"_a);
 }
 
 }  // namespace widestreet

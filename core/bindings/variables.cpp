@@ -1,6 +1,7 @@
-// The variables of a dual problem, and the examination of points.
+// The variables of a dual problem, the examination of points, and passes of certificates.
 #include "bindings/arrays.hpp"
 #include "solve/examine.hpp"
+#include "solve/rows_that_matter.hpp"
 
 namespace widestreet {
 namespace {
@@ -30,6 +31,58 @@ nb::tuple examine_of(const HeldVariables& variables, Array2<const double> beta,
     for (double value : {f.primal, f.dual, f.violation, f.infeasibility}) lines.push_back(value);
   return nb::make_tuple(give_matrix(std::move(lines), 4),
                         give_matrix(std::move(bias), size_t(groups)));
+}
+
+auto rows_that_matter_of(const HeldVariables& variables, MaybeIndex index,
+                         Array1<const double> score, Array1<const double> error, double more,
+                         Array1<const double> grow, Array1<const double> shrink, int threads) {
+  require_threads(threads);
+  Zeros zeros;
+  zeros.dual = variables.view;
+  const size_t rows = size_t(zeros.dual.rows), groups = size_t(zeros.dual.groups);
+  require(score.shape(0) == rows && error.shape(0) == rows,
+          "one score and error per row is needed");
+  require(grow.shape(0) == groups && shrink.shape(0) == groups, "one limit per group is needed");
+  zeros.size = zeros.dual.rows;
+  if (index) {
+    zeros.index = index->data();
+    zeros.size = int64_t(index->shape(0));
+    for (int64_t p = 0; p < zeros.size; ++p)
+      require(zeros.index[p] >= 0 && zeros.index[p] < zeros.dual.rows, "row index out of range");
+  }
+  zeros.score = score.data();
+  zeros.error = error.data();
+  zeros.more = more;
+  zeros.grow = grow.data();
+  zeros.shrink = shrink.data();
+  std::vector<int64_t> found;
+  {
+    nb::gil_scoped_release release;
+    found = rows_that_matter(zeros, threads);
+  }
+  return give(std::move(found));
+}
+
+nb::tuple extreme_targets_of(const HeldVariables& variables, int threads) {
+  require_threads(threads);
+  std::pair<double, double> found;
+  {
+    nb::gil_scoped_release release;
+    found = extreme_targets(variables.view, threads);
+  }
+  return nb::make_tuple(found.first, found.second);
+}
+
+// Floats with the same exact sum; None if a value is not finite, or too large.
+nb::object exact_terms_of(Array1<const double> values, int threads) {
+  require_threads(threads);
+  std::vector<double> terms;
+  bool known;
+  {
+    nb::gil_scoped_release release;
+    known = exact_terms(values.data(), int64_t(values.shape(0)), terms, threads);
+  }
+  return known ? nb::cast(terms) : nb::none();
 }
 
 }  // namespace
@@ -65,6 +118,11 @@ void bind_variables(nb::module_& m) {
            "group"_a.noconvert(), "groups"_a, "rows"_a = nb::none());
   m.def("examine", &examine_of, "variables"_a, "beta"_a.noconvert(), "score"_a.noconvert(),
         "end"_a.noconvert(), "total"_a.noconvert());
+  m.def("rows_that_matter", &rows_that_matter_of, "variables"_a, "index"_a.noconvert().none(),
+        "score"_a.noconvert(), "error"_a.noconvert(), "more"_a, "grow"_a.noconvert(),
+        "shrink"_a.noconvert(), "threads"_a);
+  m.def("extreme_targets", &extreme_targets_of, "variables"_a, "threads"_a);
+  m.def("exact_terms", &exact_terms_of, "values"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace widestreet

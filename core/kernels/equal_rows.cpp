@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -60,33 +61,72 @@ bool equal_rows(const Rows& rows, int64_t i, int64_t j) {
 constexpr int64_t kRange = 1024;   // rows of one task
 constexpr int64_t kSample = 4096;  // rows from which the density of columns is estimated
 
+constexpr int kPartBits = 8;  // of a hash: rows are compared with those of the same part
+constexpr int64_t kParts = 1 << kPartBits;
+constexpr int64_t kCounted = 1 << 15;  // rows of one task that counts them by part
+
+// Rows in ascending order within each part of their hashes. Sets: end[part], one more value first.
+std::unique_ptr<int64_t[]> rows_by_part(const uint64_t* hash, int64_t n, std::vector<int64_t>& end,
+                                        int threads) {
+  const int64_t tasks = (n + kCounted - 1) / kCounted;
+  auto part_of = [&](int64_t i) { return int64_t(hash[i] >> (64 - kPartBits)); };
+  std::vector<int64_t> at(tasks * kParts, 0);       // counts, then places of the next rows
+  std::unique_ptr<int64_t[]> rows(new int64_t[n]);  // not set: threads touch it first
+  for_ranges(n, kCounted, threads, [&](int64_t begin, int64_t stop) {
+    int64_t* count = at.data() + begin / kCounted * kParts;
+    for (int64_t i = begin; i < stop; ++i) ++count[part_of(i)];
+  });
+  int64_t place = 0;
+  end.assign(kParts + 1, 0);
+  for (int64_t part = 0; part < kParts; ++part) {
+    for (int64_t t = 0; t < tasks; ++t) {
+      const int64_t count = at[t * kParts + part];
+      at[t * kParts + part] = place;
+      place += count;
+    }
+    end[part + 1] = place;
+  }
+  for_ranges(n, kCounted, threads, [&](int64_t begin, int64_t stop) {
+    int64_t* next = at.data() + begin / kCounted * kParts;
+    for (int64_t i = begin; i < stop; ++i) rows[next[part_of(i)]++] = i;
+  });
+  return rows;
+}
+
 }  // namespace
 
 int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int threads) {
-  std::vector<uint64_t> hash(rows.n);
+  const std::unique_ptr<uint64_t[]> hash(new uint64_t[rows.n]);
   for_ranges(rows.n, kRange, threads, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) hash[i] = hash_row(rows, i, label[i]);
   });
-  uint64_t capacity = 16;
-  while (capacity < 2 * uint64_t(rows.n)) capacity *= 2;
-  std::vector<int64_t> table(capacity, -1);
-  int64_t distinct = 0;
-  for (int64_t i = 0; i < rows.n; ++i) {
-    for (uint64_t at = hash[i] & (capacity - 1);; at = (at + 1) & (capacity - 1)) {
-      const int64_t j = table[at];
-      if (j < 0) {
-        table[at] = i;
-        first[i] = i;
-        ++distinct;
-        break;
-      }
-      if (hash[j] == hash[i] && label[j] == label[i] && equal_rows(rows, i, j)) {
-        first[i] = j;
-        break;
+  std::vector<int64_t> end, distinct(kParts, 0);
+  const std::unique_ptr<int64_t[]> order = rows_by_part(hash.get(), rows.n, end, threads);
+  for_ranges(kParts, 1, threads, [&](int64_t part, int64_t) {
+    const int64_t begin = end[part], stop = end[part + 1];
+    uint64_t capacity = 16;
+    while (capacity < 2 * uint64_t(stop - begin)) capacity *= 2;
+    std::vector<int64_t> table(capacity, -1);
+    for (int64_t p = begin; p < stop; ++p) {
+      const int64_t i = order[p];
+      for (uint64_t at = hash[i] & (capacity - 1);; at = (at + 1) & (capacity - 1)) {
+        const int64_t j = table[at];
+        if (j < 0) {
+          table[at] = i;
+          first[i] = i;
+          ++distinct[part];
+          break;
+        }
+        if (hash[j] == hash[i] && label[j] == label[i] && equal_rows(rows, i, j)) {
+          first[i] = j;
+          break;
+        }
       }
     }
-  }
-  return distinct;
+  });
+  int64_t all = 0;
+  for (const int64_t one : distinct) all += one;
+  return all;
 }
 
 namespace {
@@ -136,29 +176,6 @@ void similar_together(const Rows& rows, int64_t* order, int threads) {
   });
   std::sort(pattern.begin(), pattern.end());
   for (int64_t i = 0; i < rows.n; ++i) order[i] = pattern[i].second;
-}
-
-double largest_square(const Rows& rows, int threads) {
-  std::vector<double> largest((rows.n + kRange - 1) / kRange, 0.0);
-  for_ranges(rows.n, kRange, threads, [&](int64_t begin, int64_t end) {
-    double& mine = largest[begin / kRange];
-    for (int64_t i = begin; i < end; ++i) {
-      double square = 0;
-      if (rows.storage == Rows::Storage::dense) {
-        for (int64_t k = 0; k < rows.d; ++k) {
-          const double x = dense_value(rows, i, k) - (rows.centre ? rows.centre[k] : 0.0);
-          square += x * x;
-        }
-      } else {
-        for (int64_t p = rows.begin_of(i); p < rows.begin_of(i + 1); ++p)
-          square += rows.value_at(p) * rows.value_at(p);
-      }
-      mine = std::max(mine, square);
-    }
-  });
-  double all = 0;
-  for (const double one : largest) all = std::max(all, one);
-  return all;
 }
 
 }  // namespace widestreet

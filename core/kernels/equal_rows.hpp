@@ -1,5 +1,4 @@
-// Properties of rows that are found before training: which rows are equal or similar, and their
-// largest norm.
+// Properties of rows that are found before training: which rows are equal or similar.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +17,5 @@ int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int t
 // Orders rows so that those with nonzeros in the same columns are neighbours, which sparse.hpp
 // evaluates together. Sets: order[0..n) to a permutation of the rows.
 void similar_together(const Rows& rows, int64_t* order, int threads);
-
-// The largest |x|^2 of a row, relative to the centre where there is one.
-double largest_square(const Rows& rows, int threads);
 
 }  // namespace widestreet

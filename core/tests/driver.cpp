@@ -1,6 +1,7 @@
 // The core without Python, for the sanitizers: every function on buffers of exact size, with each
 // instruction set, against plain loops; then its threads (threads.cpp). No output and status 0 mean
 // that all is well. Argument: "values", "threads" or nothing for both.
+#include <algorithm>
 #include <cstring>
 
 #include "check.hpp"
@@ -8,6 +9,7 @@
 #include "kernels/equal_rows.hpp"
 #include "kernels/many_short_scans.hpp"
 #include "kernels/matrix_product.hpp"
+#include "kernels/row_figures.hpp"
 #include "lapack.hpp"
 #include "path/cholesky_factor.hpp"
 #include "path/next_breakpoint.hpp"
@@ -257,6 +259,12 @@ void check_rows() {
     EXPECT(distinct >= 1 && distinct <= 300);
     if (data.rows.few_nonzeros()) similar_together(data.rows, order.data(), 2);
     EXPECT(largest_square(data.rows, 2) <= 6.0);
+    std::vector<double> square(300), total(6), low(6), high(6);
+    squares({&data.rows, nullptr, 300}, square.data(), 2);
+    EXPECT(*std::max_element(square.begin(), square.end()) == largest_square(data.rows, 2));
+    if (data.rows.storage != Rows::Storage::dense) continue;
+    column_figures(data.rows, total.data(), low.data(), high.data(), 2);
+    for (int64_t k = 0; k < 6; ++k) EXPECT(300 * low[k] <= total[k] && total[k] <= 300 * high[k]);
   }
 }
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from conftest import TOL
-from reference import kernels, merge, slots
+from reference import kernels, slots
 from widestreet import _core
 from widestreet._src.rows import as_rows
 
@@ -66,20 +66,6 @@ def test_long_sparse_rows_among_short_ones(dtype, length, rng):
     _core.tile(kernel, rows, None, rows, None, tile, None, 1)
     allowed = TOL.kernel_float64 if dtype == np.float64 else TOL.kernel_float32
     assert np.abs(tile - exact).max() <= allowed
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("threads", [1, 2])
-def test_largest_square(form, dtype, threads, rng):
-    X = FORMS[form](rng.normal(size=(57, 5)).astype(dtype))
-    centre = rng.normal(size=5) if isinstance(X, np.ndarray) else None
-    found = _core.largest_square(as_rows(X, centre=centre).native, threads)
-    assert found == pytest.approx(merge.largest_square(X, centre), rel=TOL.exact)
-
-
-def test_largest_square_of_no_rows():
-    assert _core.largest_square(as_rows(np.empty((0, 3))).native, 1) == 0.0
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

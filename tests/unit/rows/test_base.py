@@ -8,22 +8,20 @@ import pytest
 from conftest import TOL
 from reference import kernels
 from support.native import CSR, DENSE, STORAGES, sample
-from widestreet._src.rows import as_rows, csr, dense
+from widestreet._src.rows import as_rows
 
 CENTRE = np.linspace(-1.0, 1.0, 7)
 every_storage = pytest.mark.parametrize("storage", DENSE | CSR)
 
 
 @every_storage
-@pytest.mark.parametrize("at_once", [1, 30, 1 << 20])
-def test_squares_of_some_rows_and_of_all(storage, at_once, monkeypatch):
-    monkeypatch.setattr(dense, "VALUES_AT_ONCE", at_once)
-    monkeypatch.setattr(csr, "VALUES_AT_ONCE", at_once)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_squares_of_some_rows_and_of_all(storage, threads):
     X = STORAGES[storage](sample(40, 7))
     rows, index = as_rows(X), np.array([3, 0, 39, 3])
     expected = np.square(kernels.dense(X)).sum(axis=1)
-    np.testing.assert_allclose(rows.squares(), expected, rtol=TOL.kernel_float64)
-    np.testing.assert_array_equal(rows.squares(index), rows.squares()[index])
+    np.testing.assert_allclose(rows.squares(None, threads), expected, rtol=TOL.kernel_float64)
+    np.testing.assert_array_equal(rows.squares(index, threads), rows.squares()[index])
     assert rows.largest_square(1) == pytest.approx(expected.max(), rel=TOL.kernel_float64)
 
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widestreet._src.arrays import Bools, Floats
+from widestreet import _core
+from widestreet._src.arrays import Floats
 from widestreet._src.certificate.exact_sums import Terms, exact_sum
 from widestreet._src.certificate.float64_where_needed import Scores
 from widestreet._src.certificate.gap_terms import largest_gap_terms
 from widestreet._src.certificate.part_of_rows import UNIT, Part
-from widestreet._src.problems.dual import Dual, select
+from widestreet._src.problems.dual import select
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,19 +74,16 @@ def reach(part: Part, high: Floats, low: Floats, bias: Floats) -> Reach:
 @np.errstate(over="ignore", invalid="ignore")  # infinite values prove nothing
 def _gap(part: Part, rounding: Floats | float, bias: Floats) -> Terms:
     """Return the sum of the largest contributions, given bounds on the errors of exact scores."""
-    dual, error, score = part.dual, part.scores.bounds() + rounding, part.scores.score
-    some = np.flatnonzero(part.scores.exact | _may_contribute(dual, score, error, bias[dual.group]))
-    dual, beta, score, error = select(dual, some), part.beta[:, some], score[some], error[some]
-    return exact_sum(largest_gap_terms(dual, beta, score, error, bias[dual.group]))
-
-
-def _may_contribute(dual: Dual, score: Floats, error: Floats, bias: Floats) -> Bools:
-    """Return the mask of rows that contribute to the gap if their coefficients are zero."""
-    excess = dual.target - score - bias
-    error = error + 8.0 * UNIT * (np.abs(excess) + np.abs(bias))  # the rounding of the excess
-    above = (dual.upper > 0) & ~(excess + error < 0)
-    below = (dual.lower < 0) & ~(excess - error > 0)
-    return np.asarray((above | below).any(axis=0))
+    dual, error, score = part.dual, part.scores.bounds(), part.scores.score
+    if isinstance(rounding, np.ndarray):
+        error, rounding = error + rounding, 0.0
+    counts, threads = part.scores.exact, part.gram.threads
+    # of the others, which have zero coefficients, those that may contribute
+    near = _core.rows_that_matter(dual.native(), None, score, error, rounding, bias, bias, threads)
+    counts[near] = True
+    some = np.flatnonzero(counts)
+    dual, beta, score = select(dual, some), part.beta[:, some], score[some]
+    return exact_sum(largest_gap_terms(dual, beta, score, error[some] + rounding, bias[dual.group]))
 
 
 def _roundings(scores: Scores) -> Floats:

@@ -1,8 +1,7 @@
 """Sums without rounding, which do not depend on the division of rows into parts.
 
-Long arrays are first reduced to a few floats with the same exact sum. A float64 number is
-hi 2^(e-27) + lo 2^(e-53) with integers |hi| <= 2^27 and |lo| < 2^26. Sums of these integers over
-numbers with the same exponent e are integers below 2^53, which float64 holds exactly.
+The core first reduces long arrays to a few floats with the same exact sum
+(core/solve/rows_that_matter.hpp).
 """
 
 from __future__ import annotations
@@ -14,43 +13,29 @@ from typing import TypeAlias
 
 import numpy as np
 
+from widestreet import _core
 from widestreet._src.arrays import Floats
 
 # Floats whose exact sum is the value, the largest first; usually two or three.
 Terms: TypeAlias = tuple[float, ...]
 
-_BLOCK_VALUES = 1 << 16  # values added at a time
-_FEW_VALUES = 512  # that are added one by one
-_LARGE = 2.0**900  # larger values may overflow in sums of integers
+_FEW_VALUES = 128  # that are added one by one
 
 
-def exact_sum(values: Floats) -> Terms:
+def exact_sum(values: Floats, threads: int = 1) -> Terms:
     """Return the sum of an array without rounding.
 
     If a value is nan or the sum overflows, the result is one term, nan or infinite.
     """
-    values = values[values != 0]
-    terms: list[float] = []
-    for a in range(0, len(values), _BLOCK_VALUES):
-        terms = _expansion([*terms, *_reduced(values[a : a + _BLOCK_VALUES])])
-    return tuple(terms)
+    terms = None
+    if len(values) > _FEW_VALUES:
+        terms = _core.exact_terms(np.ascontiguousarray(values), threads)
+    return tuple(_expansion(values.tolist() if terms is None else terms))
 
 
-def _reduced(values: Floats) -> list[float]:
-    """Return floats with the same exact sum, few of them unless exponents differ much."""
-    if len(values) <= _FEW_VALUES or not np.abs(values).max() < _LARGE:
-        return list(map(float, values))
-    fraction, exponent = np.frexp(values)
-    least = int(exponent.min())
-    fraction *= 2.0**27
-    high = np.trunc(fraction)
-    low = (fraction - high) * 2.0**26
-    place = exponent - least
-    at = least + np.arange(int(place.max()) + 1)
-    highs, lows = np.bincount(place, high), np.bincount(place, low)
-    every = np.concatenate([np.ldexp(highs, at - 27), np.ldexp(lows, at - 53)])
-    found: list[float] = every[every != 0].tolist()
-    return found
+def difference(one: Terms, other: Terms) -> Terms:
+    """Return the difference of two sums without rounding."""
+    return tuple(_expansion([*one, *(-term for term in other)]))
 
 
 def _expansion(values: list[float]) -> list[float]:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widestreet import _core
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.certificate.earlier_scores import (
     EXACT,
@@ -26,7 +28,7 @@ from widestreet._src.certificate.earlier_scores import (
     Record,
     lengths,
 )
-from widestreet._src.certificate.exact_sums import rounded
+from widestreet._src.certificate.exact_sums import exact_sum, rounded
 from widestreet._src.kernels.accurate_scan import accurate_scan, off_centre
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
@@ -57,7 +59,8 @@ def exact_scan(
 ) -> Floats:
     """Scan in float64, as `Gram.scan`; scores of centred rows are those of the rows themselves."""
     score = gram.scan(rows, columns, coef, out=out, poll=poll)
-    return score + off_centre(gram, rows, rounded([coef.tolist()]))
+    lacking = off_centre(gram, rows, rounded([exact_sum(coef)]))
+    return score if isinstance(lacking, float) and lacking == 0.0 else score + lacking
 
 
 def screens(rows: int, support: int) -> bool:
@@ -145,11 +148,11 @@ class Scores:
         """Mask of the rows that were scored at the present point."""
         return np.asarray(self.state >= ROUGH)
 
-    @property
+    @cached_property
     def from_scratch(self) -> float:
         """Bound on the rounding error of a float64 score from all coefficients."""
         coef = self.coef
-        size, net = float(np.abs(coef).sum()), rounded([coef.tolist()])
+        size, net = float(np.abs(coef).sum()), rounded([exact_sum(coef)])
         return float(self.gram.score_error(len(coef), size, net))
 
     @property
@@ -220,7 +223,7 @@ class Scores:
         """
         assert self._change is not None
         values = self._change.values
-        size, net = float(np.abs(values).sum()), rounded([values.tolist()])
+        size, net = float(np.abs(values).sum()), rounded([exact_sum(values)])
         more = float(self.gram.score_error(len(values), size, net))
         return self._before + 2.0 * more + self.from_scratch
 
@@ -234,15 +237,25 @@ class Scores:
     def begin(self, support: Ints) -> None:
         """Compute the scores of support vectors, or of all rows if screening saves no time.
 
-        Sets: score and state.
+        Where all values take a device less time than a call, the others count as estimated without
+        an error. Sets: score and state.
         """
-        rows = len(self.score)
-        large = screens(rows - len(support), len(self.coef))
-        self.settle(support if large else np.arange(rows))
-        self.begun = True
+        rows, self.begun = len(self.score), True
+        if not screens(rows - len(support), len(self.coef)):
+            self.settle(np.arange(rows))
+        elif self._change is None and rows * len(self.coef) <= self.gram.values_per_call:
+            self.score = exact_scan(self.gram, None, self.columns, self.coef, poll=self.poll)
+            self.state[:] = ROUGH
+            self.state[support] = EXACT
+        else:
+            self.settle(support)
 
     def settle(self, rows: Ints) -> None:
         """Compute scores in float64. Sets: score, error and state of the rows."""
+        done = (self.state[rows] == ROUGH) & (self.error[rows] == 0.0)  # in `begin`
+        self.state[rows[done]], rows = EXACT, rows[~done]
+        if len(rows) == 0:
+            return
         updates = self._updates
         if updates is not None:
             known = _exact_last(self.state[rows], self.error[rows])
@@ -275,19 +288,21 @@ class Scores:
     def _pending(self, dual: Dual, limits: Limits) -> Ints:
         """Return the rows to be scored in float64. Sets: score, error and state of the others."""
         rest = np.flatnonzero(self.state < EXACT)
-        if (self.state[rest] != UNKNOWN).any():  # otherwise nothing is known of any row
-            rest = rest[self.doubtful(dual, rest, limits)]
-        rough = self.state[rest] != ROUGH
+        known = self.state[rest]
+        if known.any():  # otherwise nothing is known of any row
+            rest = self.doubtful(dual, rest, limits)
+            known = self.state[rest]
+        rough = known != ROUGH
         if self._updates is not None:  # these are updated in float64 at once
-            rough &= ~_exact_last(self.state[rest], self.error[rest])
+            rough &= ~_exact_last(known, self.error[rest])
         if not rough.any():
             return rest
-        more = rest[rough]
+        more = rest if rough.all() else rest[rough]
         sample = np.random.default_rng(0).choice(more, min(_SAMPLE_ROWS, len(more)), replace=False)
         if not _float32_pays(self, dual, sample, limits):
             return rest
-        self._estimate(more[self.state[more] != ROUGH])
-        return rest[self.doubtful(dual, rest, limits)]
+        self._estimate(more if self._updates is None else more[self.state[more] != ROUGH])
+        return self.doubtful(dual, rest, limits)
 
     def _estimate(self, rows: Ints) -> bool:
         """Compute scores in float32, if a bound on their error is known.
@@ -321,30 +336,27 @@ class Scores:
         self.state[rows] = ROUGH
         return True
 
-    def bounds(self, rows: Ints | None = None) -> Floats:
-        """Return bounds on the errors of scores in addition to `rounding`.
+    def bounds(self) -> Floats:
+        """Return bounds on the errors of all scores in addition to `rounding`, not to be changed.
 
         They include the change since scores of earlier points, and are infinite for rows without a
         score.
         """
-        rows = np.arange(len(self.score)) if rows is None else rows
-        state, error = self.state[rows], self.error[rows]
-        error[state == UNKNOWN] = np.inf
-        past = (state == OLDER) | (state == LAST)
-        if past.any():
+        if self.state.min(initial=EXACT) >= ROUGH:
+            return self.error
+        error = np.where(self.state == UNKNOWN, np.inf, self.error)
+        past = np.flatnonzero((self.state == OLDER) | (self.state == LAST))
+        if len(past):
             with np.errstate(invalid="ignore"):  # an infinite drift of a row of length zero
-                error[past] += self.drift * lengths(self.gram, rows[past]) + self._before
+                error[past] += self.drift * lengths(self.gram, past) + self._before
             error[np.isnan(error)] = np.inf
         return error
 
-    def doubtful(self, dual: Dual, rows: Ints, limits: Limits) -> Bools:
-        """Return the mask of rows with zero coefficients that may violate or have a loss."""
-        middle, error = dual.target[:, rows] - self.score[rows], self.bounds(rows)
-        least, most = middle - error, middle + error
-        group = dual.group[:, rows]
-        grow = (dual.upper[:, rows] > 0) & ~(most < limits.grow[group])
-        shrink = (dual.lower[:, rows] < 0) & ~(least > limits.shrink[group])
-        return np.asarray((grow | shrink).any(axis=0))
+    def doubtful(self, dual: Dual, rows: Ints, limits: Limits) -> Ints:
+        """Return those of some rows with zero coefficients that may violate or have a loss."""
+        error = self.error if (self.state[rows] >= ROUGH).all() else self.bounds()
+        limit, threads = (limits.grow, limits.shrink), self.gram.threads
+        return _core.rows_that_matter(dual.native(), rows, self.score, error, 0.0, *limit, threads)
 
 
 def _exact_last(state: NDArray[np.int8], error: Floats) -> Bools:
@@ -361,7 +373,7 @@ def _float32_pays(scores: Scores, dual: Dual, sample: Ints, limits: Limits) -> b
     for scores._tight in (False, True):
         if not scores._estimate(sample):
             return False
-        doubt = float(scores.doubtful(dual, sample, limits).mean())
+        doubt = len(scores.doubtful(dual, sample, limits)) / len(sample)
         if doubt < _LOOSE_FRACTION:
             break
     return doubt < FLOAT64_FRACTION

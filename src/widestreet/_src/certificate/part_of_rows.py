@@ -39,7 +39,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
-from widestreet._src.certificate.exact_sums import Terms, exact_sum
+from widestreet._src.certificate.exact_sums import Terms, difference, exact_sum
 from widestreet._src.certificate.float64_where_needed import Limits, Scores
 from widestreet._src.certificate.loss_of_bias import Band, Variables, band
 from widestreet._src.certificate.spot_check import disagrees
@@ -136,12 +136,12 @@ class _Exact:
     def high(self, F: Floats, group: int) -> float:
         """Return the largest F of the variables of a group that may grow."""
         inside = (self.dual.group == group) & (self.beta < self.dual.upper)
-        return float(np.max(F, where=inside, initial=-np.inf))
+        return float(np.max(F[inside], initial=-np.inf))
 
     def low(self, F: Floats, group: int) -> float:
         """Return the smallest F of the variables of a group that may shrink."""
         inside = (self.dual.group == group) & (self.beta > self.dual.lower)
-        return float(np.min(F, where=inside, initial=np.inf))
+        return float(np.min(F[inside], initial=np.inf))
 
     def variables(self, group: int) -> Variables:
         """Return the variables of a group."""
@@ -230,7 +230,7 @@ class Part:
     def begin(self) -> None:
         """Score the support vectors in float64. Sets: scores."""
         if not self.scores.begun:
-            self.scores.begin(np.flatnonzero(self.beta.any(axis=0)))
+            self.scores.begin(self._support)
 
     # -- questions -------------------------------------------------------------------------------
 
@@ -296,10 +296,10 @@ class Part:
     def _exact(self) -> _Exact:
         """The rows with exact scores. Sets: known."""
         if self._known is None:
-            rows, dual, beta, score = self.scores.exact, self.dual, self.beta, self.scores.score
-            if not rows.all():
-                at = np.flatnonzero(rows)
-                dual, beta, score = select(dual, at), beta[:, at], score[at]
+            dual, beta, score = self.dual, self.beta, self.scores.score
+            at = np.flatnonzero(self.scores.exact)
+            if len(at) < dual.rows:
+                dual, beta, score = select(dual, at), np.take(beta, at, axis=1), score[at]
             self._known = _Exact(dual, beta, score)
         return self._known
 
@@ -334,15 +334,23 @@ class Part:
         return self._kept[group]
 
     @cached_property
+    def _support(self) -> Ints:
+        """Rows with a nonzero coefficient."""
+        beta = self.beta
+        return np.flatnonzero(beta[0] if len(beta) == 1 else beta.any(axis=0))
+
+    @cached_property
     def _box(self) -> _Box:
         """Sums and distances that show how well the coefficients satisfy the constraints."""
-        dual, beta = self.dual, self.beta
-        width = dual.upper - dual.lower
-        outside = np.maximum(beta - dual.upper, dual.lower - beta) / np.where(width > 0, width, 1.0)
-        groups = [dual.group == g for g in range(dual.groups)]
+        dual, groups, rows = self.dual, range(self.dual.groups), self._support
+        if dual.lower.max(initial=0.0) > 0 or dual.upper.min(initial=0.0) < 0:
+            rows = np.arange(dual.rows)  # zero is not in every box
+        used, beta = select(dual, rows), self.beta[:, rows]
+        width = used.upper - used.lower
+        outside = np.maximum(beta - used.upper, used.lower - beta) / np.where(width > 0, width, 1.0)
         return _Box(
-            tuple(exact_sum(beta[mine]) for mine in groups),
-            tuple(exact_sum(width[mine]) for mine in groups),
+            tuple(exact_sum(beta[used.group == g]) for g in groups),
+            tuple(_width(dual, g, self.gram.threads) for g in groups),
             float(np.max(outside, initial=0.0)),
         )
 
@@ -353,3 +361,10 @@ class Part:
         sizes = np.max(terms, initial=0.0)
         rounding = 2.0 * self.scores.rounding + 4.0 * UNIT * float(sizes)
         return rounding if isfinite(rounding) else OVERFLOW
+
+
+def _width(dual: Dual, group: int, threads: int) -> Terms:
+    """Return the sum of the widths of the boxes of a group."""
+    mine = slice(None) if dual.groups == 1 else dual.group == group
+    upper, lower = (exact_sum(end[mine].ravel(), threads) for end in (dual.upper, dual.lower))
+    return difference(upper, lower)

@@ -6,8 +6,6 @@ itself.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -21,7 +19,8 @@ from widestreet._src.kernels.poll import Poll
 
 _COMPARED_ROWS = 8  # rows of either precision that are compared in an examination
 _COMPARISON_VALUES = 1_000_000  # kernel values of an examination from which on it is checked
-_BLOCK_VALUES = 1 << 20  # features held in memory at a time
+_SAMPLED_ROWS = 4096  # among which they are looked for first
+_BLOCK_VALUES = 1 << 17  # features of a block: its arrays stay in the cache
 _ROUNDING_FACTOR = 8.0  # of the bound: NumPy rounds as well, in another order
 
 
@@ -54,11 +53,7 @@ def disagrees(
     """
     if not isinstance(gram.kernel, NativeKernel) or rows * len(J) < _COMPARISON_VALUES:
         return False
-    rng = np.random.default_rng([len(J), crc32(coef.tobytes())])
-    kinds = np.flatnonzero(error > 0), np.flatnonzero(error == 0)  # float32 and float64
-    drawn = np.concatenate(
-        [rng.choice(kind, min(_COMPARED_ROWS, len(kind)), replace=False) for kind in kinds]
-    )
+    drawn = _drawn(error, np.random.default_rng([len(J), crc32(coef.tobytes())]))
     bound = float(gram.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum())))
     plain = plain_scores(gram, drawn, J, coef, poll)
     return not (np.abs(plain - score[drawn]) <= error[drawn] + _ROUNDING_FACTOR * bound).all()
@@ -73,22 +68,27 @@ def plain_scores(gram: Gram, I: Ints, J: Ints, coef: Floats, poll: Poll | None =
     values, centre = gram.left.data, getattr(gram.left, "centre", None)
     total = np.zeros(len(I)) + gram.diagonal_times(I, J, coef)
     I, J = gram.left_index(I), gram.right_index(J)
-    step = max(1, _BLOCK_VALUES // max(1, _entries(values)))
-    with ThreadPoolExecutor(max(1, min(gram.threads, len(I)))) as pool:
-        for a in range(0, len(J), step):
-            if poll is not None:
-                poll.look()
-            X, S = _dense_columns(values[I], gram.right.data[J[a : a + step]])
-            if centre is not None:
-                X, S = X - centre, S - centre
-            score = partial(_score, gram.kernel, S, coef[a : a + step])
-            total += np.fromiter(pool.map(score, X), dtype=np.float64, count=len(X))
+    some, step = values[I], max(1, _BLOCK_VALUES // max(1, _entries(values)))
+    for a in range(0, len(J), step):
+        if poll is not None:
+            poll.look()
+        X, S = _dense_columns(some, gram.right.data[J[a : a + step]])
+        if centre is not None:
+            X, S = X - centre, S - centre
+        total += gram.kernel.plain(X, S) @ coef[a : a + step]
     return total
 
 
-def _score(kernel: NativeKernel, S: Floats, coef: Floats, x: Floats) -> float:
-    """Return the sum of kernel values of one row, times coefficients."""
-    return float(kernel.plain(x, S) @ coef)
+def _drawn(error: Floats, rng: np.random.Generator) -> Ints:
+    """Draw rows with float32 and with float64 scores, which have no error."""
+    sample = rng.choice(len(error), min(_SAMPLED_ROWS, len(error)), replace=False)
+    drawn = []
+    for exact in (False, True):
+        kind = sample[(error[sample] == 0) == exact]
+        if len(kind) < _COMPARED_ROWS < len(error):  # it is rare
+            kind = rng.permutation(np.flatnonzero((error == 0) == exact))
+        drawn.append(kind[:_COMPARED_ROWS])
+    return np.concatenate(drawn)
 
 
 def _entries(values: Any) -> int:

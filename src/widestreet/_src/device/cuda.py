@@ -190,20 +190,20 @@ class CudaDevice:
     ) -> Floats:
         """Return K[I, J] @ coef for each line of `coef`; raise MemoryError if memory is short."""
         height = left.rows if I is None else len(I)
-        out = np.zeros((len(coef), height))
         if height == 0 or coef.shape[1] == 0:
-            return out
+            return np.zeros((len(coef), height))
         double = double or left.high is None
         self._announce(by.kind, by.degree, left.width, double, min(2, len(coef)))
         try:
             rows, vectors, lines = self.index(I), self.index(J), self.to(coef)
-            for a in range(0, len(coef), 1 if double else 2):
-                some = lines[a : a + (1 if double else 2)]
-                parts = self.parts(by, left, rows, right, vectors, some, double)
-                out[a : a + len(some)] = self.fetch(parts.sum(0))
+            sums = [
+                self.parts(by, left, rows, right, vectors, some, double).sum(0)
+                for some in lines.split(1 if double else 2)
+            ]
+            found: Floats = self.fetch(sums[0] if len(sums) == 1 else torch.cat(sums))
         except torch.OutOfMemoryError as error:
             raise MemoryError(str(error)) from error
-        return out
+        return found.reshape(len(coef), height)
 
     def parts(
         self, by: Map, left: HeldRows, I: Any, right: HeldRows, J: Any, coef: Any, double: bool

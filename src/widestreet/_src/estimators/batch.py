@@ -165,10 +165,12 @@ class BatchFit(CallbackSupport, KernelModel):
             True if rows may be centred for a linear kernel.
         threads : int
         """
+        mean = None
         if self.kernel == "precomputed":
             data_checks.check_kernel_matrix(X)
         elif not callable(self.kernel):
-            data_checks.check_magnitude(figures.largest_value(X))
+            largest, mean = figures.largest_and_mean(X, threads)
+            data_checks.check_magnitude(largest)
             names = seen.get("feature_names_in_")
             warn_of_scales(spread_of(X), names, stacklevel=level_of_caller())
         gamma = self._resolved_gamma(X, weight) if parameter_checks.uses_gamma(self.kernel) else 0.0
@@ -180,7 +182,7 @@ class BatchFit(CallbackSupport, KernelModel):
             rows: Rows = KernelRows(X, np.arange(X.shape[0]))
             return Prepared(kernel, rows, without_empty(box), box, seen)
         centred = kernel.translation_invariant or (isinstance(kernel, Linear) and centred)
-        vectors = as_rows(X, centred=centred)
+        vectors = as_rows(X, centred=centred, mean=mean)
         merged = merge_duplicates(vectors, np.asarray(label, dtype=np.float64), box, threads)
         most = None if self.max_memory is None else parse_memory(self.max_memory)
         rows = placing.placed(vectors, kernel, getattr(self, "device", "cpu"), most)

@@ -73,11 +73,12 @@ class BatchClassifier(BatchFit, Classifier):
         given, columns = in_memory(*given, training.resources, labels=True)
         X, y, sample_weight = given
         (X, y), seen = self._validated(self._lent(X), y, names=columns)
-        data_checks.check_labels(y)
+        two = _two_values(y)
+        data_checks.check_labels(y if two is None else two)
         weight = data_checks.check_weight(sample_weight, X.shape[0])
-        classes, code = _encode(y, weight)
+        classes, code = _encode(y, weight, two)
         class_weight = self._class_weights(classes, y, weight)
-        weighted = class_weight[code] * weight
+        weighted = weight if self.class_weight is None else class_weight[code] * weight
         totals = np.bincount(code, weighted, minlength=len(classes)).astype(np.float64)
         formulation.check(totals, classes.tolist())
         prepared = self._prepare(
@@ -96,7 +97,8 @@ class BatchClassifier(BatchFit, Classifier):
         readings = [formulation.read(one.bias, tol) for one in trained]
         with undisturbed(swallow=self.on_interrupt == "keep"):  # the model must not be lost
             layout = PairLayout(len(classes))
-            there = np.bincount(code, prepared.box > 0, minlength=len(classes)).astype(np.int64)
+            used = prepared.box > 0
+            there = np.bincount(code if used.all() else code[used], minlength=len(classes))
             n_rows = (there[layout.first] + there[layout.second]).tolist()
             fitted = classifier_attributes(
                 code=code,
@@ -131,8 +133,24 @@ class BatchClassifier(BatchFit, Classifier):
         return found
 
 
-def _encode(y: Any, weight: Floats) -> tuple[Any, Ints]:
-    """Return the classes that have a row of positive weight, and the class of each row."""
+def _two_values(y: Any) -> Any:
+    """Return the values of labels, ascending, if they are two numbers; None otherwise."""
+    if y.dtype.kind not in "biuf":
+        return None
+    one = y[0]
+    other = y[np.argmax(y != one)]
+    if one == other or not ((y == one) | (y == other)).all():
+        return None
+    return np.sort(np.array([one, other]))
+
+
+def _encode(y: Any, weight: Floats, two: Any = None) -> tuple[Any, Ints]:
+    """Return the classes that have a row of positive weight, and the class of each row.
+
+    `two` are the values of labels of two classes, if they are known.
+    """
+    if two is not None and weight.min() > 0:
+        return two, (y == two[1]).astype(np.int64)
     classes, code = np.unique(y, return_inverse=True)
     present = np.flatnonzero(np.bincount(code, weight > 0))
     data_checks.check_number_of_classes(classes[present])

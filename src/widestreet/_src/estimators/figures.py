@@ -9,16 +9,27 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats
 from widestreet._src.device.lent import LentArray
+from widestreet._src.rows.dense import column_figures
 
 _BLOCK_ROWS = 1 << 14
 
 
 def largest_value(X: Any) -> float:
     """Return the largest absolute value of rows."""
+    return largest_and_mean(X)[0]
+
+
+def largest_and_mean(X: Any, threads: int = 1) -> tuple[float, Floats | None]:
+    """Return the largest absolute value of rows, and the mean of dense ones in memory."""
     if isinstance(X, LentArray):
-        return X.largest()
-    values = X.data if sparse.issparse(X) else X
-    return max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+        return X.largest(), None
+    mean, low, high = None, X, X
+    if sparse.issparse(X):
+        low = high = X.data
+    elif X.shape[0]:
+        total, low, high = column_figures(X, threads)
+        mean = total / X.shape[0]
+    return max(float(np.max(high, initial=0.0)), -float(np.min(low, initial=0.0))), mean
 
 
 def weighted_variance(X: Any, weight: Floats) -> float:

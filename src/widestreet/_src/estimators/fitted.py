@@ -42,8 +42,8 @@ def fitted_attributes(
     centre : ndarray or None
         Point that was subtracted from the rows in training. For predictions with a translation
         invariant kernel it is the mean of the support vectors.
-    coef : ndarray of shape (lines, n)
-        Lines of `dual_coef_` over all rows.
+    coef : ndarray of shape (lines, len(support))
+        Lines of `dual_coef_`.
     support : ndarray
         Indices of the support vectors, class by class.
     index : ndarray or None
@@ -62,7 +62,7 @@ def fitted_attributes(
     """
     number = support if index is None else index[support]
     vectors = np.empty((0, 0)) if isinstance(kernel, Precomputed) else X[support]
-    lines: Any = np.ascontiguousarray(coef[:, support])
+    lines: Any = np.ascontiguousarray(coef)
     if isinstance(kernel, Linear) and centre is not None:
         # With w the sum of coefficients times vectors, w.(x - centre) + b = w.x + (b - w.centre).
         weights = PairLayout(len(n_support)).linear_weights(lines, vectors - centre, n_support)
@@ -127,10 +127,12 @@ def classifier_attributes(
     layout = PairLayout(len(classes))
     rho = np.array([reading.divisor for reading in readings])
     bias = np.array([reading.intercept for reading in readings])
-    coef = lines / layout.by_line_and_class(rho)[:, code]
-    support = np.flatnonzero(coef.any(axis=0))
-    number = support if index is None else index[support]
-    support = support[np.lexsort((number, code[support]))]
+    support = np.flatnonzero(lines[0] if len(lines) == 1 else lines.any(axis=0))
+    if index is not None:
+        support = support[np.argsort(index[support], kind="stable")]
+    few = code[support].astype(np.int16 if layout.classes < 2**15 else np.int64)  # a radix sort
+    support = support[np.argsort(few, kind="stable")]
+    coef = lines[:, support] / layout.by_line_and_class(rho)[:, code[support]]
     fitted = fitted_attributes(
         X=X,
         coef=coef,
@@ -164,7 +166,7 @@ def single_attributes(
         support = support[np.argsort(index[support], kind="stable")]
     fitted = fitted_attributes(
         X=X,
-        coef=coef,
+        coef=coef[:, support],
         support=support,
         index=index,
         intercept=np.array([reading.intercept]),

@@ -29,9 +29,12 @@ from widestreet._src.files.table import StoredRows
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Kernel, Linear
 from widestreet._src.problems.class_pairs import PairLayout
+from widestreet._src.rows.dense import column_figures
+from widestreet._src.threads import resolve_threads
 
 _DTYPES = [np.float64, np.float32]
 _FEW_VALUES = 1 << 16  # of an array whose validation is worth a shortcut
+_MANY_VALUES = 1 << 20  # of an array that threads check faster
 
 
 class KernelModel(BaseEstimator):
@@ -142,6 +145,8 @@ class KernelModel(BaseEstimator):
         X, y = on_host(X), on_host(y)
         if sparse.issparse(X):
             X = data_checks.check_sparse(X)
+        if "ensure_all_finite" not in options and self._is_finite(X):
+            options["ensure_all_finite"] = False
         with explained(X, y, numeric="y_numeric" in options):
             return validate_data(
                 seen,
@@ -152,6 +157,14 @@ class KernelModel(BaseEstimator):
                 accept_large_sparse=True,
                 **options,
             )
+
+    def _is_finite(self, X: Any) -> bool:
+        """Return whether X is a large array of finite numbers, which several threads read."""
+        if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in _DTYPES:
+            return False
+        if X.size < _MANY_VALUES or not X.dtype.isnative:
+            return False
+        return bool(np.isfinite(column_figures(X, resolve_threads(self.n_jobs))[0]).all())
 
     # -- scores ------------------------------------------------------------------------------------
 

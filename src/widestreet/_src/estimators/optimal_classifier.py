@@ -91,7 +91,7 @@ class OptimalClassifier(OptimalFit, BatchClassifier):
             prepared.kernel,
             prepared.rows,
             merged,
-            code[merged.kept],
+            code if merged.selection is None else code[merged.kept],
             formulation,
             settings,
             observers,

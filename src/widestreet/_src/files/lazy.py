@@ -67,9 +67,9 @@ class LazyRows:
         """Return the largest |x|^2 of a row, relative to the centre."""
         return self._rows.largest_square(threads)
 
-    def squares(self, index: Ints | None = None) -> Floats:
+    def squares(self, index: Ints | None = None, threads: int = 1) -> Floats:
         """Return |x|^2 of some rows, or of all, relative to the centre."""
-        return self._rows.squares(index)
+        return self._rows.squares(index, threads)
 
     def take(self, index: Ints) -> LazyRows:
         """Return some of the rows, which are not read yet."""

@@ -192,8 +192,11 @@ class Gram:
             return None
         weight, part = bound
         sums, sizes = self.scan(I, J, np.stack([coef, weight]), dtype=np.float32, poll=poll)
-        lost = TINY * float((weight + 1.0).sum())
-        return sums, 1.01 * part * np.maximum(sizes, TINY) + lost
+        error = np.maximum(sizes, TINY, out=sizes)
+        error *= part
+        error *= 1.01
+        error += TINY * float((weight + 1.0).sum())
+        return sums, error
 
     def score_error(self, terms: Floats | int, size: Floats | float, net: Floats | float) -> Floats:
         """Bound the error of float64 sums over kernel values, for all rows at once.
@@ -320,7 +323,11 @@ class Gram:
             left = order if left is None else left[order]
             sums = np.take(sums, order, axis=1)
         for piece in self._pieces(height, lines.shape[1], poll, backend.scan_cost):
-            part = np.arange(piece.start, piece.stop) if left is None else left[piece]
+            part: Ints | None = None  # all rows
+            if left is not None:
+                part = left[piece]
+            elif piece != slice(0, height):
+                part = np.arange(piece.start, piece.stop)
             backend.add_scan(part, right, lines, sums[:, piece], dtype == np.float64)
         if order is not None:
             out[..., order] = sums if out.ndim > 1 else sums[0]

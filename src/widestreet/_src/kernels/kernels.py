@@ -14,6 +14,9 @@ import numpy as np
 
 from widestreet._src.arrays import Floats
 
+# Largest gamma |x|^2 for which a distance from norms has nearly all digits of one from differences.
+_NEAR = 16.0
+
 
 @dataclass(frozen=True)
 class Kernel(ABC):
@@ -47,8 +50,8 @@ class NativeKernel(Kernel):
         return {field.name for field in fields(cls)}
 
     @abstractmethod
-    def plain(self, x: Floats, S: Floats) -> Floats:
-        """Return K(x, s) for all rows s of S by the textbook formula."""
+    def plain(self, X: Floats, S: Floats) -> Floats:
+        """Return K(x, s) for all rows x of X and s of S by the textbook formula."""
 
     def of_squares(self, square: Floats) -> Floats:
         """Return K(x, x) from |x|^2."""
@@ -69,8 +72,8 @@ class Linear(NativeKernel):
     def positive(self) -> bool:
         return True
 
-    def plain(self, x: Floats, S: Floats) -> Floats:
-        return S @ x
+    def plain(self, X: Floats, S: Floats) -> Floats:
+        return X @ S.T
 
     def of_squares(self, square: Floats) -> Floats:
         return square
@@ -92,8 +95,16 @@ class RBF(NativeKernel):
     def positive(self) -> bool:
         return True
 
-    def plain(self, x: Floats, S: Floats) -> Floats:
-        return np.asarray(np.exp(-self.gamma * np.square(S - x).sum(axis=1)))
+    def plain(self, X: Floats, S: Floats) -> Floats:
+        square, other = (np.einsum("ij,ij->i", rows, rows) for rows in (X, S))
+        if self.gamma * max(square.max(initial=0.0), other.max(initial=0.0)) < _NEAR:
+            distance = (-2.0 * X) @ S.T
+            distance += square[:, None]
+            distance += other
+        else:
+            distance = np.array([np.square(S - x).sum(axis=1) for x in X]).reshape(len(X), len(S))
+        distance *= -self.gamma
+        return np.exp(distance, out=distance)
 
 
 @dataclass(frozen=True)
@@ -109,8 +120,9 @@ class Laplacian(NativeKernel):
     def positive(self) -> bool:
         return True
 
-    def plain(self, x: Floats, S: Floats) -> Floats:
-        return np.asarray(np.exp(-self.gamma * np.abs(S - x).sum(axis=1)))
+    def plain(self, X: Floats, S: Floats) -> Floats:
+        distance = np.array([np.abs(S - x).sum(axis=1) for x in X]).reshape(len(X), len(S))
+        return np.asarray(np.exp(-self.gamma * distance))
 
 
 @dataclass(frozen=True)
@@ -127,8 +139,8 @@ class Poly(NativeKernel):
     def positive(self) -> bool:
         return self.coef0 >= 0
 
-    def plain(self, x: Floats, S: Floats) -> Floats:
-        return np.asarray((self.gamma * (S @ x) + self.coef0) ** self.degree)
+    def plain(self, X: Floats, S: Floats) -> Floats:
+        return np.asarray((self.gamma * (X @ S.T) + self.coef0) ** self.degree)
 
     def of_squares(self, square: Floats) -> Floats:
         return np.asarray((self.gamma * square + self.coef0) ** self.degree)
@@ -147,8 +159,8 @@ class Sigmoid(NativeKernel):
     gamma: float
     coef0: float
 
-    def plain(self, x: Floats, S: Floats) -> Floats:
-        return np.asarray(np.tanh(self.gamma * (S @ x) + self.coef0))
+    def plain(self, X: Floats, S: Floats) -> Floats:
+        return np.asarray(np.tanh(self.gamma * (X @ S.T) + self.coef0))
 
     def of_squares(self, square: Floats) -> Floats:
         return np.asarray(np.tanh(self.gamma * square + self.coef0))

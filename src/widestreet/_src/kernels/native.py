@@ -181,10 +181,12 @@ class NativeBackend:
                 if double
                 else self.precision(self.kernel.gamma, features, self._longest, sparse=self._sparse)
             )
-            mine, other = self.left.squares(I), self.right.squares(J)
+            mine, other = _squares(self, I, J)
         middle = error.constant + error.slope * float(np.mean(mine)) if len(mine) else 1.0
-        part = np.maximum(error.constant + error.slope * mine, middle)
-        part[mine + np.max(other, initial=0.0) > error.most] = np.inf
+        part = error.slope * mine
+        part += error.constant
+        np.maximum(part, middle, out=part)
+        part[mine > error.most - np.max(other, initial=0.0)] = np.inf
         return np.abs(coef) * (1.0 + error.slope / middle * other), part
 
     @property
@@ -222,7 +224,7 @@ class NativeBackend:
         if self.kernel.translation_invariant:
             return None
         off_centre = abs(fsum(coef.tolist())) * _off_centre(self)
-        norm, other = np.sqrt(self.left.squares(I)), np.sqrt(self.right.squares(J))
+        norm, other = map(np.sqrt, _squares(self, I, J))
         additions = rounding_bounds.chain(self.left.shape[1], sparse=self._sparse)
         if self._combinations is not None:
             size = float(np.abs(coef) @ other)
@@ -285,7 +287,7 @@ class NativeBackend:
         count = self.left.shape[0] if I is None else len(I)
         if self.kernel.translation_invariant:
             return np.ones(count)
-        return self.kernel.of_squares(self.left.squares(I))
+        return self.kernel.of_squares(self.left.squares(I, self.threads))
 
     @cached_property
     def cost(self) -> float:
@@ -298,6 +300,12 @@ class NativeBackend:
         if self._far:
             return 16.0 + 2.0 * rows.shape[1]
         return 16.0 + rows.shape[1] * (0.5 if self.left.few_nonzeros else 1.0)
+
+
+def _squares(backend: NativeBackend, I: Ints | None, J: Ints) -> tuple[Floats, Floats]:
+    """Return |x|^2 of left and of right rows."""
+    threads = backend.threads
+    return backend.left.squares(I, threads), backend.right.squares(J, threads)
 
 
 def _off_centre(backend: NativeBackend) -> float:

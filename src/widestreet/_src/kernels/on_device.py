@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from math import e, log2, sqrt
 from typing import ClassVar
 
@@ -130,9 +130,8 @@ class DeviceBackend(NativeBackend):
         The core computes what the memory of the device does not suffice for: its errors are within
         the bounds for the device. The first time a warning says so.
         """
-        sums = np.zeros_like(out)
         try:
-            self._scan_on_device(I, J, coef, sums, double)
+            sums = self._scan_on_device(I, J, coef, double)
         except MemoryError as error:
             self.left.close()
             self.left.shortages.append(str(error))
@@ -145,26 +144,30 @@ class DeviceBackend(NativeBackend):
                     RuntimeWarning,
                     stacklevel=level_of_caller(),
                 )
-            sums[:] = 0.0
+            sums = np.zeros_like(out)
             super().add_scan(I, J, coef, sums, double)
         out += sums
 
-    def _scan_on_device(
-        self, I: Ints | None, J: Ints | None, coef: Floats, sums: Floats, double: bool
-    ) -> None:
-        """Add up sums of the whole copy on the device, or of rows block by block. Sets: sums."""
-        rows, by = self.left, self._map
+    def _scan_on_device(self, I: Ints | None, J: Ints | None, coef: Floats, double: bool) -> Floats:
+        """Return the sums of the whole copy on the device, or of rows block by block."""
+        parts = self._vectors(J, coef.shape[1])
+        return reduce(np.add, (self._sums(I, *part, coef, double) for part in parts))
+
+    def _sums(
+        self, I: Ints | None, part: slice, right: Held, J: Ints | None, coef: Floats, double: bool
+    ) -> Floats:
+        """Return the sums over a block of the right rows."""
+        rows, by, some = self.left, self._map, np.ascontiguousarray(coef[:, part])
         whole = rows.held(by)
+        if whole is not None:
+            return rows.device.scan(by, whole, I, right, J, some, double)
         count, step = rows.shape[0] if I is None else len(I), rows.at_once
-        for part, right, columns in self._vectors(J, coef.shape[1]):
-            some = np.ascontiguousarray(coef[:, part])
-            if whole is not None:
-                sums += rows.device.scan(by, whole, I, right, columns, some, double)
-                continue
-            for a in range(0, count, step):
-                end = min(a + step, count)
-                held = rows.hold(by, slice(a, end) if I is None else I[a:end])
-                sums[:, a:end] += rows.device.scan(by, held, None, right, columns, some, double)
+        sums = np.empty((len(coef), count))
+        for a in range(0, count, step):
+            end = min(a + step, count)
+            held = rows.hold(by, slice(a, end) if I is None else I[a:end])
+            sums[:, a:end] = rows.device.scan(by, held, None, right, J, some, double)
+        return sums
 
     def _vectors(self, J: Ints | None, count: int) -> Iterator[tuple[slice, Held, Ints | None]]:
         """Yield blocks of the right rows on the device, and their positions there."""

@@ -127,10 +127,10 @@ class Dual:
 def select(dual: Dual, rows: Ints) -> Dual:
     """Return the dual restricted to the variables of some rows; arrays are copied."""
     return Dual(
-        np.ascontiguousarray(dual.target[:, rows]),
-        np.ascontiguousarray(dual.lower[:, rows]),
-        np.ascontiguousarray(dual.upper[:, rows]),
-        np.ascontiguousarray(dual.group[:, rows]),
+        np.take(dual.target, rows, axis=1),
+        np.take(dual.lower, rows, axis=1),
+        np.take(dual.upper, rows, axis=1),
+        np.take(dual.group, rows, axis=1),
         dual.total,
         None if dual.diagonal is None else dual.diagonal[rows],
     )

@@ -296,7 +296,8 @@ def largest_nu(first: float, second: float) -> float:
 
 def _signed_box(sign: Floats, C: Floats) -> tuple[Floats, Floats]:
     """Return the bounds: [0, C] for positive signs, [-C, 0] for negative ones."""
-    return np.where(sign > 0, 0.0, -C)[None], np.where(sign > 0, C, 0.0)[None]
+    signed = (sign * C)[None]
+    return np.minimum(signed, 0.0), np.maximum(signed, 0.0)
 
 
 def c_svc(y: Floats, C: Floats | float) -> Dual:

@@ -7,8 +7,6 @@ from typing import Any, Protocol
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 
-VALUES_AT_ONCE = 1 << 20  # values whose squares are summed at a time
-
 
 def without_native(rows: Vectors) -> dict[str, Any]:
     """Return the attributes of rows to pickle; objects of the core are created again."""
@@ -64,7 +62,7 @@ class Vectors(Rows, Protocol):
         """Return the largest |x|^2 of a row, relative to the centre."""
         ...
 
-    def squares(self, index: Ints | None = None) -> Floats:
+    def squares(self, index: Ints | None = None, threads: int = 1) -> Floats:
         """Return |x|^2 of some rows, relative to the centre."""
         ...
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.rows.base import VALUES_AT_ONCE, without_native
+from widestreet._src.rows.base import without_native
 from widestreet._src.rows.levels import Grid
 
 
@@ -58,16 +58,9 @@ class CsrRows:
         """Return the largest |x|^2 of a row."""
         return _core.largest_square(self.native, threads)
 
-    def squares(self, index: Ints | None = None) -> Floats:
+    def squares(self, index: Ints | None = None, threads: int = 1) -> Floats:
         """Return |x|^2 of some rows, or of all."""
-        count = self.shape[0] if index is None else len(index)
-        square = np.empty(count)
-        step = max(1, int(VALUES_AT_ONCE / max(1.0, self.values.nnz / max(1, self.shape[0]))))
-        for a in range(0, count, step):
-            x = self.values[slice(a, a + step) if index is None else index[a : a + step]]
-            x = x.astype(np.float64)
-            square[a : a + step] = np.asarray(x.multiply(x).sum(axis=1)).ravel()
-        return square
+        return _core.squares(self.native, index, threads)
 
     def take(self, index: Ints) -> CsrRows:
         """Return some of the rows."""

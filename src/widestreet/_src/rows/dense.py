@@ -11,7 +11,7 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.device.lent import LentArray
-from widestreet._src.rows.base import VALUES_AT_ONCE, without_native
+from widestreet._src.rows.base import without_native
 from widestreet._src.rows.levels import Grid
 
 _SAMPLED_ROWS = 256  # rows whose zeros are counted to estimate a density
@@ -77,18 +77,9 @@ class DenseRows:
         low, high = (np.asarray(f(self.values, axis=0), np.float64) for f in (np.min, np.max))
         return (low, high) if self.centre is None else (low - self.centre, high - self.centre)
 
-    def squares(self, index: Ints | None = None) -> Floats:
+    def squares(self, index: Ints | None = None, threads: int = 1) -> Floats:
         """Return |x|^2 of some rows, or of all, relative to the centre."""
-        count = self.shape[0] if index is None else len(index)
-        square = np.empty(count)
-        step = max(1, VALUES_AT_ONCE // max(1, self.shape[1]))
-        for a in range(0, count, step):
-            part = slice(a, a + step)
-            x = self.values[part if index is None else index[part]].astype(np.float64)
-            if self.centre is not None:
-                x -= self.centre
-            square[part] = np.einsum("ij,ij->i", x, x)
-        return square
+        return _core.squares(self.native, index, threads)
 
     def take(self, index: Ints) -> DenseRows:
         """Return some of the rows."""
@@ -113,6 +104,19 @@ class DenseRows:
     def data(self) -> Real:
         """Rows as the user passed them."""
         return self.values
+
+
+def column_figures(X: Real, threads: int = 1) -> tuple[Floats, Floats, Floats]:
+    """Return the sum, the smallest and the largest value of each column; sums are in float64."""
+    if X.shape[1] == 0:
+        return np.empty(0), np.empty(0), np.empty(0)
+    total, low, high = _core.column_figures(_core.Rows.dense(aligned(X), None), threads)
+    return total, low, high
+
+
+def aligned(X: Real) -> Real:
+    """Return values as the core reads them: a copy if they are a field of packed records."""
+    return X.copy() if any(stride % X.itemsize for stride in X.strides) else X
 
 
 def density_of(X: Real | LentArray) -> float:

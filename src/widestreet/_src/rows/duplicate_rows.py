@@ -122,9 +122,9 @@ def _first_equal(rows: Vectors, label: Floats, threads: int) -> tuple[Ints, int]
 
 def without_empty(box: Floats) -> Merged:
     """Keep every row with a nonempty box, without merging."""
+    if box.min(initial=np.inf) > 0:
+        return Merged(np.arange(len(box)), None, box)
     kept = np.flatnonzero(box > 0)
-    if len(kept) == len(box):
-        return Merged(kept, None, box)
     member_of = np.full(len(box), -1)
     member_of[kept] = np.arange(len(kept))
     return Merged(kept, member_of, box[kept])

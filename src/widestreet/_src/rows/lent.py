@@ -72,7 +72,7 @@ class LentRows:
         """Return the largest |x|^2 of a row, relative to the centre."""
         return float(self._squares.max(initial=0.0))
 
-    def squares(self, index: Ints | None = None) -> Floats:
+    def squares(self, index: Ints | None = None, threads: int = 1) -> Floats:
         """Return |x|^2 of some rows, or of all, relative to the centre."""
         return self._squares.copy() if index is None else self._squares[index]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device.contract import Device, Held, Map
@@ -111,13 +113,11 @@ class DeviceRows:
         return self.host.density()
 
     def largest_square(self, threads: int) -> float:
-        return self.host.largest_square(threads)
+        return float(np.max(_all_squares(self, threads), initial=0.0))
 
-    def squares(self, index: Ints | None = None) -> Floats:
+    def squares(self, index: Ints | None = None, threads: int = 1) -> Floats:
         """Return |x|^2 of rows; those of all rows are computed once. Sets: squares."""
-        if not self._squares:
-            self._squares.append(self.host.squares())
-        every = self._squares[0]
+        every = _all_squares(self, threads)
         return every.copy() if index is None else every[index]
 
     def take(self, index: Ints) -> Vectors:
@@ -128,6 +128,13 @@ class DeviceRows:
 
     def holding(self, data: Any) -> Vectors:
         return self.host.holding(data)
+
+
+def _all_squares(rows: DeviceRows, threads: int) -> Floats:
+    """Return |x|^2 of all rows. Sets: their squares."""
+    if not rows._squares:
+        rows._squares.append(rows.host.squares(None, threads))
+    return rows._squares[0]
 
 
 def memory_left(rows: DeviceRows) -> int:

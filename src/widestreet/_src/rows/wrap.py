@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats
 from widestreet._src.device.lent import LentArray
 from widestreet._src.rows.base import Vectors
 from widestreet._src.rows.csr import CsrRows
-from widestreet._src.rows.dense import DenseRows, density_of
+from widestreet._src.rows.dense import DenseRows, aligned, column_figures, density_of
 from widestreet._src.rows.lent import LentRows
 from widestreet._src.rows.levels import grid_of_csr, grid_of_dense
 
 _SPARSE_DENSITY = 0.25  # density below which the core skips the zeros of dense rows
 
 
-def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> Vectors:
+def as_rows(
+    X: Any, *, centred: bool = False, centre: Floats | None = None, mean: Floats | None = None
+) -> Vectors:
     """Wrap a validated array or sparse matrix.
 
     Parameters
@@ -28,6 +29,8 @@ def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> V
         If True, the mean of dense rows is subtracted, unless most of their values are zero.
     centre : ndarray, optional
         Point to subtract from dense rows instead of their mean.
+    mean : ndarray, optional
+        Mean of dense rows, if it is known.
     """
     if sparse.issparse(X):
         X = X.tocsr()
@@ -38,10 +41,9 @@ def as_rows(X: Any, *, centred: bool = False, centre: Floats | None = None) -> V
     if isinstance(X, LentArray):
         skip = centre is None and density_of(X) < _SPARSE_DENSITY
         return LentRows(X, X.mean() if centred and centre is None and not skip else centre, skip)
-    if any(stride % X.itemsize for stride in X.strides):
-        X = X.copy()  # a field of packed records
+    X = aligned(X)
     if centre is None and density_of(X) < _SPARSE_DENSITY:
         return DenseRows(X, skip_zeros=True, grid=grid_of_dense(X))
     if centred and centre is None:
-        centre = np.asarray(X.mean(axis=0, dtype=np.float64))
+        centre = column_figures(X)[0] / len(X) if mean is None else mean
     return DenseRows(X, centre, grid=grid_of_dense(X))

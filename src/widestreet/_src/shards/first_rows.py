@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.shards.news import News
@@ -39,10 +40,7 @@ class Mover:
 
 def targets(shard: Shard, news: News, *, poll: Poll) -> tuple[float, float]:
     """Return the largest target that may grow from zero, and the smallest that may shrink."""
-    dual = shard.dual
-    highest = np.max(dual.target, where=dual.upper > 0, initial=-np.inf)
-    lowest = np.min(dual.target, where=dual.lower < 0, initial=np.inf)
-    return float(highest), float(lowest)
+    return _core.extreme_targets(shard.dual.native(), shard.threads)
 
 
 def count_negative(shard: Shard, news: News, *, poll: Poll) -> int:
