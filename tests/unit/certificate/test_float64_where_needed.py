@@ -11,6 +11,7 @@ from scipy import sparse
 import widestreet as ws
 from conftest import TOL
 from reference.duals import MODELS
+from support.devices import PlainDevice
 from support.fitting import build_dual, in_reference_terms
 from support.problems import random_feasible
 from widestreet._src.certificate import (
@@ -24,7 +25,7 @@ from widestreet._src.certificate import (
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly, Sigmoid
 from widestreet._src.problems.formulations import c_svc, eps_svr
-from widestreet._src.rows import as_rows
+from widestreet._src.rows import DeviceRows, as_rows
 from widestreet.datasets import checkerboard, friedman, twonorm
 
 pytestmark = pytest.mark.numeric
@@ -115,6 +116,18 @@ def test_a_group_without_exact_rows_leaves_everything_in_doubt(rng, small):
     beta = np.array([[0.3, 0, 0, 0, 0, 0]])  # of the positive group only
     _, _, exact = both(Gram(RBF(1.0), as_rows(X)), dual, beta)
     assert exact.all()
+
+
+def test_a_device_scores_all_rows_in_one_call_if_that_is_faster(rng, small):
+    X = rng.normal(size=(300, 3))
+    dual = c_svc(np.where(X[:, 0] + 0.3 * rng.normal(size=300) > 0, 1.0, -1.0), 1.0)
+    beta, device = random_feasible(in_reference_terms(dual), rng), PlainDevice()
+    rows = DeviceRows(as_rows(X, centred=True), device, 1 << 30)
+    found, whole, exact = both(Gram(RBF(0.5), rows), dual, beta)
+    assert_same(found, whole)
+    support = np.count_nonzero(beta.any(axis=0))
+    assert device.scans == [(300, support, True)] * 2  # of both examinations
+    assert exact.sum() >= support
 
 
 def test_the_bound_says_something():
