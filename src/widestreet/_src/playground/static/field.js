@@ -21,16 +21,24 @@ function spaced(count, end) {
   return Float64Array.from({ length: count }, (_, k) => end * ((2 * k) / (count - 1) - 1));
 }
 
-/** Return the factors of a kernel that belong to one coordinate, of each point with each node. */
-function factors(kernel, gamma, coordinates, nodes) {
-  const found = new Float64Array(coordinates.length * nodes.length);
-  let at = 0;
-  for (const c of coordinates) {
-    for (const node of nodes) {
-      const d = node - c;
-      found[at++] = Math.exp(-gamma * (kernel === "rbf" ? d * d : Math.abs(d)));
-    }
-  }
+/**
+ * Return the factors of a kernel that belong to one coordinate, of each point with each node.
+ *
+ * `known` has those of earlier points by their coordinate. Sets: known, to those of these points.
+ */
+function factors(kernel, gamma, coordinates, nodes, known) {
+  const found = new Float64Array(coordinates.length * nodes.length), earlier = new Map(known);
+  known.clear();
+  coordinates.forEach((c, i) => {
+    const own = found.subarray(i * nodes.length, (i + 1) * nodes.length);
+    if (earlier.has(c)) own.set(earlier.get(c));
+    else
+      nodes.forEach((node, k) => {
+        const d = node - c;
+        own[k] = Math.exp(-gamma * (kernel === "rbf" ? d * d : Math.abs(d)));
+      });
+    known.set(c, own);
+  });
   return found;
 }
 
@@ -47,16 +55,22 @@ class Field {
    * @param {number} gamma
    * @param {number[]} plane half the width and half the height of the plane
    * @param {boolean} line true if the first coordinate is the only feature
+   * @param {?Field} before a field whose factors are used again
    */
-  constructor(points, kernel, gamma, plane, line) {
+  constructor(points, kernel, gamma, plane, line, before) {
     this.points = points;
     this.line = line;
+    this.kind = [kernel, gamma, line].join();
+    const same = before?.kind === this.kind;
+    this.knownX = same ? before.knownX : new Map();
+    this.knownY = same ? before.knownY : new Map();
     this.linear = kernel === "linear";
     this.x = spaced(COLUMNS, plane[0]);
     this.y = line ? [0] : spaced(ROWS, plane[1]);
     if (this.linear) return;
-    this.byX = factors(kernel, gamma, points.map((p) => p[0]), this.x);
-    this.byY = line ? points.map(() => 1) : factors(kernel, gamma, points.map((p) => p[1]), this.y);
+    const [xs, ys] = [0, 1].map((k) => points.map((p) => p[k]));
+    this.byX = factors(kernel, gamma, xs, this.x, this.knownX);
+    this.byY = line ? points.map(() => 1) : factors(kernel, gamma, ys, this.y, this.knownY);
   }
 
   /** Return the values at all nodes, row by row. */

@@ -220,7 +220,8 @@ class Page {
     this.coef = divided(new Float32Array(unpacked(frames.coef).buffer), frames.count);
     this.support = divided(unpacked(frames.support), frames.count);
     const gamma = (state.sliders.find((one) => one.name === "gamma") || {}).value;
-    this.field = new Field(rows, state.kernel, gamma, state.plane, state.targets === "values");
+    const line = state.targets === "values";
+    this.field = new Field(rows, state.kernel, gamma, state.plane, line, this.field);
     this.computed = new Map();
     this.position = 0;
     if (tabChanged) {
