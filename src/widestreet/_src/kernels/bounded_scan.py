@@ -40,7 +40,6 @@ from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.rounding_bounds import UNIT_FLOAT32
 from widestreet._src.rows import DenseRows
-from widestreet._src.rows.base import VALUES_AT_ONCE
 
 _EXPONENTIAL, _EXPONENTIAL_UNFUSED = 6.8e-8, 9.1e-8
 _LARGEST_ERROR = 0.02
@@ -48,6 +47,7 @@ _SECOND_ORDER = 1.01
 _SIZES = 1.001  # factor that covers the error of V
 _TINY = float(np.finfo(np.float32).tiny)  # the least kernel value, and more than lost products
 _PART = 32  # features that the core adds up in sequence (kTerms)
+_VALUES_AT_ONCE = 1 << 20  # of rows in float64
 _MOST_FEATURES = 128  # up to which the product with M is small against the scan
 
 
@@ -252,7 +252,7 @@ def fused() -> bool:
 
 def _parts(rows: NDArray[np.float32]) -> Iterator[slice]:
     """Yield slices of rows whose values are few enough for arrays of float64."""
-    step = max(1, VALUES_AT_ONCE // max(1, rows.shape[1]))
+    step = max(1, _VALUES_AT_ONCE // max(1, rows.shape[1]))
     for a in range(0, len(rows), step):
         yield slice(a, min(a + step, len(rows)))
 
