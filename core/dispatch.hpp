@@ -9,6 +9,7 @@
 #include "kernels/evaluate.hpp"
 #include "kernels/interpolate.hpp"
 #include "kernels/levels.hpp"
+#include "kernels/symmetric_scan.hpp"
 #include "solve/smo_blocks.hpp"
 
 namespace widestreet {
@@ -26,6 +27,7 @@ struct Functions {
   void (*exp2_array)(const double*, double*, int64_t, bool);
   void (*add_shapley_values)(const ShapleyTask&);
   void (*bounded_scan)(const BoundedScanTask&);
+  void (*symmetric_scan)(const SymmetricScanTask&);
   bool vnni = false;  // whether they may use the products of bytes of AVX-512 VNNI
 };
 

@@ -58,6 +58,26 @@ void bounded_scan(Array2<const float> left, Array1<const float> left_start,
   functions().bounded_scan(task);
 }
 
+void symmetric_scan(double gamma, const HeldRows& rows, Index index, int64_t from, int64_t to,
+                    Array1<const double> coef, Array1<double> out, int threads) {
+  require_threads(threads);
+  SymmetricScanTask task;
+  task.gamma = gamma;
+  task.rows = rows.list(index);
+  require(0 <= from && from <= to && to <= task.rows.size, "a range of the rows is needed");
+  require((to - from) % 48 == 0 || to == task.rows.size,
+          "only the last range may be of any length");
+  require(int64_t(coef.shape(0)) == task.rows.size && int64_t(out.shape(0)) == task.rows.size,
+          "one value per row is needed");
+  task.from = from;
+  task.to = to;
+  task.coef = coef.data();
+  task.out = out.data();
+  task.threads = threads;
+  nb::gil_scoped_release release;
+  functions().symmetric_scan(task);
+}
+
 // Rows packed by an instruction set; another one packs them again.
 struct HeldPacked {
   PackedRows rows;
@@ -231,6 +251,8 @@ void bind_kernels(nb::module_& m) {
   m.def("bounded_scan", &bounded_scan, "left"_a.noconvert(), "left_start"_a.noconvert(),
         "right"_a.noconvert(), "right_start"_a.noconvert(), "coef"_a.noconvert(),
         "weight"_a.noconvert(), "sums"_a.noconvert(), "sizes"_a.noconvert(), "threads"_a);
+  m.def("symmetric_scan", &symmetric_scan, "gamma"_a, "rows"_a, "index"_a.noconvert(), "begin"_a,
+        "end"_a, "coef"_a.noconvert(), "out"_a.noconvert(), "threads"_a);
   nb::class_<HeldPacked>(m, "PackedRows");
   m.def("pack", &pack, "kernel"_a, "right"_a, "right_index"_a.noconvert().none(), "threads"_a);
   m.def("scan_packed", &scan_packed, "right"_a, "left"_a, "coef"_a.noconvert(), "out"_a.noconvert(),

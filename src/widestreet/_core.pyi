@@ -131,6 +131,16 @@ def bounded_scan(
     sizes: Floats,
     threads: int,
 ) -> None: ...
+def symmetric_scan(
+    gamma: float,
+    rows: Rows,
+    index: Ints,
+    begin: int,
+    end: int,
+    coef: Floats,
+    out: Floats,
+    threads: int,
+) -> None: ...
 
 class PackedRows:
     """Right rows packed for `scan_packed`."""

@@ -48,6 +48,7 @@ _VALUES_AT_ONCE = 1 << 20  # whose float64 copies are in memory
 _SIZES = 1.001  # factor that covers the error of V
 _TINY = float(np.finfo(np.float32).tiny)  # the least kernel value, and more than lost products
 _PART = 32  # features that the core adds up in sequence (kTerms)
+_VALUES_AT_ONCE = 1 << 20  # of rows in float64
 _MOST_FEATURES = 128  # up to which the product with M is small against the scan
 
 

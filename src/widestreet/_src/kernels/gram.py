@@ -24,6 +24,7 @@ from widestreet._src.kernels.poll import Pace, Poll
 from widestreet._src.kernels.precomputed_and_callable import FunctionBackend, MatrixBackend
 from widestreet._src.kernels.rounding_bounds import UNIT
 from widestreet._src.kernels.selected_rows import Diagonal, Selection, compose
+from widestreet._src.kernels.symmetric_scan import BLOCK, add_symmetric_piece, shared_rows
 from widestreet._src.rows import DeviceRows, KernelRows, Rows, Vectors
 
 # Largest number of multiply-adds per thread of one native call, some hundredths of a second with
@@ -322,18 +323,23 @@ class Gram:
         if order is not None:
             left = order if left is None else left[order]
             sums = np.take(sums, order, axis=1)
+        double = dtype == np.float64
+        both = shared_rows(backend, left, right, lines) if double else None
         for piece in self._pieces(height, lines.shape[1], poll, backend.scan_cost):
+            if both is not None:
+                add_symmetric_piece(backend, both, piece, lines[0], sums[0])
+                continue
             part: Ints | None = None  # all rows
             if left is not None:
                 part = left[piece]
             elif piece != slice(0, height):
                 part = np.arange(piece.start, piece.stop)
-            backend.add_scan(part, right, lines, sums[:, piece], dtype == np.float64)
+            backend.add_scan(part, right, lines, sums[:, piece], double)
         if order is not None:
             out[..., order] = sums if out.ndim > 1 else sums[0]
         if self._diagonal is not None:
             out += self._diagonal.times(I, J, coef)
-        self._pace.count(height * width, begun, poll)
+        self._pace.count(height * width if both is None else height * (width + 1) // 2, begun, poll)
         return out
 
     def scan_parts(
@@ -370,7 +376,7 @@ class Gram:
     ) -> Iterator[slice]:
         """Yield slices of the left rows, each short enough for one call of cost `most`."""
         most = self.threads * _CALL_COST if most is None else most
-        step = max(48, int(most / (self.cost * max(1, width))))
+        step = max(1, int(most / (self.cost * max(1, width))) // BLOCK) * BLOCK
         for a in range(0, height, step):
             if poll is not None:
                 poll.look()
