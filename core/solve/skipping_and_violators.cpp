@@ -46,8 +46,12 @@ Triage triage(const ShardView& shard, const StridedOrder& order, const double* b
   std::vector<Triage> found(parts);
   for_ranges(count, kPart, threads, [&](int64_t begin, int64_t end) {
     Triage& mine = found[begin / kPart];
-    for (int64_t j = order.begin + begin; j < order.begin + end; ++j) {
-      const int64_t row = row_at(order, shard.dual.rows, j);
+    const int64_t rows = shard.dual.rows, stride = order.stride % rows;
+    int64_t next = row_at(order, rows, order.begin + begin);  // a division per row takes longer
+    for (int64_t j = begin; j < end; ++j) {
+      const int64_t row = next;
+      next += stride;
+      if (next >= rows) next -= rows;
       const int32_t version = shard.version[row];
       if (version == kInWorkingSet) continue;
       if (version >= 0 && version < versions) {
