@@ -93,6 +93,7 @@ def solve_next(
     poll: Poll,
     most_steps: int | None = None,
     since: int = 0,
+    room: int | None = None,
 ) -> ChainPoint:
     """Solve a problem from the solution of another one.
 
@@ -112,11 +113,14 @@ def solve_next(
         Pair steps after which the point is returned as it is.
     since : int
         Pair steps that were taken before this call, without a proximal Newton step.
+    room : int, optional
+        Bytes for a block of pair steps or a factor; `working_memory` by default.
     """
     beta, score = _start(tile, dual, scale, before)
     rows = dual.rows
-    memory = tile.nbytes + working_memory(rows)
-    work = whole_set(tile, dual, beta, score, poll, memory)
+    room = working_memory(rows) if room is None else room
+    work = whole_set(tile, dual, beta, score, poll, tile.nbytes + room)
+    largest = max(1, min(int(_BLOCK * rows), int(np.sqrt(room / tile.itemsize)) - _ROUND_TO))
     most = _MOST_STEPS * rows if most_steps is None else most_steps
     violation, steps = np.inf, 0
     order = taking_part(work, tol) if rows > _FEW_ROWS else rows
@@ -126,8 +130,7 @@ def solve_next(
         if steps and rows > _LEAST_ORDER:
             order = taking_part(work, tol)
         allowed = max(1, _steps_before_leap(order) - since)
-        block = max(1, int(_BLOCK * rows))
-        violation, taken = work.solve(tol, min(allowed, most - steps), block, direct)
+        violation, taken = work.solve(tol, min(allowed, most - steps), largest, direct)
         steps, since, direct = steps + taken, since + taken, 0
         if taken == 0:
             break

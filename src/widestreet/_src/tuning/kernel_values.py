@@ -171,16 +171,7 @@ class StoredValues:
 
     @cached_property
     def _most_steps(self) -> int | None:
-        """Limit on pair steps if the rank of the matrix is known to be low.
-
-        It is the limit of a fit, before the interior-point engine takes over.
-        """
-        gram, rows = self.streamed.gram, len(self.matrix)
-        kernel, columns = gram.kernel, gram.left.shape[1]
-        operations = cost.patience(kernel, rows, columns)
-        if operations is None or rank_bound(kernel, rows, columns) == rows:
-            return None
-        return cost.pair_steps(operations, rows)
+        return most_pair_steps(self.streamed.gram, len(self.matrix))
 
     def solve_all(self, steps: Iterable[Step], before: ChainPoint | None) -> Iterator[Timed]:
         """Solve problems, each from the solution of the one before; small ones in few calls."""
@@ -235,3 +226,15 @@ class StoredValues:
         """Return the scores of some rows."""
         found: Floats = coefs @ self.matrix[rows].T
         return found
+
+
+def most_pair_steps(gram: Gram, rows: int) -> int | None:
+    """Return a limit on pair steps if the rank of the kernel matrix is known to be low.
+
+    It is the limit of a fit, before the interior-point engine takes over.
+    """
+    kernel, columns = gram.kernel, gram.left.shape[1]
+    operations = cost.patience(kernel, rows, columns)
+    if operations is None or rank_bound(kernel, rows, columns) == rows:
+        return None
+    return cost.pair_steps(operations, rows)

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from widestreet._src.training.settings import Settings
 from widestreet._src.tuning.chain import ChainPoint, working_memory
 from widestreet._src.tuning.kernel_values import KernelValues, Step, StoredValues, StreamedValues
 from widestreet._src.tuning.matrices import MANY_COLUMNS, KernelMatrices, matrix_memory
+from widestreet._src.tuning.near_rows import Memory, NearRows, are_worthwhile, precision
 from widestreet._src.tuning.outcomes import Outcome
 from widestreet._src.tuning.tasks import SearchData, Task
 
@@ -218,6 +220,13 @@ class Search:
         try:
             self.budget.look_at_clock()
             part = values.part(members)
+            if isinstance(part, StreamedValues) and self.start is None:
+                problems = [
+                    [self._step(self.tasks[k], pair, members) for k in c.tasks] for c in chains
+                ]
+                if are_worthwhile(problems):
+                    self._solve_near(part, chains, problems, found)
+                    return found
             first = next((point for point, _ in known.values()), None)
             for chain in chains:
                 left = [k for k in chain.tasks if (k, pair) not in known]
@@ -231,6 +240,24 @@ class Search:
         except (OutOfBudget, KeyboardInterrupt) as stop:
             self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
         return found
+
+    def _solve_near(
+        self,
+        values: StreamedValues,
+        chains: list[_Chain],
+        problems: list[list[Step]],
+        found: _Found,
+    ) -> None:
+        """Solve chains of one pair of classes over the rows near the margin. Sets: found."""
+
+        def report(chain: int, at: int, timed: tuple[ChainPoint, float]) -> None:
+            found[chains[chain].tasks[at], chains[chain].pair] = timed
+
+        dtype = precision(values.gram, min(step.tol for chain in problems for step in chain))
+        if dtype not in self._memories:
+            self._memories.clear()
+            self._memories[dtype] = Memory(self.settings.max_memory, dtype)
+        NearRows(values, problems, self._memories[dtype], self._stop).solve(report)
 
     def _given(self, k: int, pair: tuple[int, int], members: Ints | None) -> ChainPoint | None:
         """Return the given start of a task; None if there is none, or sums must not be zero."""
@@ -251,6 +278,11 @@ class Search:
         if pair not in self._known_members:
             self._known_members[pair] = np.flatnonzero(np.isin(self.data.label, pair))
         return self._known_members[pair]
+
+    @cached_property
+    def _memories(self) -> dict[Any, Memory]:
+        """Memory of the kernel matrix of near rows, by precision."""
+        return {}
 
     @cached_property
     def _known_members(self) -> dict[tuple[int, int], Ints]:

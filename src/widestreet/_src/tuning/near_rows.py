@@ -1,0 +1,363 @@
+"""Problems of one kernel over the rows near the margin, whose kernel values are stored.
+
+A variable far from the margin is at the same bound in the solution of all rows and in those of all
+folds. If the kernel matrix of all rows is too large, then for one C after the other:
+
+    1) solve the problem of all rows by rounds of the engine, from its solution at the C before
+    2) store the kernel matrix of the rows nearest to the margin; fix the others at their bounds
+    3) solve the problems of all folds over the near rows, from the solution of all rows
+    4) score all rows by all folds in one scan in float64; rows that violate become near rows, and
+       problems that are not solved by these scores are continued from them
+
+The scores of fixed rows are proportional to C. They are kept, so that only coefficients that change
+from C to C are scanned. What is not solved after some passes, or has too many near rows, is solved
+by rounds of the engine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from widestreet import _core
+from widestreet._src.arrays import Floats, Ints, Real
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.dual import Dual, select
+from widestreet._src.problems.goal import Goal
+from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.tuning.chain import ChainPoint, solve_next
+from widestreet._src.tuning.kernel_values import Step, StreamedValues, Timed, most_pair_steps
+
+_LEAST_FOLDS = 4  # fewer are not worth a solution of all rows for each C
+_LEAST_ROWS = 1500  # near rows at first
+_NEAR = 0.25  # near rows at first, per support vector
+_ROUGH = 10.0  # times the tolerance: that of the problem of all rows
+_MATRIX_SHARE, _BLOCK_SHARE = 0.7, 0.1  # of the memory
+_LOOSE = 8.0  # times the tolerance: that of the first pass
+_LEAST_COMING = 1000  # rows that may become near in a pass; otherwise as many as are near
+_KEPT = 0.5  # of the memory: a larger matrix is freed before the next problem of all rows
+_PASSES = 8  # for one C
+_FLOAT32_TOL = 1e-4  # smallest tolerance with kernel values of near rows in float32
+_INNER = 0.8  # of the tolerance: that of pair steps on such values
+_APART, _ROUND_TO, _STRIP = 16, 16, 1024  # values between rows of the matrix; rows at a time
+
+Report = Callable[[int, int, Timed], None]
+
+
+def precision(gram: Gram, tol: float) -> Any:
+    """Return the precision of the kernel values of near rows for the smallest tolerance."""
+    coarse = tol >= _FLOAT32_TOL and gram.fits_float32
+    return np.float32 if coarse else np.float64
+
+
+def are_worthwhile(chains: Sequence[Sequence[Step]]) -> bool:
+    """Return whether there are enough folds, and all sums of coefficients are zero."""
+    steps = [step for chain in chains for step in chain]
+    plain = all(step.dual.groups == 1 and not step.dual.total.any() for step in steps)
+    return plain and len(chains) >= _LEAST_FOLDS
+
+
+@dataclass(eq=False)
+class _Fold:
+    """Problems of a fold, and the last solution.
+
+    Attributes
+    ----------
+    steps : sequence of Step
+    coef, score : ndarray of shape (n,)
+        Fixed coefficients of the rows that are not near, divided by C, and their scores.
+    total : ndarray of shape (n,)
+        Scores of all rows at the last point.
+    point : ChainPoint
+        Last point, over the near rows of its time; its score is that of the near rows alone.
+    seconds : float
+        Time of the present problem.
+    done : bool
+        Whether the present problem is solved.
+    """
+
+    steps: Sequence[Step]
+    coef: Floats
+    score: Floats
+    total: Floats
+    point: ChainPoint = field(init=False)
+    seconds: float = 0.0
+    done: bool = False
+
+
+class Memory:
+    """Memory of the kernel matrix of near rows, which is kept for the next kernel.
+
+    The first access to new memory is expensive; memory that is reserved but not accessed costs
+    nothing.
+
+    Parameters
+    ----------
+    limit : int
+        Limit in bytes, of which the matrix takes a part.
+    dtype : type
+        Precision of the kernel values.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows of the largest matrix so far.
+    """
+
+    def __init__(self, limit: int, dtype: Any = np.float64) -> None:
+        self.limit, self.rows, self.dtype = limit, 0, np.dtype(dtype)
+        self._values: Real | None = None
+
+    def capacity(self, rows: int) -> int:
+        """Return the largest number of near rows among so many."""
+        return min(
+            rows,
+            int(np.sqrt(_MATRIX_SHARE * self.limit / self.dtype.itemsize)) - _APART - _ROUND_TO,
+        )
+
+    @property
+    def rest(self) -> int:
+        """Bytes that the engine may use beside the matrix. Sets: memory, freed if it is large."""
+        if self._bytes > _KEPT * self.limit:
+            self.free()
+        return self.limit - self._bytes
+
+    @property
+    def _bytes(self) -> int:
+        return int(self.dtype.itemsize) * self.rows**2
+
+    def free(self) -> None:
+        """Free the matrix. Sets: rows."""
+        self._values, self.rows = None, 0
+
+    def matrix(self, capacity: int) -> Real:
+        """Return an empty matrix with room for so many rows."""
+        length = -(-capacity // _ROUND_TO) * _ROUND_TO + _APART
+        if self._values is None or len(self._values) < capacity * length:
+            self.free()
+            self._values = np.empty(capacity * length, dtype=self.dtype)
+        return self._values[: capacity * length].reshape(capacity, length)[:, :capacity]
+
+
+class NearRows:
+    """Near rows of the problems of one kernel, and their kernel matrix.
+
+    Parameters
+    ----------
+    values : StreamedValues
+        Kernel values between all rows.
+    chains : sequence of sequence of Step
+        Problems over all rows: those of each fold, in the order of their solution.
+    memory : Memory
+    on_interrupt : callable
+        It must make `values.budget` stop the other threads.
+    """
+
+    def __init__(
+        self,
+        values: StreamedValues,
+        chains: Sequence[Sequence[Step]],
+        memory: Memory,
+        on_interrupt: Callable[[], None],
+    ) -> None:
+        self.values, self.chains, self.memory = values, chains, memory
+        self.on_interrupt = on_interrupt
+        self.poll = Poll(values.budget.look_at_clock)
+        self.rows: Ints = np.empty(0, dtype=np.int64)
+        self._filled = 0
+        self._size = values.gram.shape[0]
+        self._capacity = memory.capacity(self._size)
+
+    def solve(self, report: Report) -> None:
+        """Solve all problems; call `report` with chain, position and solution of each."""
+        zero, whole = np.zeros(self._size), None
+        folds = [_Fold(chain, zero, zero, zero) for chain in self.chains]
+        left: list[tuple[int, int, ChainPoint]] = []
+        for k in range(max(map(len, self.chains))):
+            begun = time.perf_counter()
+            here = {c: fold for c, fold in enumerate(folds) if k < len(fold.steps)}
+            whole = self._solve_whole([fold.steps[k] for fold in here.values()], whole)
+            shared = (time.perf_counter() - begun) / len(here)
+            self._solve_folds(list(here.values()), k, whole)
+            for c, fold in here.items():
+                point = self._spread(fold, fold.steps[k])
+                if fold.done:
+                    report(c, k, (point, fold.seconds + shared))
+                else:
+                    left.append((c, k, point))
+        if left:
+            vars(self).pop("_matrix", None)
+            self.memory.free()  # the engine needs it
+        for c, k, point in left:
+            begun = time.perf_counter()
+            more = self.values.solve(self.chains[c][k], point)
+            report(c, k, (more, time.perf_counter() - begun))
+
+    # -- the problem of all rows -------------------------------------------------------------------
+
+    def _solve_whole(self, steps: list[Step], before: ChainPoint | None) -> ChainPoint:
+        """Solve the problem of the rows of all folds. Sets: rows, at_upper."""
+        first = steps[0]
+        dual = replace(
+            first.dual,
+            lower=np.min([step.dual.lower for step in steps], axis=0),
+            upper=np.max([step.dual.upper for step in steps], axis=0),
+        )
+        goal = Goal(_ROUGH * first.tol)
+        settings = replace(first.settings, goal=goal, max_memory=self.memory.rest)
+        point = self.values.solve(Step(dual, first.scale, settings), before)
+        coef = point.beta.sum(axis=0)
+        used = np.flatnonzero(coef)
+        score = self.values.gram.scan(None, used, coef[used], dtype=np.float32, poll=self.poll)
+        self.at_upper = np.asarray(point.beta == dual.upper)
+        distance = np.abs(dual.indicator(score) - point.bias[0]).min(axis=0)
+        free = ((point.beta > dual.lower) & (point.beta < dual.upper)).any(axis=0)
+        distance[free] = 0.0
+        distance[(dual.upper == dual.lower).all(axis=0)] = np.inf
+        count = max(_LEAST_ROWS, int(free.sum()), int(_NEAR * len(used)))
+        order = np.argsort(distance, kind="stable")[: min(count, self._capacity)]
+        self.rows = np.sort(order[np.isfinite(distance[order])])
+        self._filled = 0
+        return point
+
+    @cached_property
+    def _matrix(self) -> Real:
+        return self.memory.matrix(self._capacity)
+
+    def _fill(self) -> None:
+        """Compute the kernel values of new near rows. Sets: matrix, filled."""
+        for a in range(self._filled, len(self.rows), _STRIP):
+            strip = np.arange(a, min(a + _STRIP, len(self.rows)))
+            end = int(strip[-1]) + 1
+            self.values.gram.block(
+                self.rows[strip], self.rows[:end], out=self._matrix, out_rows=strip, poll=self.poll
+            )
+            _core.mirror(self._matrix, end, strip, self.values.threads)
+        self._filled = len(self.rows)
+        self.memory.rows = max(self.memory.rows, self._filled)
+
+    # -- problems over the near rows ---------------------------------------------------------------
+
+    def _solve_folds(self, folds: list[_Fold], k: int, whole: ChainPoint) -> None:
+        """Solve problem k of each fold from the solution of all rows. Sets: folds, rows."""
+        start = replace(whole, beta=whole.beta[:, self.rows], score=None)
+        for fold in folds:
+            fold.point, fold.done, fold.seconds = start, False, 0.0
+        runner = LocalRunner(self.values.threads)
+        for loose in [_LOOSE] + [1.0] * (_PASSES - 1):
+            left = [fold for fold in folds if not fold.done]
+            if not left or len(self.rows) > self._capacity:
+                return
+            self._fill()
+            self._fix(left, k)
+            runner.map(partial(self._solve, k=k, loose=loose), left, self.on_interrupt)
+            self._check(left, k)
+
+    def _fixed(self, dual: Dual) -> Floats:
+        """Return the variables of a problem at the bounds of the solution of all rows."""
+        return np.where(self.at_upper, dual.upper, dual.lower)
+
+    def _fix(self, folds: list[_Fold], k: int) -> None:
+        """Compute the scores of the fixed coefficients of problem k. Sets: folds."""
+        wanted = []
+        for fold in folds:
+            coef = self._fixed(fold.steps[k].dual).sum(axis=0) / fold.steps[k].scale
+            coef[self.rows] = 0.0
+            wanted.append(coef)
+        change = np.array([new - fold.coef for new, fold in zip(wanted, folds, strict=True)])
+        change[np.abs(change) <= 1e-14 * np.abs(wanted).max(initial=0.0)] = 0.0
+        used = np.flatnonzero(change.any(axis=0))
+        if len(used):
+            change = np.ascontiguousarray(change[:, used])
+            more = self.values.gram.scan(None, used, change, near=True, poll=self.poll)
+            for fold, new, score in zip(folds, wanted, more, strict=True):
+                fold.coef, fold.score = new, fold.score + score
+
+    def _solve(self, fold: _Fold, k: int, loose: float) -> None:
+        """Solve a problem over the near rows from the last point of the fold. Sets: fold."""
+        begun, size, step = time.perf_counter(), len(self.rows), fold.steps[k]
+        inner = _INNER if self.memory.dtype == np.float32 else 1.0
+        before, known = fold.point, fold.point.beta.shape[1]
+        if known < size:
+            new = self._fixed(step.dual)[:, self.rows[known:]] * (before.scale / step.scale)
+            before = replace(before, beta=np.hstack([before.beta, new]), score=None)
+        dual = self._reduced(fold, step)
+        lacking = float(dual.total[0])
+        if not dual.lower.sum() <= lacking <= dual.upper.sum():
+            return
+        fold.point = solve_next(
+            self._matrix[:size, :size],
+            dual,
+            step.scale,
+            loose * inner * step.tol,
+            before,
+            self.poll,
+            most_pair_steps(self.values.gram, size),
+            room=int(_BLOCK_SHARE * self.memory.limit) // self.values.threads,
+        )
+        fold.seconds += time.perf_counter() - begun
+
+    def _reduced(self, fold: _Fold, step: Step) -> Dual:
+        """Return a problem over the near rows; what the fixed rows add is part of its data."""
+        dual = select(step.dual, self.rows)
+        fixed = step.scale * fold.coef
+        target = dual.target - step.scale * fold.score[self.rows]
+        return replace(dual, target=target, total=dual.total - fixed.sum())
+
+    def _check(self, folds: list[_Fold], k: int) -> None:
+        """Judge solutions by all rows. Sets: done, total, point; rows."""
+        lines = np.array([fold.point.beta.sum(axis=0) for fold in folds])
+        used = np.flatnonzero(lines.any(axis=0))
+        near = np.ascontiguousarray(lines[:, used])
+        scores = self.values.gram.scan(None, self.rows[used], near, near=True, poll=self.poll)
+        others = np.delete(np.arange(self._size), self.rows)
+        excess = np.zeros(len(others))
+        for fold, score in zip(folds, scores, strict=True):
+            step = fold.steps[k]
+            fold.total = step.scale * fold.score + score
+            fold.point = replace(fold.point, score=score[self.rows])
+            np.maximum(excess, self._judge(fold, step, others), out=excess)
+        worst = np.argsort(-excess, kind="stable")[: max(_LEAST_COMING, len(self.rows))]
+        self.rows = np.concatenate([self.rows, others[np.sort(worst[excess[worst] > 0])]])
+
+    def _judge(self, fold: _Fold, step: Step, others: Ints) -> Floats:
+        """Return by how much fixed rows violate; not above zero where they do not.
+
+        Sets: done, point.
+        If an interval of biases is optimal, rows that shorten it count as well.
+        """
+        high, low = _ends(select(step.dual, self.rows), fold.total[self.rows], fold.point.beta)
+        dual, beta = select(step.dual, others), self._fixed(step.dual)[:, others]
+        f = dual.indicator(fold.total[others])
+        most, least = _ends(dual, fold.total[others], beta)
+        most, least = max(high, most), min(low, least)
+        violation = max(0.0, most - least)
+        fold.point = replace(fold.point, violation=violation)
+        fold.done = violation <= step.tol and (high >= low or (most == high and least == low))
+        if fold.done or not np.isfinite([high, low]).all():
+            return np.zeros(len(others))
+        middle = 0.5 * (high + low)
+        above = np.max(f, axis=0, where=beta < dual.upper, initial=-np.inf) - min(middle, high)
+        below = max(middle, low) - np.min(f, axis=0, where=beta > dual.lower, initial=np.inf)
+        found: Floats = np.maximum(above, below)
+        return found
+
+    def _spread(self, fold: _Fold, step: Step) -> ChainPoint:
+        """Return the last point of a fold over all rows."""
+        beta, size = self._fixed(step.dual), fold.point.beta.shape[1]
+        beta[:, self.rows[:size]] = fold.point.beta
+        norm = float(beta.sum(axis=0) @ fold.total)
+        return replace(fold.point, beta=beta, score=fold.total, norm=norm)
+
+
+def _ends(dual: Dual, score: Floats, beta: Floats) -> tuple[float, float]:
+    """Return the largest F where beta may grow, and the smallest where it may shrink."""
+    f = dual.indicator(score)
+    high = float(np.max(f, where=beta < dual.upper, initial=-np.inf))
+    return high, float(np.min(f, where=beta > dual.lower, initial=np.inf))

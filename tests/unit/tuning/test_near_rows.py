@@ -1,0 +1,124 @@
+"""Problems over the rows near the margin: the solutions are those of all rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conftest import TOL
+from reference import kernels
+from support.machines import GAMMA, data
+from support.settings import settings
+from widestreet._src.engines.budget import Budget
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.problems.formulations import CSVC, EpsilonSVR, NuSVC
+from widestreet._src.problems.goal import Goal
+from widestreet._src.rows import as_rows
+from widestreet._src.tuning import near_rows
+from widestreet._src.tuning.kernel_values import Step, StreamedValues
+from widestreet._src.tuning.near_rows import Memory, NearRows, are_worthwhile
+
+KINDS = {"svc": CSVC, "svr": EpsilonSVR}
+CS = (0.5, 5.0, 50.0)
+MEMORY = 10**8
+
+
+def problems(kind):
+    """Kernel matrix, its values, and chains of three C for three folds."""
+    X, y = data(kind)
+    values = StreamedValues(Gram(RBF(GAMMA), as_rows(X, centred=True)), Budget(), 2)
+    chains = []
+    for fold in range(3):
+        weight = np.where(np.arange(len(y)) % 3 == fold, 0.0, 1.0)
+        steps = []
+        for C in CS:
+            formulation = KINDS[kind](C=C)
+            dual = formulation.dual(y.astype(np.float64), formulation.box(weight))
+            steps.append(Step(dual, C, settings(goal=Goal(TOL.violation))))
+        chains.append(steps)
+    return kernels.matrix("rbf", X, gamma=GAMMA), values, chains
+
+
+def solved(values, chains, memory=None):
+    """Return the solutions by chain and position."""
+    found = {}
+    NearRows(values, chains, memory or Memory(MEMORY), lambda: None).solve(
+        lambda chain, at, timed: found.setdefault((chain, at), timed[0])
+    )
+    return found
+
+
+def check(K, values, chains, found):
+    for c, chain in enumerate(chains):
+        for k, step in enumerate(chain):
+            point, expected = found[c, k], values.solve(step, None)
+            score = K @ point.beta.sum(axis=0)
+            assert (point.beta >= step.dual.lower).all()
+            assert (point.beta <= step.dual.upper).all()
+            assert point.violation <= step.tol
+            other = step.dual.objective(expected.beta, K @ expected.beta.sum(axis=0))
+            mine = step.dual.objective(point.beta, score)
+            assert mine == pytest.approx(other, rel=TOL.strategies_rel)
+            np.testing.assert_allclose(point.bias, expected.bias, atol=TOL.decision)
+            if point.score is not None:
+                np.testing.assert_allclose(point.score, score, atol=TOL.decision)
+    assert len(found) == sum(map(len, chains))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("least", [1, 20, 10**6])
+def test_solutions_are_those_of_all_rows(monkeypatch, kind, least):
+    monkeypatch.setattr(near_rows, "_LEAST_ROWS", least)
+    monkeypatch.setattr(near_rows, "_NEAR", 0.0)
+    K, values, chains = problems(kind)
+    check(K, values, chains, solved(values, chains))
+
+
+def test_boxes_that_are_not_proportional(monkeypatch):
+    monkeypatch.setattr(near_rows, "_LEAST_ROWS", 20)
+    K, values, chains = problems("svc")
+    for chain in chains:
+        dual = chain[1].dual
+        chain[1] = replace(chain[1], dual=replace(dual, upper=2.0 * dual.upper))
+    check(K, values, chains, solved(values, chains))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_engine_solves_what_has_too_many_near_rows(monkeypatch, kind):
+    monkeypatch.setattr(near_rows, "_LEAST_ROWS", 40)
+    monkeypatch.setattr(near_rows, "_MATRIX_SHARE", 8 * 82**2 / MEMORY)  # room for 50 rows
+    K, values, chains = problems(kind)
+    check(K, values, chains, solved(values, chains))
+
+
+def test_few_folds_and_fixed_sums_are_not_worthwhile():
+    _, _, chains = problems("svc")
+    assert are_worthwhile([*chains, chains[0]])
+    assert not are_worthwhile(chains)
+    _, y = data("svc")
+    formulation = NuSVC(nu=0.3)
+    dual = formulation.dual(y.astype(np.float64), formulation.box(np.ones(len(y))))
+    step = Step(dual, 1.0, settings(goal=Goal(TOL.violation)))
+    assert not are_worthwhile([[step]] * 4)
+
+
+def test_a_stopped_budget_ends_it():
+    _, values, chains = problems("svc")
+    values.budget.stopped = True
+    with pytest.raises(KeyboardInterrupt):
+        solved(values, chains)
+
+
+def test_memory_is_kept_for_the_next_kernel_unless_it_is_large():
+    _, values, chains = problems("svc")
+    memory = Memory(MEMORY)
+    solved(values, chains, memory)
+    rows = memory.rows
+    assert memory.capacity(rows) == rows > 0
+    assert memory.rest == MEMORY - 8 * rows**2
+    memory.limit = 8 * rows**2
+    assert memory.rest == memory.limit
+    assert memory.rows == 0
