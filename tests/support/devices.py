@@ -7,7 +7,7 @@ PyTorch or Triton are not installed.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -15,7 +15,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from widestreet._src.device.contract import Block, Device, Look, Map, Variables
+from widestreet._src.device.contract import (
+    Block,
+    Census,
+    Choice,
+    Device,
+    Look,
+    Map,
+    Moved,
+    Variables,
+)
 from widestreet._src.device.lent import LentArray
 from widestreet._src.estimators import placing
 
@@ -150,6 +159,9 @@ class PlainDevice:
         self.works.append(PlainWork(values(by, X, X), variables, near, np.arange(len(rows))))
         return self.works[-1]
 
+    def growing(self, work: PlainWork) -> PlainWork:
+        return work
+
 
 @dataclass
 class PlainWork:
@@ -164,6 +176,7 @@ class PlainWork:
 
     def __post_init__(self) -> None:
         self.coef, self.score = self.variables.coef.copy(), self.variables.score.copy()
+        self.members = self.slots
 
     @property
     def active(self) -> int:
@@ -244,8 +257,74 @@ class PlainWork:
 
     def take_back(self) -> Look:
         self.calls.append("take_back")
-        self.slots = np.arange(len(self.coef))
+        self.slots = self.members
         return self.look()
+
+    @property
+    def work(self) -> PlainWork:
+        return self
+
+    def refresh(self) -> int:
+        self.calls.append("refresh")
+        self.score[self.slots] = self.K[self.slots] @ self.coef
+        return self.K[self.slots].size
+
+    def begin(self, slots: np.ndarray, score: np.ndarray) -> None:
+        self.calls.append("begin")
+        self.score[slots] = score
+        self.slots = self.members = self.began = slots
+        self.first = self.coef.copy(), self.score.copy()
+
+    @property
+    def inside(self) -> np.ndarray:
+        return np.isin(np.arange(len(self.coef)), self.members)
+
+    def reach(self, ends: Look) -> np.ndarray:
+        up, down = self.sides()
+        return np.maximum(up - ends.highest, ends.lowest - down)
+
+    def centred(self) -> Look:
+        ends = self.look()
+        middle = 0.5 * (ends.highest + ends.lowest)
+        return replace(ends, highest=middle, lowest=middle)
+
+    def census(self, tol: float) -> Census:
+        self.calls.append("census")
+        self.slots = self.members
+        (up, down), ends, v, c = self.sides(), self.centred(), self.variables, self.coef
+        excess = self.reach(ends)
+        violates = (excess > tol) & ~self.inside
+        e = v.target - self.score - ends.highest
+        return Census(
+            highest=up.max(),
+            lowest=down.min(),
+            bias=ends.highest,
+            violators=int(violates.sum()),
+            excess=excess[violates].sum(),
+            support=np.count_nonzero(c),
+            free=int(((c != 0) & (c > v.lower) & (c < v.upper)).sum()),
+            linear=v.target @ c + v.tube @ np.minimum(c, 0.0),
+            norm=c @ self.score,
+            loss=(np.maximum(v.upper * e, 0.0) + np.maximum(v.lower * (e + v.tube), 0.0)).sum(),
+            values=0,
+        )
+
+    def choose(self, by: Choice) -> None:
+        self.calls.append("choose")
+        ends = self.look()
+        slack = -self.reach(ends if ends.violation < 0 else self.centred())
+        stay = slack < np.where(self.coef != 0, by.support_slack, by.slack)
+        enter = self.reach(self.centred()) > by.tol
+        draw = np.random.default_rng(len(self.calls))
+        enter &= draw.random(len(enter)) < by.chance
+        self.members = np.flatnonzero(np.where(self.inside, stay, enter))[: by.most]
+        self.slots = self.members
+
+    def moved(self) -> Moved:
+        coef, score = self.first
+        changed = np.flatnonzero(self.coef != coef)
+        some = np.union1d(np.union1d(self.members, self.began), changed)
+        return Moved(some, self.coef[some], self.score[some], coef[some], score[some])
 
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         return self.coef, self.score

@@ -26,7 +26,7 @@ def test_only_rows_that_take_part_move(rng):
     problem = Problem(rng, Map("rbf", 0.7), 0.0)
     problem.steps(1e-3, 8)
     before = problem.work.result()[0].copy()
-    kind = problem.work._stand.kind.cpu().numpy()
+    kind = problem.work.standing.kind.cpu().numpy()
     problem.work.newton(0.03, 2)
     after, _ = problem.work.result()
     assert (before != after).any()

@@ -28,18 +28,18 @@ def test_ends_and_kinds(rng):
     f = target - score
     assert look.highest == f.max()
     assert look.lowest == (f + tube).min()
-    kind = work._stand.kind.cpu().numpy()
+    kind = work.standing.kind.cpu().numpy()
     assert set(np.flatnonzero(kind == 3)) >= {int(f.argmax()), int((f + tube).argmin())}
 
 
 def test_blocks_have_the_extreme_rows(rng):
     work = Problem(rng, Map("rbf", 0.7), 0.001).work
     work.look()
-    extreme = set(np.flatnonzero(work._stand.kind.cpu().numpy() == 3))
+    extreme = set(np.flatnonzero(work.standing.kind.cpu().numpy() == 3))
     drawn = work._drawn(16, 0.0, 0.0)[0].cpu().numpy()
     assert set(drawn[drawn >= 0]) == extreme
     block, rows = (found.cpu().numpy() for found in work._drawn(work.active, 1.0, 1.0))
-    taking = np.flatnonzero(work._stand.kind.cpu().numpy())
+    taking = np.flatnonzero(work.standing.kind.cpu().numpy())
     np.testing.assert_array_equal(block[block >= 0], taking)
     np.testing.assert_array_equal(rows[block >= 0], work.rows.cpu().numpy()[taking])
 

@@ -105,8 +105,84 @@ class Look:
         return self.highest - self.lowest
 
 
+@dataclass(frozen=True)
+class Census:
+    """State of all rows of a device, when the scores of all of them are up to date.
+
+    Attributes
+    ----------
+    highest, lowest : float
+        Largest F where a coefficient may grow, and smallest F where it may shrink.
+    bias : float
+        Middle of the interval of biases of the working set.
+    violators : int
+        Number of rows outside the working set that violate.
+    excess : float
+        Sum of their violations.
+    support, free : int
+        Number of coefficients that are not zero, and of those strictly between their bounds.
+    linear, norm, loss : float
+        t'beta, c'Kc and the primal loss at the bias.
+    values : int
+        Number of kernel values that the update of the scores took.
+    """
+
+    highest: float
+    lowest: float
+    bias: float
+    violators: int
+    excess: float
+    support: int
+    free: int
+    linear: float
+    norm: float
+    loss: float
+    values: int
+
+    @property
+    def violation(self) -> float:
+        return self.highest - self.lowest
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Rule by which rows stay in the working set of a device, or enter it.
+
+    Attributes
+    ----------
+    slack, support_slack : float
+        Rows at zero, and rows with another coefficient, stay if they are nearer to violating.
+    tol : float
+        Rows outside that violate by more may enter.
+    chance : float
+        Probability that such a row enters.
+    most : int
+        Largest number of rows; beyond it some are left out at random.
+    """
+
+    slack: float
+    support_slack: float
+    tol: float
+    chance: float
+    most: int
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Rows of a working set, now and when it began: their slots, coefficients and scores."""
+
+    slots: Ints
+    coef: Floats
+    score: Floats
+    coef_before: Floats
+    score_before: Floats
+
+
 class Work(Protocol):
-    """A working set in the memory of a device. Its rows are active until they are set aside."""
+    """Rows in the memory of a device, some or all of them in the working set.
+
+    All are in it until it grows. Rows of the working set are active until they are set aside.
+    """
 
     @property
     def active(self) -> int:
@@ -176,11 +252,40 @@ class Work(Protocol):
         ...
 
     def take_back(self) -> Look:
-        """Make all rows active, with their present scores."""
+        """Make all rows of the working set active, with their present scores."""
         ...
 
     def result(self) -> tuple[Floats, Floats]:
         """Return the coefficients and scores of all rows."""
+        ...
+
+
+class Growing(Protocol):
+    """All rows in the memory of a device, with a working set of some of them."""
+
+    @property
+    def work(self) -> Work:
+        """The working set."""
+        ...
+
+    def begin(self, slots: Ints, score: Floats) -> None:
+        """Set the working set, and the scores of its rows."""
+        ...
+
+    def census(self, tol: float) -> Census:
+        """Update the scores of all rows; count rows outside that violate by more than `tol`."""
+        ...
+
+    def choose(self, by: Choice) -> None:
+        """Choose the working set anew, after a census."""
+        ...
+
+    def refresh(self) -> int:
+        """Compute the scores of the working set in float64; return the number of kernel values."""
+        ...
+
+    def moved(self) -> Moved:
+        """Return the rows of the working set now and at `begin`, and all that changed since."""
         ...
 
 
@@ -256,6 +361,10 @@ class Device(Protocol):
         double : bool
             True if scores are updated in float64.
         """
+        ...
+
+    def growing(self, work: Any) -> Growing:
+        """Return a working set of all rows as one that begins with some of them, and grows."""
         ...
 
     def release(self) -> None:

@@ -18,6 +18,7 @@ from scipy import sparse
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device import triton_kernels as programs
 from widestreet._src.device.contract import LANES, MOST_PARTS, Map, Variables
+from widestreet._src.device.growing import GrowingWork
 from widestreet._src.device.tensors import TensorArray, as_tensor
 from widestreet._src.device.working import CudaWork
 
@@ -127,7 +128,7 @@ class CudaDevice:
             return HeldRows(n, d, full, norm, None, None, None, 0)
         largest = float(full.abs().max()) if n and d else 0.0
         shift = 0 if largest == 0 else min(_LARGEST_SHIFT, _EXPONENT - frexp(largest)[1])
-        high, low = self._halves(full, step, 2.0**shift)
+        high, low = _halves(full, step, 2.0**shift)
         return HeldRows(n, d, full, norm, high, low, norm.to(torch.float32), shift)
 
     def _copied(self, values: Any, rows: slice) -> Any:
@@ -140,15 +141,6 @@ class CudaDevice:
     def lend(self, array: Any) -> TensorArray:
         """Return rows that a user passed in the memory of a device, without a copy on the host."""
         return TensorArray(self, as_tensor(array, self._where))
-
-    def _halves(self, full: Any, step: int, factor: float) -> tuple[Any, Any]:
-        """Return the leading eleven digits of features, and the eleven that follow."""
-        high, low = (torch.empty_like(full, dtype=torch.float16) for _ in range(2))
-        for a in range(0, len(full), step):
-            x = full[a : a + step] * factor
-            high[a : a + step] = x
-            low[a : a + step] = x - high[a : a + step].to(torch.float64)
-        return high, low
 
     def to(self, array: Any) -> Any:
         """Copy an array to the device. Sets: carried."""
@@ -219,6 +211,10 @@ class CudaDevice:
         """Return a working set of held rows."""
         self._announce("steps", by.kind, by.degree, held.width, double)
         return CudaWork.of(self, by, held, rows, variables, near, double)
+
+    def growing(self, work: CudaWork) -> GrowingWork:
+        """Return a working set of all rows as one that begins with some of them, and grows."""
+        return GrowingWork(work)
 
     def _announce(self, *program: Any) -> None:
         """Log that a program may have to be compiled. Sets: compiled."""
@@ -306,3 +302,13 @@ def padded(features: int) -> int:
     if features > _MOST_COLUMNS:
         return _MOST_COLUMNS * ceil(features / _MOST_COLUMNS)
     return max(_LEAST_COLUMNS, 1 << max(0, features - 1).bit_length())
+
+
+def _halves(full: Any, step: int, factor: float) -> tuple[Any, Any]:
+    """Return the leading eleven digits of features, and the eleven that follow."""
+    high, low = (torch.empty_like(full, dtype=torch.float16) for _ in range(2))
+    for a in range(0, len(full), step):
+        x = full[a : a + step] * factor
+        high[a : a + step] = x
+        low[a : a + step] = x - high[a : a + step].to(torch.float64)
+    return high, low

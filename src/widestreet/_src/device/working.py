@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device import triton_kernels as scans
 from widestreet._src.device import triton_steps as programs
+from widestreet._src.device.census import sides
 from widestreet._src.device.contract import Block, Look, Map, Variables
 from widestreet._src.device.newton import newton_step
 
@@ -31,7 +31,7 @@ _LEAST_WIDTH = 64  # of the tile of a block
 
 
 @contextmanager
-def _within_memory() -> Iterator[None]:
+def within_memory() -> Iterator[None]:
     """Raise MemoryError where PyTorch says that the memory of the device is short."""
     try:
         yield
@@ -78,8 +78,10 @@ class CudaWork:
     double : bool
     slots : tensor of int32
         The active rows.
+    members : tensor of int32
+        The rows of the working set.
     aside : list
-        Rows that are not active, with all coefficients when they were set aside.
+        Rows of it that are not active, with all coefficients when they were set aside.
     """
 
     device: CudaDevice
@@ -90,27 +92,29 @@ class CudaWork:
     near: float
     double: bool
     slots: Any
-    aside: list[tuple[Any, Any]]
+    aside: list[tuple[Any, Any]] = field(default_factory=list)
+    members: Any = None
     seed: int = 0
-    _stand: Any = None
-    _places: Any = None
+    standing: Any = None
+    places: Any = None
     _start: Any = None
     _parts: Any = None  # of a scan: the change of the scores of active rows, not added yet
     _block: Any = None  # slots of the last block for the host
 
     def __post_init__(self) -> None:
         self._start = torch.full((1,), self.by.start, dtype=torch.float64, device=self.rows.device)
-        self._activate(self.slots)
+        self.members = self.slots
+        self.activate(self.slots)
 
-    def _activate(self, slots: Any) -> None:
+    def activate(self, slots: Any) -> None:
         """Set the active rows. Sets: slots, places, standing."""
         self.slots = slots
-        self._places = self.rows[slots]
-        self._stand = _Standing.of(len(slots), slots.device)
+        self.places = self.rows[slots]
+        self.standing = _Standing.of(len(slots), slots.device)
         self._mark()
 
     @classmethod
-    @_within_memory()
+    @within_memory()
     def of(
         cls,
         device: CudaDevice,
@@ -122,29 +126,29 @@ class CudaWork:
         double: bool,
     ) -> CudaWork:
         """Return a working set with a copy of some variables."""
-        lines = np.zeros((len(_LINES), len(rows) + len(rows) % 2))
+        n, where = len(rows), device.index(rows)
+        lines = torch.zeros((len(_LINES), n + n % 2), dtype=torch.float64, device=where.device)
         for line, name in zip(lines, _LINES, strict=True):
-            line[: len(rows)] = getattr(variables, name)
-        lines = device.to(lines)
-        where = device.index(rows)
-        slots = torch.arange(len(rows), dtype=torch.int32, device=lines.device)
-        return cls(device, by, held, where, lines, near, double, slots, [])
+            values = getattr(variables, name)
+            line[:n] = float(values[0]) if values.strides == (0,) else device.to(values)
+        slots = torch.arange(n, dtype=torch.int32, device=where.device)
+        return cls(device, by, held, where, lines, near, double, slots)
 
     @property
     def active(self) -> int:
         return len(self.slots)
 
     @property
-    def _coef(self) -> Any:
+    def coef(self) -> Any:
         return self.lines[0]
 
     # -- the state of the rows -----------------------------------------------------------------
 
-    @_within_memory()
+    @within_memory()
     def look(self, steps: Any = None) -> Look:
         """Return the state of the active rows. Sets: scores, standing."""
         self._mark()
-        stand, count = self._stand, ceil(len(self.slots) / _BLOCK)
+        stand, count = self.standing, ceil(len(self.slots) / _BLOCK)
         out = torch.empty(5, dtype=torch.float64, device=self.slots.device)
         steps = torch.zeros(1, dtype=torch.float64, device=out.device) if steps is None else steps
         programs.pack[(1,)](
@@ -155,7 +159,7 @@ class CudaWork:
 
     def _mark(self) -> None:
         """Bring the scores of active rows up to date. Sets: scores, standing."""
-        m, stand = len(self.slots), self._stand
+        m, stand = len(self.slots), self.standing
         count, parts = ceil(m / _BLOCK), 0 if self._parts is None else len(self._parts)
         (up, down), (top, bottom) = (stand.up, stand.down), stand.extremes
         programs.look[(count,)](
@@ -164,11 +168,11 @@ class CudaWork:
         )  # fmt: skip
         self._parts = None
         programs.mark[(count,)](
-            self.slots, self._coef, up, down, top, bottom, stand.ends, stand.kind,
+            self.slots, self.coef, up, down, top, bottom, stand.ends, stand.kind,
             stand.counts[0], stand.counts[1], m, count, self.near, _BLOCK, _MOST_BLOCKS,
         )  # fmt: skip
 
-    def _scan(self, rows: Any, vectors: Any, change: Any) -> Any:
+    def scan(self, rows: Any, vectors: Any, change: Any) -> Any:
         """Return the parts of the change of scores by changed coefficients."""
         change = change[None]
         return self.device.parts(self.by, self.held, rows, self.held, vectors, change, self.double)
@@ -191,7 +195,7 @@ class CudaWork:
 
     # -- pair steps ----------------------------------------------------------------------------
 
-    @_within_memory()
+    @within_memory()
     def pairs(
         self,
         size: int,
@@ -206,11 +210,11 @@ class CudaWork:
         for k in range(blocks):
             if k:
                 self._mark()
-            block, vectors = self.slots, self._places
+            block, vectors = self.slots, self.places
             if len(block) > size:
                 block, vectors = self._drawn(size, *chances)
             change = self._steps(block, tol, part, most, steps)
-            self._parts = self._scan(self._places, vectors, change)
+            self._parts = self.scan(self.places, vectors, change)
         return self.look(steps)
 
     def _steps(self, block: Any, tol: float, part: float, most: int, steps: Any) -> Any:
@@ -223,14 +227,14 @@ class CudaWork:
         )
         self._tile(block, tile)
         programs.pairs[(1,)](
-            tile, block, *self.lines, self._stand.ends, now, change, steps, q, tol, part, most,
+            tile, block, *self.lines, self.standing.ends, now, change, steps, q, tol, part, most,
             W=width, num_warps=4 if width <= 512 else 8 if width <= 1024 else 16,
         )  # fmt: skip
         return change[0, :q]
 
     def _drawn(self, size: int, free: float, violating: float) -> tuple[Any, Any]:
         """Return random slots, -1 where there are fewer, and their rows. Sets: seed."""
-        m, stand = len(self.slots), self._stand
+        m, stand = len(self.slots), self.standing
         assert size <= m
         block, vectors = (torch.empty_like(self.slots[:size]) for _ in range(2))
         count, counts = ceil(m / _BLOCK), stand.counts[2]
@@ -244,7 +248,7 @@ class CudaWork:
 
     # -- blocks for the host -------------------------------------------------------------------
 
-    @_within_memory()
+    @within_memory()
     def draw(self, size: int, free: float, violating: float) -> Block:
         """Return random active rows and their tile, in one copy to the host. Sets: block, seed."""
         slots = self.slots if len(self.slots) <= size else self._drawn(size, free, violating)[0]
@@ -258,7 +262,7 @@ class CudaWork:
         found = dict(zip(_LINES, lines[:, :rows].copy(), strict=True))
         return Block(tile[:rows], Variables(**found))
 
-    @_within_memory()
+    @within_memory()
     def move(self, at: Ints, coef: Floats) -> Look:
         """Set coefficients at some places of the last block. Sets: coefficients, scores."""
         n = len(at)
@@ -266,64 +270,67 @@ class CudaWork:
             new = self.device.to(coef)
             change, vectors = torch.empty_like(new), torch.empty_like(new, dtype=torch.int32)
             programs.place[(ceil(n / _BLOCK),)](
-                self._block, self.device.index(at), new, self.rows, self._coef, change, vectors, n,
+                self._block, self.device.index(at), new, self.rows, self.coef, change, vectors, n,
                 _BLOCK,
             )  # fmt: skip
-            self._parts = self._scan(self._places, vectors, change)
+            self._parts = self.scan(self.places, vectors, change)
         return self.look()
 
     # -- Newton steps --------------------------------------------------------------------------
 
-    @_within_memory()
+    @within_memory()
     def newton(self, ridge: float, passes: int) -> Look:
         """Take a Newton step. Sets: coefficients, scores."""
-        slots = self.slots[self._stand.kind > 0]
+        slots = self.slots[self.standing.kind > 0]
         n = len(slots)
         K = torch.empty((n, n), dtype=torch.float64, device=slots.device)
         change, taken = newton_step(
-            self._tile(slots, K), slots, self.lines, self._stand.ends, ridge, passes
+            self._tile(slots, K), slots, self.lines, self.standing.ends, ridge, passes
         )
-        self._parts = self._scan(self._places, self.rows[slots], change)
+        self._parts = self.scan(self.places, self.rows[slots], change)
         return self.look(torch.full((1,), taken, dtype=torch.float64, device=K.device))
 
     # -- rows that are set aside ---------------------------------------------------------------
 
-    @_within_memory()
+    @within_memory()
     def set_aside(self, distance: float) -> Look:
         """Make rows that are farther than this from violating inactive. Sets: slots, aside."""
-        slots = self.slots.long()
-        coef, score, target, tube, low, high = self.lines[:, slots]
-        f, middle = target - score, 0.5 * self._stand.ends.sum()
-        up = torch.where(coef < 0, f + tube, torch.where(coef < high, f, -torch.inf))
-        down = torch.where(coef > 0, f, torch.where(coef > low, f + tube, torch.inf))
+        up, down = sides(self.lines[:, self.slots.long()])
+        middle = 0.5 * self.standing.ends.sum()
         stay = torch.maximum(up - middle, middle - down) > -distance
-        self.aside.append((self.slots[~stay], self._coef.clone()))
-        self._activate(self.slots[stay])
+        self.aside.append((self.slots[~stay], self.coef.clone()))
+        self.activate(self.slots[stay])
         return self.look()
 
-    @_within_memory()
+    @within_memory()
     def take_back(self) -> Look:
-        """Make all rows active, with their present scores. Sets: slots, aside, scores."""
-        self._bring_up_to_date()
-        self._activate(torch.arange(len(self.rows), dtype=torch.int32, device=self.rows.device))
+        """Make the working set active, with present scores. Sets: slots, aside, scores."""
+        self.bring_up_to_date(self.aside)
+        self.activate(self.members)
         return self.look()
 
-    def _bring_up_to_date(self) -> None:
-        """Update the scores of rows that were set aside. Sets: aside, scores."""
+    def bring_up_to_date(self, groups: list[tuple[Any, Any]]) -> int:
+        """Update the scores of rows that are not active; return the number of kernel values.
+
+        Sets: scores; `groups`, which becomes empty.
+        """
+        values = 0
         if self._parts is not None:  # memory was short before a look
             self._add_parts(self._parts, self.slots)
             self._parts = None
-        for slots, before in self.aside:
-            changed = torch.nonzero(self._coef != before).flatten()
-            if len(slots) and len(changed):
-                change = (self._coef - before)[changed]
-                parts = self._scan(self.rows[slots], self.rows[changed], change)
-                self._add_parts(parts, slots)
-        self.aside = []
+        while groups:
+            slots, before = groups[-1]
+            changed = torch.nonzero(self.coef != before).flatten()
+            values += len(slots) * len(changed)
+            if len(slots) * len(changed):
+                change = (self.coef - before)[changed]
+                self._add_parts(self.scan(self.rows[slots], self.rows[changed], change), slots)
+            groups.pop()
+        return values
 
-    @_within_memory()
+    @within_memory()
     def result(self) -> tuple[Floats, Floats]:
-        """Return the coefficients and scores of all rows. Sets: aside, scores."""
-        self._bring_up_to_date()
+        """Return the coefficients and scores of a set of all rows. Sets: aside, scores."""
+        self.bring_up_to_date(self.aside)
         coef, score = self.device.fetch(self.lines[:2, : len(self.rows)])
         return coef, score

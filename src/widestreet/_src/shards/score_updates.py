@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.gram import interpolated
 from widestreet._src.kernels.poll import Poll
@@ -31,6 +32,18 @@ def take(
     stale = ids[memory.version[ids] != news.expansion.version]
     bring_up_to_date(shard, news, stale, poll=poll)
     return select(shard.dual, ids), memory.score[ids], shard.columns.features(ids)
+
+
+def everything(shard: Shard, news: News, *, poll: Poll | None = None) -> tuple[Dual, Floats]:
+    """Return the variables of all rows, and their scores except in the working set. Sets: memory.
+
+    The arrays are those of the shard itself, where it is in this process.
+    """
+    shard.hear(news)
+    version = shard.memory.version
+    old = (version != news.expansion.version) & (version != _core.IN_WORKING_SET)
+    bring_up_to_date(shard, news, np.flatnonzero(old), poll=poll)
+    return shard.dual, shard.memory.score
 
 
 def scores(

@@ -50,7 +50,7 @@ def test_a_device_solves_the_working_set(kind, few, monkeypatch, every_size):
 )
 def test_where_a_block_is_solved(free, violators, last, place, monkeypatch):
     pace = device_schedule.DevicePacing(steps_of_block=last)
-    solve = on_device._Solve(None, 1e-3, None, pace, None, Poll())
+    solve = on_device.Solve(None, 1e-3, None, pace, None, Poll())
     monkeypatch.setattr(solve, "_on_host", lambda look: "host", raising=False)
     monkeypatch.setattr(solve, "_on_device", lambda look: "device", raising=False)
     assert solve._block(Look(1.0, 0.0, free, violators)) == place
@@ -137,7 +137,7 @@ def test_two_layers_become_one_coefficient(order, rng):
     work = WorkingSet(None, dual, 5, threads=1, stored=False)
     work.size, work.ids, work.score = 5, np.arange(5), np.zeros(5)
     work.target, work.lower, work.upper, work.beta = target, lower, upper, zero.copy()
-    found = variables_of(work)
+    found = variables_of(work.target, work.lower, work.upper, work.coef(), work.score)
     np.testing.assert_array_equal(found.target, t - 0.1)
     np.testing.assert_allclose(found.tube, 0.2)
     np.testing.assert_array_equal(found.lower, -1.0)
@@ -146,4 +146,3 @@ def test_two_layers_become_one_coefficient(order, rng):
     np.testing.assert_array_equal(work.coef(), coef)
     assert (work.beta >= lower).all()
     assert (work.beta <= upper).all()
-    np.testing.assert_array_equal(variables_of(work).coef, coef)

@@ -29,6 +29,7 @@ import numpy as np
 from widestreet._src import checks
 from widestreet._src.engines.selection.strategy_protocol import (
     Context,
+    Growth,
     Proposal,
     Situation,
     Stateless,
@@ -55,7 +56,8 @@ class Auto(Stateless):
         Number of rows up to which the working set grows freely. Beyond it the set keeps only free
         support vectors and violators, up to twice the number of free support vectors. Other support
         vectors leave the set and keep their coefficients in the model. If a GPU solves the working
-        set, `start_size` is multiplied by 4, `max_size` by 32 and `looseness` by 2.
+        set, `start_size` is multiplied by 4, `max_size` by 32 and `looseness` by 2. If its memory
+        has all rows, the set grows in device memory and `max_size` is not used.
     looseness : float, default=0.05
         Fraction of the violations last seen outside the working set, to which the set is solved:
         of the geometric mean of the average violation and the largest.
@@ -112,7 +114,8 @@ class Auto(Stateless):
             inner = max(inner, self.looseness * float(np.sqrt(average * situation.violation)))
         quota = max(self.start_size, min(size, limit - size // 2))
         order = SurveyOrder(quota, goal.aim, whole=situation.complete)
-        return Proposal(drop, add, inner, order)
+        growth = Growth(self.start_size, self.looseness, self.keep_slack)
+        return Proposal(drop, add, inner, order, growth=growth)
 
     def finished(self, situation: Situation) -> bool:
         """Return whether every row was visited and none violates."""

@@ -89,6 +89,23 @@ class Situation:
         return self.complete and self.goal.met(self.violation)
 
 
+@dataclass(frozen=True)
+class Growth:
+    """How a working set grows without further proposals, where a device holds all rows.
+
+    Attributes
+    ----------
+    first : int
+        Violators that may enter at a time, whatever the size of the working set.
+    looseness, keep_slack : float
+        As the parameters of `Auto`.
+    """
+
+    first: int
+    looseness: float
+    keep_slack: float
+
+
 @dataclass(frozen=True, eq=False)
 class Proposal:
     """Instructions for the next round.
@@ -106,6 +123,9 @@ class Proposal:
     patient : bool
         True if the strategy ends such rounds by itself. The engine then does not stop when a round
         makes no progress.
+    growth : Growth, optional
+        If given, a device that holds all rows lets the working set grow until no row violates.
+        Otherwise, and on the CPU, violators enter in the next round.
     """
 
     drop: Bools
@@ -113,6 +133,7 @@ class Proposal:
     inner_tol: float
     survey: SurveyOrder
     patient: bool = False
+    growth: Growth | None = None
 
 
 Notes: TypeAlias = dict[str, Any]

@@ -6,6 +6,8 @@ steps are cheap: the device draws a block and computes its kernel values, the ho
 (block_on_host.py), and the device updates the scores of all rows. While the violation falls, rows
 that are far from violating are set aside: their scores are updated at the end, and they return.
 
+If the memory of the device has all rows, the working set grows there (growth_on_device.py).
+
 The device computes kernel values faster than it could load them, so that no tile is stored and the
 working set may be large. Sequential steps are what costs time.
 """
@@ -37,7 +39,7 @@ _LEAST_BLOCK, _LARGEST_BLOCK = 256, 2048  # rows of a block of pair steps on the
 _MOST_BLOCKS = 4  # solved between two looks at the result
 _PART = 0.2  # of the violation to which a block is solved
 _PART_OF_ALL = 0.03  # the same for a block of all rows that are free or violate
-_NEAR = 0.25  # of the goal: rows at a bound that violate by more take part in a Newton step
+NEAR = 0.25  # of the goal: rows at a bound that violate by more take part in a Newton step
 _PASSES = 8  # factorisations of a Newton step
 _RIDGE, _LAST_RIDGE = 0.1, 0.03  # of the violation; the second where few rows violate
 _FEW = 0.05  # violators per free row
@@ -50,7 +52,7 @@ _AGAIN = 0.2  # of the violation at which rows were last set aside
 
 
 @dataclass(eq=False)
-class _Solve:
+class Solve:
     """One solve of a working set.
 
     Attributes
@@ -72,8 +74,11 @@ class _Solve:
     budget: Budget
     poll: Poll
 
-    def run(self) -> None:
-        """Take steps until the working set violates by at most `tol`, or progress ends."""
+    def run(self) -> bool:
+        """Take steps until the working set violates by at most `tol`, or progress ends.
+
+        Return which of both.
+        """
         work, look = self.work, self.work.look()
         self.pace.begin()
         rows, best, idle, threshold = work.active, np.inf, 0, np.inf
@@ -86,10 +91,10 @@ class _Solve:
                     look = self._newton(look)
             if look.violation <= self.tol or idle > _PATIENCE:
                 if work.active == rows:
-                    return
+                    return look.violation <= self.tol
                 threshold, look = 0.3 * look.violation, work.take_back()
                 if look.violation <= self.tol or idle > _PATIENCE:
-                    return
+                    return look.violation <= self.tol
             elif self._few(look) and look.violation < threshold:
                 threshold = _AGAIN * look.violation
                 look = work.set_aside(_DISTANCE * look.violation)
@@ -157,36 +162,47 @@ def _chances(look: Look, size: int) -> tuple[float, float]:
     return free, min(1.0, 0.97 * room / max(1, look.violators))
 
 
-def variables_of(work: WorkingSet) -> Variables:
-    """Return the variables of a working set, one per row."""
-    here = work.present
-    target, lower, upper = work.target[:, here], work.lower[:, here], work.upper[:, here]
-    up, down = _layers(work)
-    return Variables(
-        coef=work.coef(),
-        score=work.score[here].copy(),
-        target=target[up],
-        tube=target[down] - target[up],
-        lower=lower[down],
-        upper=upper[up],
-    )
+def variables_of(
+    target: Floats, lower: Floats, upper: Floats, coef: Floats, score: Floats
+) -> Variables:
+    """Return the variables of rows as one per row, from those of both layers, or of one."""
+    up, down = _layers(upper)
+    tube = np.broadcast_to(0.0, len(coef)) if up == down else target[down] - target[up]
+    return Variables(coef, score, target[up], tube, lower[down], upper[up])
 
 
-def _layers(work: WorkingSet) -> tuple[int, int]:
+def _layers(upper: Floats) -> tuple[int, int]:
     """Return the layer whose variables may be positive, and that of the others."""
-    if len(work.beta) == 1:
+    if len(upper) == 1:
         return 0, 0
-    return (0, 1) if bool((work.upper[1, work.present] <= 0).all()) else (1, 0)
+    return (0, 1) if bool((upper[1] <= 0).all()) else (1, 0)
 
 
 def put_back(work: WorkingSet, coef: Floats, score: Floats) -> None:
     """Set the coefficients and scores of a working set. Sets: beta, score."""
-    here, (up, down) = work.present, _layers(work)
+    here = work.present
+    up, down = _layers(work.upper[:, here])
     if up == down:
         work.beta[0, here] = coef
     else:
         work.beta[up, here], work.beta[down, here] = np.maximum(coef, 0.0), np.minimum(coef, 0.0)
     work.score[here] = score
+
+
+def solver(inputs: Inputs, state: State, held: Work, tol: float) -> Solve:
+    """Return a solve that counts its steps and may be stopped. Sets: device_schedule."""
+    assert inputs.resident is not None
+    poll = state.work.poll
+
+    def tick(steps: int, values: int, finished: bool) -> None:
+        state.steps += max(1, steps)  # a Newton step counts as one
+        state.pair_steps += steps
+        poll.kernel_values += values
+        poll.look()
+        inputs.budget.spend(steps, finished=finished)
+
+    state.device_schedule.limit(inputs.resident.spare)
+    return Solve(held, tol, tick, state.device_schedule, inputs.budget, poll)
 
 
 def solve_on_device(
@@ -206,20 +222,18 @@ def solve_on_device(
     state.gave_up, state.steps = False, 0
     keep_time()
     inputs.budget.look_at_clock()
-    rows = resident.places(work.known.places(work.ids[work.present]))
-    near = _NEAR * state.goal.tol
-    held = resident.work(rows, variables_of(work), near, work.double)
-
-    def tick(steps: int, values: int, finished: bool) -> None:
-        state.steps += max(1, steps)  # a Newton step counts as one
-        state.pair_steps += steps
-        work.poll.kernel_values += values
-        work.poll.look()
-        inputs.budget.spend(steps, finished=finished)
-
+    here = work.present
+    rows = resident.places(work.known.places(work.ids[here]))
+    variables = variables_of(
+        work.target[:, here],
+        work.lower[:, here],
+        work.upper[:, here],
+        work.coef(),
+        work.score[here],
+    )
+    held = resident.work(rows, variables, NEAR * state.goal.tol, work.double)
     try:
-        state.device_schedule.limit(resident.spare)
-        _Solve(held, tol, tick, state.device_schedule, inputs.budget, work.poll).run()
+        solver(inputs, state, held, tol).run()
     except MemoryError as error:
         log.info("memory of the device is short, and the CPU solves the working set: %s", error)
         state.gave_up = True

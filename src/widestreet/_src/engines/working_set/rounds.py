@@ -7,6 +7,7 @@ no array of the length of the data. A round has five steps:
     2) solve      solve the dual restricted to the working set (subproblem.py)
     3) publish    send the new expansion to the shards
     4) survey     the shards search for rows that violate the optimality conditions
+                  (a device that holds all rows repeats steps 1 to 4 by itself)
     5) verdict    if the surveys find none, the check examines every row. If it fails, the engine
                   continues from the exact scores of the check, and in float64 if float32 kernel
                   values caused the failure (switch_to_float64.py)
@@ -28,6 +29,7 @@ from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.selection.strategy_protocol import Proposal, Situation
 from widestreet._src.engines.solution import Solution
 from widestreet._src.engines.working_set import switch_to_float64
+from widestreet._src.engines.working_set.growth_on_device import solve_and_grow
 from widestreet._src.engines.working_set.on_device import solve_on_device
 from widestreet._src.engines.working_set.state_of_rounds import Check, Inputs, State
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
@@ -124,17 +126,18 @@ class WorkingSetEngine:
             size = state.work.size
             self._exchange(proposal)
             # 2) solve
-            self._solve(proposal)
+            surveyed = self._solve(proposal)
             # 3) publish
             self._publish()
             switch_to_float64.check_float32(inputs, state, state.violation)
             # 4) survey
             status = None
-            if state.begins_with_check(inputs):
+            if not surveyed and state.begins_with_check(inputs):
                 status = self._check_start()
-            else:
+            elif not surveyed:
                 self._survey(proposal.survey)
-            looked = len(before.violators) == 0 and state.survey.scanned > 0  # no other work
+            idle = len(before.violators) == 0 and not surveyed
+            looked = idle and state.survey.scanned > 0  # no other work
             busy = looked or proposal.patient or state.work.size > size
             after = state.situation(inputs)
             inputs.observer(state.recorded(inputs, state.search.observe(after)))
@@ -213,14 +216,21 @@ class WorkingSetEngine:
         work.exchange(proposal.drop, rows)
         state.clock("exchange", begun)
 
-    def _solve(self, proposal: Proposal) -> None:
-        """Solve the dual restricted to the working set. Sets: work, moved."""
-        begun = time.perf_counter()
-        solve = solve_subproblem if self.inputs.resident is None else solve_on_device
-        solve(self.inputs, self.state, proposal.inner_tol, self._keep_time)
-        self.state.clock("solve", begun)
+    def _solve(self, proposal: Proposal) -> bool:
+        """Solve the dual restricted to the working set. Sets: work, moved.
+
+        Return whether the working set grew on a device, which has then surveyed all rows.
+        """
+        begun, grows = time.perf_counter(), self.inputs.grows and proposal.growth is not None
+        if grows:
+            solve_and_grow(self.inputs, self.state, proposal, self._keep_time)
+        else:
+            solve = solve_subproblem if self.inputs.resident is None else solve_on_device
+            solve(self.inputs, self.state, proposal.inner_tol, self._keep_time)
+            self.state.clock("solve", begun)
         if len(proposal.add):
             self.state.moved = self.state.steps > 0
+        return grows
 
     def _keep_time(self) -> None:
         """Reserve time for a certificate of the present expansion, if there is a check."""
@@ -229,6 +239,7 @@ class WorkingSetEngine:
             return
         shards, survey, forecast = inputs.shards, state.survey, state.forecast
         support = max(len(state.expansion.ids), int(np.count_nonzero(state.work.coef())))
+        support = max(support, state.support)
         if support == 0:
             return
         if inputs.budget.max_time is not None:
@@ -375,6 +386,7 @@ class WorkingSetEngine:
         state.norm = 2.0 * (state.linear - check.dual)
         state.expansion = replace(expansion, bias=state.bias(), drift=bounds)
         self._tell()
+        state.held = None  # its scores are not exact
         self._survey_safely()
         state.drift, state.violation = drift, check.violation
 

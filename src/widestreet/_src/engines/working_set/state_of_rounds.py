@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.device.contract import Census, Growing
 from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.forecast import Forecast
 from widestreet._src.engines.selection.strategy_protocol import Notes, Search, Situation, Strategy
@@ -31,6 +32,7 @@ from widestreet._src.shards.survey_order import Survey
 _VALUES_OF_FIRST_CHECK = 500_000_000  # rows times support vectors of a start that is examined
 _MOST_ON_DEVICE = 1 << 20  # rows of a working set on a device
 _BYTES_ON_DEVICE = 512  # of a row of a working set: its variables, their copies, scratch
+_BYTES_OUTSIDE = 256  # of every row, where a working set grows on a device
 _LEAST_ON_DEVICE = 1 << 26  # bytes: with less, blocks and Newton steps would be small
 FEW_FOR_DEVICE = 30_000  # rows up to which the CPU solves the working set
 _DRIFT_BEFORE_CHECKS = 0.1  # of the drift bound, before the first survey that is safe
@@ -53,6 +55,24 @@ class Check:
     violation: float
     dual: float
     next_violation: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """All rows in the memory of a device.
+
+    Attributes
+    ----------
+    rows : Growing
+    version : int
+        Version of the expansion that the scores belong to.
+    double : bool
+        True if scores are updated in float64.
+    """
+
+    rows: Growing
+    version: int
+    double: bool
 
 
 Examine: TypeAlias = Callable[[Point], Check]
@@ -109,7 +129,15 @@ class Inputs:
         """Largest number of rows in the working set."""
         if self.resident is None:
             return min(self.room, self.shards.rows)
-        return min(_MOST_ON_DEVICE, self.resident.spare // _BYTES_ON_DEVICE, self.shards.rows)
+        spare = self.resident.spare - self.grows * _BYTES_OUTSIDE * self.shards.rows
+        return min(_MOST_ON_DEVICE, spare // _BYTES_ON_DEVICE, self.shards.rows)
+
+    @property
+    def grows(self) -> bool:
+        """True if the device has memory for all variables, so that a working set grows there."""
+        if self.resident is None:
+            return False
+        return self.resident.spare >= _LEAST_ON_DEVICE + _BYTES_OUTSIDE * self.shards.rows
 
     @cached_property
     def resident(self) -> Resident | None:
@@ -157,6 +185,11 @@ class State:
         True if the last solve of the working set was given up.
     exact_at : float
         Round in which the scores of the working set were computed anew in float64; -inf if never.
+    held : Held or None
+        All rows in the memory of a device, with scores of the present expansion.
+    support : int
+        Largest number of support vectors that the present round can have on a device, while the
+        working set grows there.
     """
 
     search: Search
@@ -177,6 +210,8 @@ class State:
     newcomers: int = 0
     gave_up: bool = False
     exact_at: float = -np.inf
+    held: Held | None = None
+    support: int = 0
     forecast: Forecast = field(default_factory=Forecast)
     schedule: Pacing = field(default_factory=Pacing)
     device_schedule: DevicePacing = field(default_factory=DevicePacing)
@@ -277,14 +312,34 @@ class State:
         lower, upper = work.lower[:, work.present], work.upper[:, work.present]
         loss = survey.loss + float(np.maximum(upper * excess, lower * excess).sum())
         primal = 0.5 * self.norm + float(expansion.bias @ inputs.shards.form.total) + loss
+        figures = {
+            "working_set": work.size,
+            "n_sv": len(expansion.ids),
+            "n_free": int(work.free().sum()),
+            "dual_objective": self.objective,
+            "gap": primal - self.objective,
+        }
+        return self._record(inputs, figures, notes)
+
+    def recorded_on_device(self, inputs: Inputs, size: int, census: Census) -> TraceRecord:
+        """Return the record of a round that a device took by itself. Sets: trace, timings."""
+        objective = census.linear - 0.5 * census.norm
+        bias = census.bias * float(inputs.shards.form.total.sum())
+        figures = {
+            "working_set": size,
+            "n_sv": census.support,
+            "n_free": census.free,
+            "dual_objective": objective,
+            "gap": 0.5 * census.norm + bias + census.loss - objective,
+        }
+        return self._record(inputs, figures, {})
+
+    def _record(self, inputs: Inputs, figures: dict[str, Any], notes: Notes) -> TraceRecord:
+        """Return the record of a round from its own figures and the rest. Sets: trace, timings."""
+        survey = self.survey
         record = TraceRecord(
             round=len(self.trace) + 1,
-            working_set=work.size,
-            n_sv=len(expansion.ids),
-            n_free=int(work.free().sum()),
             violation=self.violation,
-            dual_objective=self.objective,
-            gap=primal - self.objective,
             rows_scanned=survey.scanned,
             rows_skipped=survey.skipped,
             kernel_values=inputs.shards.poll.kernel_values,
@@ -293,6 +348,7 @@ class State:
             timings=self.timings,
             violators=survey.found,
             notes=notes,
+            **figures,
         )
         self.timings = {}
         self.trace.append(record)

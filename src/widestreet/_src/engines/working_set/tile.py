@@ -283,8 +283,10 @@ class WorkingSet:
         group = self.group[:, self.present]
         highest, lowest = np.full(self.groups, -np.inf), np.full(self.groups, np.inf)
         for g in range(self.groups):
-            highest[g] = np.max(f, where=grow & (group == g), initial=-np.inf)
-            lowest[g] = np.min(f, where=shrink & (group == g), initial=np.inf)
+            if self.groups > 1:
+                grow, shrink = self.may_grow() & (group == g), self.may_shrink() & (group == g)
+            highest[g] = np.where(grow, f, -np.inf).max(initial=-np.inf)
+            lowest[g] = np.where(shrink, f, np.inf).min(initial=np.inf)
         return highest, lowest
 
     def slack(self, bias: Floats) -> Floats:
@@ -297,8 +299,8 @@ class WorkingSet:
         open_ = np.isfinite(highest) & np.isfinite(lowest) & (highest < lowest)
         least, most = np.where(open_, highest, bias), np.where(open_, lowest, bias)
         f, group = self.indicator(), self.group[:, self.present]
-        above = np.max(f - np.take(least, group), axis=0, where=self.may_grow(), initial=-np.inf)
-        below = np.max(np.take(most, group) - f, axis=0, where=self.may_shrink(), initial=-np.inf)
+        above = np.where(self.may_grow(), f - np.take(least, group), -np.inf).max(axis=0)
+        below = np.where(self.may_shrink(), np.take(most, group) - f, -np.inf).max(axis=0)
         slack: Floats = -np.maximum(above, below)
         return slack
 
