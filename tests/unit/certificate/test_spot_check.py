@@ -48,6 +48,7 @@ def test_a_wrong_core_cannot_certify_itself(double, classes, monkeypatch):
     monkeypatch.setattr(NativeBackend, "add_scan", wrong)
     monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
     monkeypatch.setattr(float64_where_needed, "FLOAT64_FRACTION", 1.0)
+    monkeypatch.setattr(float64_where_needed, "_LOOSE_FRACTION", 1.0)  # not by another scan
     X, y = checkerboard(4000, random_state=0)
     if classes > 2:
         y = np.where(X[:, 0] > 3.0, 2.0, y)
