@@ -10,11 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 import widestreet as ws
 from widestreet._src.certificate import float64_where_needed
 from widestreet._src.certificate.spot_check import plain_scores
+from widestreet._src.kernels.bounded_scan import BoundedScan
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Laplacian, Linear, Poly, Sigmoid
 from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.rows import as_rows
-from widestreet.datasets import checkerboard
+from widestreet.datasets import checkerboard, twonorm
 
 pytestmark = pytest.mark.numeric
 
@@ -56,4 +57,20 @@ def test_a_wrong_core_cannot_certify_itself(double, classes, monkeypatch):
     with pytest.warns(ConvergenceWarning, match="WIDESTREET_ISA"):
         model = ws.SVC(**options, tol=0.1, gap_tol=None).fit(X, y)
     assert model.certificate_.status != "optimal"
+    assert model.certificate_.inconsistent
+
+
+def test_a_wrong_scan_with_a_tight_bound_cannot_certify_itself(monkeypatch):
+    sums = BoundedScan.sums
+
+    def wrong(self, I):
+        score, error = sums(self, I)
+        return score + 1e-2 * np.abs(score).max(initial=0.0), error
+
+    monkeypatch.setattr(BoundedScan, "sums", wrong)
+    monkeypatch.setattr(float64_where_needed, "_SCREENING_VALUES", 0)
+    monkeypatch.setattr(float64_where_needed, "_LOOSE_FRACTION", 0.0)  # always by this scan
+    X, y = twonorm(4000, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="WIDESTREET_ISA"):
+        model = ws.SVC(gamma=0.05, tol=0.1, gap_tol=None, random_state=0).fit(X, y)
     assert model.certificate_.inconsistent
