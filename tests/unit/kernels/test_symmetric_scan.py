@@ -75,7 +75,7 @@ def test_scans_of_many_equal_rows_compute_half_of_the_values(isa, rng, monkeypat
     assert (np.abs(found - whole) <= 2 * bound).all()
 
 
-def test_other_scans_are_as_before(rng):
+def test_other_scans_are_as_before(rng, monkeypatch):
     rows = as_rows(rng.normal(size=(2500, 5)), centred=True)
     every, coef = np.arange(2500), np.ones((1, 2500))
     backend = NativeBackend(RBF(0.1), rows, rows, 1)
@@ -85,6 +85,8 @@ def test_other_scans_are_as_before(rng):
     assert shared_rows(backend, every, every, np.ones((2, 2500))) is None
     assert shared_rows(NativeBackend(Laplacian(0.1), rows, rows, 1), every, every, coef) is None
     assert shared_rows(NativeBackend(RBF(1e6), rows, rows, 1), every, every, coef) is None
+    monkeypatch.setattr(symmetric_scan, "_MOST_BYTES", 8 * 2500 * (rows.shape[1] + 31))
+    assert shared_rows(backend, every, every, coef) is None
 
 
 def test_pieces_of_other_lengths_are_refused(rng):

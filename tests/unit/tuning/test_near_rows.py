@@ -26,15 +26,20 @@ CS = (0.5, 5.0, 50.0)
 MEMORY = 10**8
 
 
-def problems(kind):
-    """Kernel matrix, its values, and chains of three C for three folds."""
+def problems(kind, cs=CS, skewed=False):
+    """Kernel matrix, its values, and chains of some C for three folds, or folds of few classes."""
     X, y = data(kind)
+    if skewed:
+        order = np.argsort(y, kind="stable")
+        X, y = X[order], y[order]
     values = StreamedValues(Gram(RBF(GAMMA), as_rows(X, centred=True)), Budget(), 2)
     chains = []
     for fold in range(3):
-        weight = np.where(np.arange(len(y)) % 3 == fold, 0.0, 1.0)
+        number = np.arange(len(y))
+        mine = (3 * number) // len(y) == fold if skewed else number % 3 == fold
+        weight = np.where(mine, 0.0, 1.0)
         steps = []
-        for C in CS:
+        for C in cs:
             formulation = KINDS[kind](C=C)
             dual = formulation.dual(y.astype(np.float64), formulation.box(weight))
             steps.append(Step(dual, C, settings(goal=Goal(TOL.violation))))
@@ -58,6 +63,7 @@ def check(K, values, chains, found):
             score = K @ point.beta.sum(axis=0)
             assert (point.beta >= step.dual.lower).all()
             assert (point.beta <= step.dual.upper).all()
+            assert point.beta.sum() == pytest.approx(0.0, abs=TOL.exact * step.scale * len(K))
             assert point.violation <= step.tol
             other = step.dual.objective(expected.beta, K @ expected.beta.sum(axis=0))
             mine = step.dual.objective(point.beta, score)
@@ -74,6 +80,14 @@ def test_solutions_are_those_of_all_rows(monkeypatch, kind, least):
     monkeypatch.setattr(near_rows, "_LEAST_ROWS", least)
     monkeypatch.setattr(near_rows, "_NEAR", 0.0)
     K, values, chains = problems(kind)
+    check(K, values, chains, solved(values, chains))
+
+
+@pytest.mark.parametrize("least", [1, 20])
+def test_folds_whose_near_rows_cannot_balance_the_others(monkeypatch, least):
+    monkeypatch.setattr(near_rows, "_LEAST_ROWS", least)
+    monkeypatch.setattr(near_rows, "_NEAR", 0.0)
+    K, values, chains = problems("svc", cs=(1e-5, 1e-3, 1.0), skewed=True)
     check(K, values, chains, solved(values, chains))
 
 
@@ -116,9 +130,9 @@ def test_memory_is_kept_for_the_next_kernel_unless_it_is_large():
     _, values, chains = problems("svc")
     memory = Memory(MEMORY)
     solved(values, chains, memory)
-    rows = memory.rows
+    rows, used = memory.rows, MEMORY - memory.rest
     assert memory.capacity(rows) == rows > 0
-    assert memory.rest == MEMORY - 8 * rows**2
-    memory.limit = 8 * rows**2
+    assert used >= 8 * rows**2
+    memory.limit = used
     assert memory.rest == memory.limit
     assert memory.rows == 0

@@ -370,7 +370,8 @@ def _float32_pays(scores: Scores, dual: Dual, sample: Ints, limits: Limits) -> b
     Sets: score, error and state of the sample, and which bound the scores use.
     """
     doubt = 1.0
-    for scores._tight in (False, True):
+    for tight in (False, True):
+        scores._tight = tight
         if not scores._estimate(sample):
             return False
         doubt = len(scores.doubtful(dual, sample, limits)) / len(sample)

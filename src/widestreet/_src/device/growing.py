@@ -63,9 +63,9 @@ class GrowingWork:
 
     def _update_all(self) -> int:
         """Update the scores of all rows; return the number of kernel values. Sets: scores."""
-        work, others = self.work, [slots for slots, _ in self.outside]
+        work, now, others = self.work, self.work.coef.clone(), [each for each, _ in self.outside]
         values = work.bring_up_to_date(work.aside) + work.bring_up_to_date(self.outside)
-        self.outside = [(slots, work.coef.clone()) for slots in others]
+        self.outside = [(slots, now) for slots in others]
         return values
 
     @within_memory()

@@ -322,10 +322,13 @@ class CudaWork:
             slots, before = groups[-1]
             changed = torch.nonzero(self.coef != before).flatten()
             values += len(slots) * len(changed)
+            parts = None
             if len(slots) * len(changed):
                 change = (self.coef - before)[changed]
-                self._add_parts(self.scan(self.rows[slots], self.rows[changed], change), slots)
+                parts = self.scan(self.rows[slots], self.rows[changed], change)
             groups.pop()
+            if parts is not None:
+                self._add_parts(parts, slots)
         return values
 
     @within_memory()

@@ -187,7 +187,8 @@ class Gram:
             begun, pieces = time.perf_counter(), self._pieces(len(I), len(J), poll)
             sums, errors = np.hstack([np.empty((2, 0)), *(fine.sums(left[p]) for p in pieces)])
             self._pace.count(len(I) * len(J), begun, poll)
-            return sums + self.diagonal_times(I, J, coef), errors
+            exact = self.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum()))
+            return sums + self.diagonal_times(I, J, coef), errors + float(exact)
         bound = self._backend.scan_bound(left, right, coef, double=False)
         if bound is None:
             return None

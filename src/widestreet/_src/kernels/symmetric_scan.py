@@ -12,6 +12,8 @@ from widestreet._src.kernels.native import NativeBackend
 from widestreet._src.rows import DenseRows
 
 BLOCK = 48  # rows that the core processes together
+_MOST_BYTES = 1 << 26  # of a copy of the rows and of partial sums, which the core makes
+_PARTS = 32  # partial sums of a row (kParts)
 _LEAST_ROWS = 2048  # then a term takes part in fewer additions than `sum_error` counts
 
 
@@ -25,6 +27,8 @@ def shared_rows(backend: Backend, I: Ints | None, J: Ints | None, coef: Floats) 
     if I is None or J is None or len(coef) != 1 or len(I) < _LEAST_ROWS or len(I) != len(J):
         return None
     if backend.left is not backend.right or not isinstance(backend.left, DenseRows):
+        return None
+    if 8 * len(I) * (backend.left.shape[1] + _PARTS) > _MOST_BYTES:
         return None
     special = backend._sparse or backend._far or backend._levels is not None
     return None if special or not np.array_equal(I, J) else I

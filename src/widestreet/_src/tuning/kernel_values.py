@@ -23,6 +23,7 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.problems.goal import Goal
+from widestreet._src.status import Status
 from widestreet._src.training.engine_sequence import Solver, in_memory
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
@@ -124,6 +125,8 @@ class StreamedValues:
             None,
         )
         found = solver.solve(problem)
+        if found.status == Status.STALLED and before is not None:  # the start may be the cause
+            return self.solve(step, None)
         if found.status.cut_short:
             self.budget.look_at_clock()
         beta = np.zeros_like(step.dual.target)

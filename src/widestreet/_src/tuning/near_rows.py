@@ -80,6 +80,8 @@ class _Fold:
         Time of the present problem.
     done : bool
         Whether the present problem is solved.
+    possible : bool
+        Whether the near rows can reach the required sum of the coefficients.
     """
 
     steps: Sequence[Step]
@@ -89,6 +91,7 @@ class _Fold:
     point: ChainPoint = field(init=False)
     seconds: float = 0.0
     done: bool = False
+    possible: bool = True
 
 
 class Memory:
@@ -113,6 +116,7 @@ class Memory:
     def __init__(self, limit: int, dtype: Any = np.float64) -> None:
         self.limit, self.rows, self.dtype = limit, 0, np.dtype(dtype)
         self._values: Real | None = None
+        self._length = 0  # of a row
 
     def capacity(self, rows: int) -> int:
         """Return the largest number of near rows among so many."""
@@ -130,7 +134,7 @@ class Memory:
 
     @property
     def _bytes(self) -> int:
-        return int(self.dtype.itemsize) * self.rows**2
+        return int(self.dtype.itemsize) * self.rows * self._length
 
     def free(self) -> None:
         """Free the matrix. Sets: rows."""
@@ -138,7 +142,7 @@ class Memory:
 
     def matrix(self, capacity: int) -> Real:
         """Return an empty matrix with room for so many rows."""
-        length = -(-capacity // _ROUND_TO) * _ROUND_TO + _APART
+        length = self._length = -(-capacity // _ROUND_TO) * _ROUND_TO + _APART
         if self._values is None or len(self._values) < capacity * length:
             self.free()
             self._values = np.empty(capacity * length, dtype=self.dtype)
@@ -178,7 +182,7 @@ class NearRows:
         """Solve all problems; call `report` with chain, position and solution of each."""
         zero, whole = np.zeros(self._size), None
         folds = [_Fold(chain, zero, zero, zero) for chain in self.chains]
-        left: list[tuple[int, int, ChainPoint]] = []
+        left: list[tuple[int, int, ChainPoint | None]] = []
         for k in range(max(map(len, self.chains))):
             begun = time.perf_counter()
             here = {c: fold for c, fold in enumerate(folds) if k < len(fold.steps)}
@@ -186,8 +190,8 @@ class NearRows:
             shared = (time.perf_counter() - begun) / len(here)
             self._solve_folds(list(here.values()), k, whole)
             for c, fold in here.items():
-                point = self._spread(fold, fold.steps[k])
-                if fold.done:
+                point = self._spread(fold, fold.steps[k]) if fold.possible else None
+                if point is not None and fold.done:
                     report(c, k, (point, fold.seconds + shared))
                 else:
                     left.append((c, k, point))
@@ -209,6 +213,7 @@ class NearRows:
             lower=np.min([step.dual.lower for step in steps], axis=0),
             upper=np.max([step.dual.upper for step in steps], axis=0),
         )
+        vars(self).pop("_matrix", None)  # so that the memory can be freed
         goal = Goal(_ROUGH * first.tol)
         settings = replace(first.settings, goal=goal, max_memory=self.memory.rest)
         point = self.values.solve(Step(dual, first.scale, settings), before)
@@ -248,14 +253,19 @@ class NearRows:
         """Solve problem k of each fold from the solution of all rows. Sets: folds, rows."""
         start = replace(whole, beta=whole.beta[:, self.rows], score=None)
         for fold in folds:
-            fold.point, fold.done, fold.seconds = start, False, 0.0
+            fold.point, fold.done, fold.seconds, fold.possible = start, False, 0.0, True
         runner = LocalRunner(self.values.threads)
         for loose in [_LOOSE] + [1.0] * (_PASSES - 1):
-            left = [fold for fold in folds if not fold.done]
+            left = [fold for fold in folds if fold.possible and not fold.done]
             if not left or len(self.rows) > self._capacity:
                 return
             self._fill()
             self._fix(left, k)
+            for fold in left:
+                fold.possible = self._is_possible(fold, fold.steps[k])
+            left = [fold for fold in left if fold.possible]
+            if not left:
+                return
             runner.map(partial(self._solve, k=k, loose=loose), left, self.on_interrupt)
             self._check(left, k)
 
@@ -287,13 +297,9 @@ class NearRows:
         if known < size:
             new = self._fixed(step.dual)[:, self.rows[known:]] * (before.scale / step.scale)
             before = replace(before, beta=np.hstack([before.beta, new]), score=None)
-        dual = self._reduced(fold, step)
-        lacking = float(dual.total[0])
-        if not dual.lower.sum() <= lacking <= dual.upper.sum():
-            return
         fold.point = solve_next(
             self._matrix[:size, :size],
-            dual,
+            self._reduced(fold, step),
             step.scale,
             loose * inner * step.tol,
             before,
@@ -302,6 +308,11 @@ class NearRows:
             room=int(_BLOCK_SHARE * self.memory.limit) // self.values.threads,
         )
         fold.seconds += time.perf_counter() - begun
+
+    def _is_possible(self, fold: _Fold, step: Step) -> bool:
+        """Return whether the near rows can reach the required sum of the coefficients."""
+        dual = self._reduced(fold, step)
+        return bool(dual.lower.sum() <= dual.total[0] <= dual.upper.sum())
 
     def _reduced(self, fold: _Fold, step: Step) -> Dual:
         """Return a problem over the near rows; what the fixed rows add is part of its data."""

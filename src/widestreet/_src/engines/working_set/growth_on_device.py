@@ -65,8 +65,9 @@ def solve_and_grow(
     inputs.budget.look_at_clock()
     held = None
     try:
-        held = _all_rows(inputs, state)
-        held.begin(work.ids[work.present], work.score[work.present])
+        rows = _all_rows(inputs, state)
+        rows.begin(work.ids[work.present], work.score[work.present])
+        held = rows
         state.clock("solve", begun)
         solve = solver(inputs, state, held.work, proposal.inner_tol)
         assert proposal.growth is not None
@@ -78,10 +79,24 @@ def solve_and_grow(
         begun = time.perf_counter()
         state.support, state.held = 0, None
         if held is not None:
-            _receive(inputs, state, held.moved())
-            version = state.expansion.version + 1  # that of the publication to come
-            state.held = Held(held, version, work.double)
+            _take_over(inputs, state, held)
         state.clock("exchange", begun)
+
+
+def _take_over(inputs: Inputs, state: State, held: Growing) -> None:
+    """Receive what has changed on the device; if its memory is short, the solve is given up.
+
+    Sets: the working set, held, gave_up.
+    """
+    try:
+        moved = held.moved()
+    except MemoryError as error:
+        log.info("memory of the device is short, and the CPU solves the working set: %s", error)
+        state.gave_up = True
+        return
+    _receive(inputs, state, moved)
+    version = state.expansion.version + 1  # that of the publication to come
+    state.held = Held(held, version, state.work.double)
 
 
 def _all_rows(inputs: Inputs, state: State) -> Growing:
