@@ -39,7 +39,9 @@ def imported(*, on_import: bool = False) -> set[str]:
     Those of a cluster, a device and a notebook are imported when they are asked for.
     """
     on_device = [
+        "census",
         "cuda",
+        "growing",
         "newton",
         "tensors",
         "working",

@@ -62,7 +62,10 @@ def save_model(model: Any, path: Path) -> None:
         return
     if path.suffix == ".onnx":
         if hasattr(model, "predict_proba"):
-            raise ValueError(f"{path.name}: the format has no probabilities: write a .skops file")
+            raise ValueError(
+                f"{path.name}: the format has no probabilities: write a .skops file, "
+                "or fit without --probabilities"
+            )
         precision = "float32" if hasattr(model, "steps") else "float64"  # imputers need float32
         _replace(path, ws.io.to_onnx(model, precision=precision).SerializeToString())
         return
