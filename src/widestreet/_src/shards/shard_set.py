@@ -161,11 +161,12 @@ class ShardSet:
         members: Ints | None = None,
         released: Released | None = None,
     ) -> None:
-        """Publish a point and its expansion to all shards. Sets: news."""
+        """Publish a point with its expansion to all shards; drop other rows. Sets: known, news."""
         news = News(self.news.serial + 1, expansion, point, double=self.news.double)
         if members is not None:
             news = replace(news, members=members)
         self._tell(replace(news, released=released or Released(), epoch=self.news.epoch))
+        self.known.keep(news.point.ids, news.members)
 
     def start(self) -> None:
         """Publish the zero point as version 0 of the expansion. Sets: news, examined."""
@@ -184,7 +185,6 @@ class ShardSet:
         missing = self.known.unknown(news.point.ids)
         if len(missing):
             self.fetch(missing)
-        self.known.keep(news.point.ids, news.members)
         news = replace(news, rows=self.known.heard(news.point.ids))
         self.news = news
         self.port.publish(news)
