@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from support.combinations import chosen
 from support.ports import divide_fits
 from support.problems import Problem, generate
+from widestreet import _core
 from widestreet._src.engines.working_set import small as whole
 from widestreet._src.training import examiner
 
@@ -165,6 +166,15 @@ TOL = Tolerances()
 def tolerance_table() -> Tolerances:
     """The one tolerance table as a fixture; ``from conftest import TOL`` is the same object."""
     return TOL
+
+
+@pytest.fixture(params=_core.instruction_sets())
+def isa(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Each instruction set of this machine, in use during the test."""
+    before = _core.instruction_set()
+    _core.force_instruction_set(request.param)
+    yield request.param
+    _core.force_instruction_set(before)
 
 
 @pytest.fixture

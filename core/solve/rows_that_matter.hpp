@@ -1,4 +1,4 @@
-// Passes of a certificate over all rows; they share nothing with the solver.
+// Passes over all rows for the certificate (rows that matter, exact sums) and for the first targets.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ variables = st.lists(
 
 
 def best_of(f, lower, upper, total: float) -> float:
-    """Of the zero point, whose indicators are its targets."""
+    """Return the best bias of the zero point, whose indicators F are its targets."""
     zero = np.zeros((1, len(f)))
     dual = Dual(f[None], lower[None], upper[None], zero.astype(np.uint8), np.array([total]))
     gram = Gram(RBF(GAMMA), as_rows(np.zeros((len(f), 1))))

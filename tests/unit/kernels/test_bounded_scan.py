@@ -22,14 +22,6 @@ extended = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(params=_core.instruction_sets())
-def isa(request):
-    before = _core.instruction_set()
-    _core.force_instruction_set(request.param)
-    yield request.param
-    _core.force_instruction_set(before)
-
-
 def scan_of(gamma, rows, J, coef, threads=1):
     """The scan of all rows against some of them."""
     longest = rows.largest_square(1)

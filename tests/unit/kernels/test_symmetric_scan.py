@@ -18,14 +18,6 @@ from widestreet._src.rows import as_rows
 pytestmark = pytest.mark.numeric
 
 
-@pytest.fixture(params=_core.instruction_sets())
-def isa(request):
-    before = _core.instruction_set()
-    _core.force_instruction_set(request.param)
-    yield request.param
-    _core.force_instruction_set(before)
-
-
 def both(gram, index, coef, ends, threads=1):
     """Sums by pieces that end at `ends`, and those of a scan in two parts."""
     backend = NativeBackend(gram.kernel, gram.left, gram.left, threads)

@@ -91,7 +91,7 @@ class Situation:
 
 @dataclass(frozen=True)
 class Growth:
-    """How a working set grows without further proposals, where a device holds all rows.
+    """Rule by which a device that holds all rows enlarges the working set between two proposals.
 
     Attributes
     ----------
