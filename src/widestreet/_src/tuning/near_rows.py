@@ -6,8 +6,9 @@ folds. If the kernel matrix of all rows is too large, then for one C after the o
     1) solve the problem of all rows by rounds of the engine, from its solution at the C before
     2) store the kernel matrix of the rows nearest to the margin; fix the others at their bounds
     3) solve the problems of all folds over the near rows, from the solution of all rows
-    4) score all rows by all folds in one scan in float64; rows that violate become near rows, and
-       problems that are not solved by these scores are continued from them
+    4) score all rows by all folds in one scan; rows that violate become near rows, and problems
+       that are not solved by these scores are continued from them. The first scan may be in
+       float32; a problem is solved by scores in float64
 
 The scores of fixed rows are proportional to C. They are kept, so that only coefficients that change
 from C to C are scanned. What is not solved after some passes, or has too many near rows, is solved
@@ -225,7 +226,7 @@ class NearRows:
         free = ((point.beta > dual.lower) & (point.beta < dual.upper)).any(axis=0)
         distance[free] = 0.0
         distance[(dual.upper == dual.lower).all(axis=0)] = np.inf
-        count = max(_LEAST_ROWS, int(free.sum()), int(_NEAR * len(used)))
+        count = max(_LEAST_ROWS, int(free.sum()), int(_NEAR * len(used)), len(self.rows))
         order = np.argsort(distance, kind="stable")[: min(count, self._capacity)]
         self.rows = np.sort(order[np.isfinite(distance[order])])
         self._filled = 0
@@ -267,7 +268,7 @@ class NearRows:
             if not left:
                 return
             runner.map(partial(self._solve, k=k, loose=loose), left, self.on_interrupt)
-            self._check(left, k)
+            self._check(left, k, rough=loose > 1.0 and self.memory.dtype == np.float32)
 
     def _fixed(self, dual: Dual) -> Floats:
         """Return the variables of a problem at the bounds of the solution of all rows."""
@@ -321,12 +322,15 @@ class NearRows:
         target = dual.target - step.scale * fold.score[self.rows]
         return replace(dual, target=target, total=dual.total - fixed.sum())
 
-    def _check(self, folds: list[_Fold], k: int) -> None:
-        """Judge solutions by all rows. Sets: done, total, point; rows."""
+    def _check(self, folds: list[_Fold], k: int, *, rough: bool) -> None:
+        """Judge solutions by all rows; if rough, in float32. Sets: done, total, point; rows."""
         lines = np.array([fold.point.beta.sum(axis=0) for fold in folds])
         used = np.flatnonzero(lines.any(axis=0))
         near = np.ascontiguousarray(lines[:, used])
-        scores = self.values.gram.scan(None, self.rows[used], near, near=True, poll=self.poll)
+        dtype = np.float32 if rough else np.float64
+        scores = self.values.gram.scan(
+            None, self.rows[used], near, dtype=dtype, near=True, poll=self.poll
+        )
         others = np.delete(np.arange(self._size), self.rows)
         excess = np.zeros(len(others))
         for fold, score in zip(folds, scores, strict=True):
@@ -334,6 +338,7 @@ class NearRows:
             fold.total = step.scale * fold.score + score
             fold.point = replace(fold.point, score=score[self.rows])
             np.maximum(excess, self._judge(fold, step, others), out=excess)
+            fold.done &= not rough
         worst = np.argsort(-excess, kind="stable")[: max(_LEAST_COMING, len(self.rows))]
         self.rows = np.concatenate([self.rows, others[np.sort(worst[excess[worst] > 0])]])
 
