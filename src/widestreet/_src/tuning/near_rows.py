@@ -45,6 +45,7 @@ _LEAST_COMING = 1000  # rows that may become near in a pass; otherwise as many a
 _KEPT = 0.5  # of the memory: a larger matrix is freed before the next problem of all rows
 _PASSES = 8  # for one C
 _FLOAT32_TOL = 1e-4  # smallest tolerance with kernel values of near rows in float32
+_PROPORTIONAL = 1e-14  # of the largest coefficient: a smaller change is rounding
 _INNER = 0.8  # of the tolerance: that of pair steps on such values
 _APART, _ROUND_TO, _STRIP = 16, 16, 1024  # values between rows of the matrix; rows at a time
 
@@ -178,6 +179,7 @@ class NearRows:
         self._filled = 0
         self._size = values.gram.shape[0]
         self._capacity = memory.capacity(self._size)
+        self._whole_coef, self._whole_unit = np.zeros((2, self._size))  # for C = 1
 
     def solve(self, report: Report) -> None:
         """Solve all problems; call `report` with chain, position and solution of each."""
@@ -218,19 +220,34 @@ class NearRows:
         goal = Goal(_ROUGH * first.tol)
         settings = replace(first.settings, goal=goal, max_memory=self.memory.rest)
         point = self.values.solve(Step(dual, first.scale, settings), before)
-        coef = point.beta.sum(axis=0)
-        used = np.flatnonzero(coef)
-        score = self.values.gram.scan(None, used, coef[used], dtype=np.float32, poll=self.poll)
+        score = self._whole_score(point)
         self.at_upper = np.asarray(point.beta == dual.upper)
         distance = np.abs(dual.indicator(score) - point.bias[0]).min(axis=0)
         free = ((point.beta > dual.lower) & (point.beta < dual.upper)).any(axis=0)
         distance[free] = 0.0
         distance[(dual.upper == dual.lower).all(axis=0)] = np.inf
-        count = max(_LEAST_ROWS, int(free.sum()), int(_NEAR * len(used)), len(self.rows))
+        used = int(point.beta.any(axis=0).sum())
+        count = max(_LEAST_ROWS, int(free.sum()), int(_NEAR * used), len(self.rows))
         order = np.argsort(distance, kind="stable")[: min(count, self._capacity)]
         self.rows = np.sort(order[np.isfinite(distance[order])])
         self._filled = 0
         return point
+
+    def _whole_score(self, point: ChainPoint) -> Floats:
+        """Return the scores of the solution of all rows in float32. Sets: the last such scores.
+
+        Coefficients at a bound are proportional to C: only the others are scanned.
+        """
+        coef = point.beta.sum(axis=0) / point.scale
+        change = coef - self._whole_coef
+        change[np.abs(change) <= _PROPORTIONAL * np.abs(coef).max(initial=0.0)] = 0.0
+        used = np.flatnonzero(change)
+        self._whole_unit += self.values.gram.scan(
+            None, used, change[used], dtype=np.float32, poll=self.poll
+        )
+        self._whole_coef = coef
+        found: Floats = point.scale * self._whole_unit
+        return found
 
     @cached_property
     def _matrix(self) -> Real:
@@ -282,7 +299,7 @@ class NearRows:
             coef[self.rows] = 0.0
             wanted.append(coef)
         change = np.array([new - fold.coef for new, fold in zip(wanted, folds, strict=True)])
-        change[np.abs(change) <= 1e-14 * np.abs(wanted).max(initial=0.0)] = 0.0
+        change[np.abs(change) <= _PROPORTIONAL * np.abs(wanted).max(initial=0.0)] = 0.0
         used = np.flatnonzero(change.any(axis=0))
         if len(used):
             change = np.ascontiguousarray(change[:, used])
