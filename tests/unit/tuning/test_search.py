@@ -15,7 +15,9 @@ from support.cross_validation import folds_of, one_by_one
 from support.machines import data, machine
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.tuning import search as module
+from widestreet._src.tuning.folds import held_out_scores
 from widestreet._src.tuning.memory_of_search import MemoryOfSearch
+from widestreet._src.tuning.near_rows import NearRows
 from widestreet._src.tuning.search import Search
 from widestreet._src.tuning.tasks import Fold, SearchData, Task
 from widestreet.model_selection import GridSearchCV
@@ -121,3 +123,22 @@ def test_measured_memory_with_as_many_folds_as_rows():
     finally:
         tracemalloc.stop()
     assert peak - before < 1.2 * 8e6
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+def test_the_engine_solves_folds_whose_arrays_do_not_fit(share, monkeypatch):
+    monkeypatch.setattr(MemoryOfSearch, "fits", lambda self, matrices: False)
+    monkeypatch.setattr(module, "_ARRAYS_SHARE", share)
+    limits, solve = [], NearRows.solve
+
+    def noting(self, report):
+        limits.append(self.memory.limit)
+        solve(self, report)
+
+    monkeypatch.setattr(NearRows, "solve", noting)
+    X, y = data("svc")
+    model = ws.SVC(gamma=0.5, tol=TOL.twins, n_jobs=2, max_memory=10**8)
+    folds = folds_of(model, X, y, 4)
+    found = held_out_scores(model, X, y, folds)
+    np.testing.assert_allclose(found, one_by_one(model, X, y, folds), atol=TOL.decision)
+    assert (len(limits), all(limit < 10**8 for limit in limits)) == (int(share > 0), True)

@@ -39,7 +39,8 @@ _LEAST_FOLDS = 4  # fewer are not worth a solution of all rows for each C
 _LEAST_ROWS = 1500  # near rows at first
 _NEAR = 0.25  # near rows at first, per support vector
 _ROUGH = 10.0  # times the tolerance: that of the problem of all rows
-_MATRIX_SHARE, _BLOCK_SHARE = 0.7, 0.1  # of the memory
+_MATRIX_SHARE, _BLOCK_SHARE = 0.7, 0.1  # of the memory beside arrays
+_ARRAYS_OF_FOLD, _ARRAYS_OF_WHOLE = 8, 16  # of float64, and per layer; three of a fold are kept
 _LOOSE = 8.0  # times the tolerance: that of the first pass
 _LEAST_COMING = 1000  # rows that may become near in a pass; otherwise as many as are near
 _KEPT = 0.5  # of the memory: a larger matrix is freed before the next problem of all rows
@@ -56,6 +57,13 @@ def precision(gram: Gram, tol: float) -> Any:
     """Return the precision of the kernel values of near rows for the smallest tolerance."""
     coarse = tol >= _FLOAT32_TOL and gram.fits_float32
     return np.float32 if coarse else np.float64
+
+
+def memory_of_arrays(chains: Sequence[Sequence[Step]]) -> int:
+    """Return the bytes of arrays with one entry for each row, or for each row and fold."""
+    dual = chains[0][0].dual
+    arrays = _ARRAYS_OF_FOLD * len(chains) + _ARRAYS_OF_WHOLE * dual.layers
+    return 8 * dual.rows * arrays
 
 
 def are_worthwhile(chains: Sequence[Sequence[Step]]) -> bool:

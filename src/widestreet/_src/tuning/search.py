@@ -29,10 +29,17 @@ from widestreet._src.tuning.chain import ChainPoint
 from widestreet._src.tuning.kernel_values import KernelValues, Step, StoredValues, StreamedValues
 from widestreet._src.tuning.matrices import KernelMatrices
 from widestreet._src.tuning.memory_of_search import MemoryOfSearch
-from widestreet._src.tuning.near_rows import Memory, NearRows, are_worthwhile, precision
+from widestreet._src.tuning.near_rows import (
+    Memory,
+    NearRows,
+    are_worthwhile,
+    memory_of_arrays,
+    precision,
+)
 from widestreet._src.tuning.outcomes import Outcome
 from widestreet._src.tuning.tasks import SearchData, Task
 
+_ARRAYS_SHARE = 0.25  # of the memory: if arrays of folds are larger, the engine solves each fold
 _FEW_ROWS = 300  # so few need no Newton steps, and folds with one problem each are one chain
 Report = Callable[[int, Outcome, Ints, Floats], None]
 _Found = dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]]  # by task and pair of classes
@@ -204,7 +211,9 @@ class Search:
                 problems = [
                     [self._step(self.tasks[k], pair, members) for k in c.tasks] for c in chains
                 ]
-                if are_worthwhile(problems):
+                arrays = memory_of_arrays(problems)
+                fit = arrays <= _ARRAYS_SHARE * self._memory.limits.max_memory
+                if fit and are_worthwhile(problems):
                     self._solve_near(part, chains, problems, found)
                     return found
             first = next((point for point, _ in known.values()), None)
@@ -237,7 +246,9 @@ class Search:
         if dtype not in self._memories:
             self._memories.clear()
             self._memories[dtype] = Memory(self._memory.limits.max_memory, dtype)
-        NearRows(values, problems, self._memories[dtype], self._stop).solve(report)
+        memory = self._memories[dtype]
+        memory.limit = self._memory.limits.max_memory - memory_of_arrays(problems)
+        NearRows(values, problems, memory, self._stop).solve(report)
 
     def _given(self, k: int, pair: tuple[int, int], members: Ints | None) -> ChainPoint | None:
         """Return the given start of a task; None if there is none, or sums must not be zero."""
