@@ -163,5 +163,25 @@ def test_measured_memory_of_arrays(kind, monkeypatch):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert near._filled > 20
+    assert near.far  # more rows than these violate
     assert peak < near_rows.memory_of_arrays(chains)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_folds_that_differ_too_much_are_left_to_the_engine(monkeypatch, kind):
+    """After the first check of the first C, which finds that they do."""
+    K, values, chains = problems(kind)
+    calls, solve_whole, judge = [], NearRows._solve_whole, NearRows._check
+
+    def noting(self, *given):
+        calls.append(self)
+        return solve_whole(self, *given)
+
+    def checking(self, *given, **options):
+        judge(self, *given, **options)
+        self.far = True
+
+    monkeypatch.setattr(NearRows, "_solve_whole", noting)
+    monkeypatch.setattr(NearRows, "_check", checking)
+    check(K, values, chains, solved(values, chains))
+    assert len(calls) == 1

@@ -12,7 +12,8 @@ folds. If the kernel matrix of all rows is too large, then for one C after the o
 
 The scores of fixed rows are proportional to C. They are kept, so that only coefficients that change
 from C to C are scanned. What is not solved after some passes, or has too many near rows, is solved
-by rounds of the engine.
+by rounds of the engine. If more fixed rows violate than are near, as with folds of ordered rows,
+all further problems of the kernel are left to the engine, which solves each fold by ascending C.
 """
 
 from __future__ import annotations
@@ -171,6 +172,13 @@ class NearRows:
     memory : Memory
     on_interrupt : callable
         It must make `values.budget` stop the other threads.
+
+    Attributes
+    ----------
+    rows : ndarray
+        Near rows.
+    far : bool
+        Whether the folds differ too much from all rows to be solved over near rows.
     """
 
     def __init__(
@@ -187,6 +195,7 @@ class NearRows:
         self._filled = 0
         self._size = values.gram.shape[0]
         self._capacity = memory.capacity(self._size)
+        self.far = False
         self._whole_coef, self._whole_unit = np.zeros((2, self._size))  # for C = 1
 
     def solve(self, report: Report) -> None:
@@ -197,6 +206,9 @@ class NearRows:
         for k in range(max(map(len, self.chains))):
             begun = time.perf_counter()
             here = {c: fold for c, fold in enumerate(folds) if k < len(fold.steps)}
+            if self.far:
+                left += [(c, k, None) for c in here]
+                continue
             whole = self._solve_whole([fold.steps[k] for fold in here.values()], whole)
             shared = (time.perf_counter() - begun) / len(here)
             self._solve_folds(list(here.values()), k, whole)
@@ -209,9 +221,10 @@ class NearRows:
         if left:
             vars(self).pop("_matrix", None)
             self.memory.free()  # the engine needs it
-        for c, k, point in left:
+        last: dict[int, ChainPoint] = {}
+        for c, k, point in sorted(left, key=lambda one: one[:2]):
             begun = time.perf_counter()
-            more = self.values.solve(self.chains[c][k], point)
+            last[c] = more = self.values.solve(self.chains[c][k], point or last.get(c, whole))
             report(c, k, (more, time.perf_counter() - begun))
 
     # -- the problem of all rows -------------------------------------------------------------------
@@ -283,7 +296,7 @@ class NearRows:
         runner = LocalRunner(self.values.threads)
         for loose in [_LOOSE] + [1.0] * (_PASSES - 1):
             left = [fold for fold in folds if fold.possible and not fold.done]
-            if not left or len(self.rows) > self._capacity:
+            if self.far or not left or len(self.rows) > self._capacity:
                 return
             self._fill()
             self._fix(left, k)
@@ -348,7 +361,7 @@ class NearRows:
         return replace(dual, target=target, total=dual.total - fixed.sum())
 
     def _check(self, folds: list[_Fold], k: int, *, rough: bool) -> None:
-        """Judge solutions by all rows; if rough, in float32. Sets: done, total, point; rows."""
+        """Judge solutions by all rows; if rough, in float32. Sets: done, total, point; rows, far."""
         lines = np.array([fold.point.beta.sum(axis=0) for fold in folds])
         used = np.flatnonzero(lines.any(axis=0))
         near = np.ascontiguousarray(lines[:, used])
@@ -365,6 +378,7 @@ class NearRows:
             np.maximum(excess, self._judge(fold, step, others), out=excess)
             fold.done &= not rough
         worst = np.argsort(-excess, kind="stable")[: max(_LEAST_COMING, len(self.rows))]
+        self.far = np.count_nonzero(excess > 0) > max(_LEAST_COMING, len(self.rows))
         self.rows = np.concatenate([self.rows, others[np.sort(worst[excess[worst] > 0])]])
 
     def _judge(self, fold: _Fold, step: Step, others: Ints) -> Floats:
