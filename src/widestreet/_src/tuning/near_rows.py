@@ -361,7 +361,7 @@ class NearRows:
         return replace(dual, target=target, total=dual.total - fixed.sum())
 
     def _check(self, folds: list[_Fold], k: int, *, rough: bool) -> None:
-        """Judge solutions by all rows; if rough, in float32. Sets: done, total, point; rows, far."""
+        """Judge solutions by all rows, in float32 if rough. Sets: done, total, point; rows, far."""
         lines = np.array([fold.point.beta.sum(axis=0) for fold in folds])
         used = np.flatnonzero(lines.any(axis=0))
         near = np.ascontiguousarray(lines[:, used])
@@ -378,7 +378,7 @@ class NearRows:
             np.maximum(excess, self._judge(fold, step, others), out=excess)
             fold.done &= not rough
         worst = np.argsort(-excess, kind="stable")[: max(_LEAST_COMING, len(self.rows))]
-        self.far = np.count_nonzero(excess > 0) > max(_LEAST_COMING, len(self.rows))
+        self.far = int((excess > 0).sum()) > max(_LEAST_COMING, len(self.rows))
         self.rows = np.concatenate([self.rows, others[np.sort(worst[excess[worst] > 0])]])
 
     def _judge(self, fold: _Fold, step: Step, others: Ints) -> Floats:
