@@ -320,6 +320,17 @@ void check_tables() {
     functions().exp2_array(z.data(), powers.data(), 37, in_double);
     EXPECT(powers[36] == 1.0);
   }
+  for (int64_t rows : {1, 2, 9, 37}) {
+    std::vector<double> log(rows, 0.0), margin(rows), weight(rows);
+    for (int64_t i = 0; i < rows; ++i) margin[i] = 1.0 + double(i);
+    const Tilt t{rows, log.data(), margin.data()};
+    const double edge = 1.25 + 0.125 * double(rows);  // below the mean of the margins
+    if (rows > 2) EXPECT(functions().find_eta(t, edge, 1.0) > 0);
+    functions().tilt(t, 0.5, log.data(), weight.data());
+    double sum = 0;
+    for (double w : weight) sum += w;
+    EXPECT(std::fabs(sum - 1) < 1e-12);
+  }
 }
 
 void check_homotopy() {
