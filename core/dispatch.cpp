@@ -22,12 +22,13 @@ namespace widestreet {
   void add_shapley_values(const ShapleyTask&);                                            \
   void bounded_scan(const BoundedScanTask&);                                              \
   void symmetric_scan(const SymmetricScanTask&);                                          \
+  void multiply(const ProductTask&);                                                      \
   double find_eta(const Tilt&, double, double);                                           \
   double tilt(const Tilt&, double, double*, double*);                                     \
   constexpr Functions table = {                                                           \
       #isa,           scan,     pack,       tile,       find_levels,        mark_cells,   \
       interpolate,    solve,    add_scores, exp2_array, add_shapley_values, bounded_scan, \
-      symmetric_scan, find_eta, tilt};                                                    \
+      symmetric_scan, multiply, find_eta,   tilt};                                        \
   }
 
 WIDESTREET_DECLARE(portable)

@@ -8,7 +8,6 @@
 #include "dispatch.hpp"
 #include "kernels/equal_rows.hpp"
 #include "kernels/many_short_scans.hpp"
-#include "kernels/matrix_product.hpp"
 #include "kernels/row_figures.hpp"
 #include "lapack.hpp"
 #include "path/cholesky_factor.hpp"
@@ -312,8 +311,8 @@ void check_tables() {
   functions().add_scores(
       {size, false, tile.data(), n, to.data(), change.data(), 100, score.data(), 2});
   std::vector<double> x(size_t(n), 1.0), out(n), A(tile.begin(), tile.end());
-  times({A.data(), n, n}, x.data(), 1, out.data(), 2);
-  transposed_times({A.data(), n, n}, x.data(), 1, out.data(), 2);
+  for (bool transposed : {false, true})
+    functions().multiply({{A.data(), n, n}, transposed, x.data(), 1, out.data(), 2});
   std::vector<double> z(37), powers(37);
   for (size_t i = 0; i < z.size(); ++i) z[i] = (double(i) - 36.0) * 40.0;
   for (bool in_double : {false, true}) {
