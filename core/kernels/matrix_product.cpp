@@ -58,15 +58,14 @@ void dots_of_rows(const MatrixView& A, int64_t begin, int64_t end, const double*
 }
 
 void times(const ProductTask& task) {
-  static constexpr auto of_vectors = {dots_of_rows<1>, dots_of_rows<2>, dots_of_rows<3>,
-                                      dots_of_rows<4>, dots_of_rows<5>};
+  static constexpr decltype(&dots_of_rows<1>) of_vectors[] = {
+      dots_of_rows<1>, dots_of_rows<2>, dots_of_rows<3>, dots_of_rows<4>, dots_of_rows<5>};
   const MatrixView& A = task.A;
   for_ranges(A.rows, rows_of_part(A), threads_for(task), [&](int64_t begin, int64_t end) {
     int64_t done = 0;
     for (int64_t groups = (task.count + kMostVectors - 1) / kMostVectors; groups > 0; --groups) {
       const int64_t count = (task.count - done + groups - 1) / groups;
-      of_vectors.begin()[count - 1](A, begin, end, task.x + done * A.columns,
-                                    task.out + done * A.rows);
+      of_vectors[count - 1](A, begin, end, task.x + done * A.columns, task.out + done * A.rows);
       done += count;
     }
   });

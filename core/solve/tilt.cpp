@@ -16,6 +16,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kBits = 1.4426950408889634;  // 1 / ln 2
 constexpr double kSmallestLogarithm = -600;   // of weights, relative to the largest
 constexpr double kEdgeTol = 1e-13;            // relative accuracy of the mean of the margins
+constexpr double kLeastVariance = 1e-12;      // of the mean square: a smaller one is rounding
 constexpr int kMostSteps = 200;               // of a search, which usually takes a handful
 
 double largest(const Doubles& v) {
@@ -82,7 +83,7 @@ double find_eta(const Tilt& t, double edge, double start) {
     if (std::fabs(m.mean) <= kEdgeTol * edge) break;
     (m.mean > 0 ? low : high) = eta;
     const double variance = m.square - m.mean * m.mean;
-    double newton = variance > 0 ? eta + m.mean / variance : kInfinity;
+    double newton = variance > kLeastVariance * m.square ? eta + m.mean / variance : kInfinity;
     if (std::isinf(high)) newton = std::min(newton, 4 * eta);
     const bool within = low < newton && newton < high;
     const double next = within ? newton : 0.5 * (low + high);
