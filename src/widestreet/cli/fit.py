@@ -50,13 +50,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, metavar="FILE", help=what)
     add("--estimator", choices=tuple(_KINDS), help="SVM to train; default: by the target")
     add("--preprocess", choices=("auto", "none"), default="auto", help="default: %(default)s")
-    add("-C", type=float,
-        help="penalty of errors; default: 1, of a regression the standard deviation of the target")  # fmt: skip
+    add("-C", type=float, help="penalty of errors; default: 1, for numbers their deviation")
     add("--kernel", help="rbf, laplacian, linear, poly or sigmoid")
     add("--gamma", type=_value, help="coefficient of the kernel: a number, scale or auto")
     add("--nu", type=float, help="part of the rows that are errors, for nusvc, nusvr and oneclass")
     add("--epsilon", type=float,
-        help="half of the width of the tube, for svr; default: a tenth of that deviation")  # fmt: skip
+        help="half of the width of the tube; default: a tenth of the deviation")  # fmt: skip
     add("--class-weight", choices=("balanced",), help="factors of C for the classes")
     add("--max-time", type=float, metavar="SECONDS", help="limit on the training time")
     add("--seed", type=int, dest="random_state", metavar="N", help="seed of the order of the rows")
