@@ -173,7 +173,7 @@ def test_an_examination_whose_result_is_known_is_not_announced(caplog):
 @pytest.mark.usefixtures("by_rounds")
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_rounds_continue_if_the_examination_leaves_time(rounds, monkeypatch, caplog):
-    """The limit is noticed once, and then there is time again."""
+    """The limit is noticed once, and then there is time again: after the examination."""
     caplog.set_level(logging.DEBUG, logger="widestreet")
     survey, calls = WorkingSetEngine._survey, []
 
@@ -184,7 +184,9 @@ def test_rounds_continue_if_the_examination_leaves_time(rounds, monkeypatch, cap
             raise OutOfBudget(Status.TIME_LIMIT)
         survey(self, order)
 
+    answers = iter([False])  # before the examination
     monkeypatch.setattr(WorkingSetEngine, "_survey", limited)
+    monkeypatch.setattr(WorkingSetEngine, "_is_worthwhile", lambda self: next(answers, True))
     X, y = noisy(3000)
     model = ws.SVC(C=10.0, max_time=600.0, random_state=0).fit(X, y)
     assert len(calls) > rounds + 1

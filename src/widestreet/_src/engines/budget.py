@@ -137,10 +137,10 @@ class Budget:
         if self.max_time is not None and self.elapsed + self.reserve > self.max_time:
             raise OutOfBudget(Status.TIME_LIMIT)
 
-    def look_at_end(self) -> None:
-        """Raise OutOfBudget if all time is over, KeyboardInterrupt if stopped."""
+    def look_at_end(self, reserve: float = 0.0) -> None:
+        """Raise OutOfBudget if all time but a reserve is over, KeyboardInterrupt if stopped."""
         self.look_for_stop()
-        if self.max_time is not None and self.elapsed > self.max_time:
+        if self.max_time is not None and self.elapsed + reserve > self.max_time:
             raise OutOfBudget(Status.TIME_LIMIT)
 
     def spend(self, steps: int, *, finished: bool) -> None:

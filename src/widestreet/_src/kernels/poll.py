@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 
+_REMEMBERED = 2.0  # seconds of kernel values, from which on earlier ones count half
+
+
 def _nothing() -> None:
     """Do nothing: the work continues."""
 
@@ -32,13 +35,18 @@ class Poll:
 
 @dataclass
 class Pace:
-    """Number of kernel values computed so far, and the seconds that they took."""
+    """Number of the kernel values computed last, and the seconds that they took.
+
+    Earlier ones count less and less: the machine may have become slower since, or faster.
+    """
 
     seconds: float = 0.0
-    values: int = 0
+    values: float = 0.0
 
     def count(self, values: int, begun: float, poll: Poll | None) -> None:
         """Count kernel values whose computation began at `begun`. Sets: everything, poll."""
+        if self.seconds > _REMEMBERED:
+            self.seconds, self.values = 0.5 * self.seconds, 0.5 * self.values
         self.seconds += time.perf_counter() - begun
         self.values += values
         if poll is not None:

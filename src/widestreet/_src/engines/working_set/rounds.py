@@ -47,6 +47,7 @@ _ROUNDING_OF_GAIN = 1e-10  # of the objective and the terms of a gain: a smaller
 _RANDOM_FIRST_ROWS = 256  # drawn in addition to the first rows of the inputs
 _ROWS_OF_FIRST_NORM = 4096  # support vectors from which c'Kc of the starting point is estimated
 _WORTH_GOING_ON = 0.1  # of `max_time`: with more left after an examination, rounds continue
+_LEAST_TIME = 0.6  # of the forecast: with less time left, no examination begins
 _FAILED_LOOKS = 3  # exact examinations without progress before the engine gives up
 
 
@@ -95,12 +96,17 @@ class WorkingSetEngine:
     def _look_before_the_end(self) -> Status | None:
         """Examine the point when the time for rounds is over.
 
-        Return the final status; None if the examination took so little time that more rounds are
-        worthwhile. Sets: all that `_accept` sets.
+        Return the final status; None if more rounds are worthwhile, because the examination took
+        little time, or because it will by what is measured now. Sets: all that `_accept` sets.
         """
         inputs, state = self.inputs, self.state
         if state.before is not None:
             self._publish()
+        if state.order is not None and inputs.resident is None and inputs.budget.remaining():
+            self._keep_time(now=True)
+            if self._is_worthwhile():
+                self._survey(state.order)
+                return None
         if not inputs.budget.affordable:
             return Status.TIME_LIMIT
         inputs.observer(
@@ -110,11 +116,16 @@ class WorkingSetEngine:
         if check.next_violation is None:
             return Status.OPTIMAL
         self._keep_time()
-        left, limit = inputs.budget.remaining(inputs.budget.reserve), inputs.budget.max_time
-        if left is None or limit is None or left < _WORTH_GOING_ON * limit:
+        if not self._is_worthwhile():
             return Status.TIME_LIMIT
         self._accept(check, drift=state.drift)
         return None
+
+    def _is_worthwhile(self) -> bool:
+        """Return whether much time is left for rounds."""
+        budget = self.inputs.budget
+        left, limit = budget.remaining(budget.reserve), budget.max_time
+        return left is not None and limit is not None and left >= _WORTH_GOING_ON * limit
 
     def _rounds(self) -> Status:
         """Run rounds until the verdict is a status. Sets: state."""
@@ -123,6 +134,7 @@ class WorkingSetEngine:
             # 1) propose
             before = state.situation(inputs)
             proposal = state.search.propose(before, inputs.rng)
+            state.order = proposal.survey
             size = state.work.size
             self._exchange(proposal)
             # 2) solve
@@ -232,8 +244,12 @@ class WorkingSetEngine:
             self.state.moved = self.state.steps > 0
         return grows
 
-    def _keep_time(self) -> None:
-        """Reserve time for a certificate of the present expansion, if there is a check."""
+    def _keep_time(self, *, now: bool = False) -> None:
+        """Reserve time for a certificate of the present expansion, if there is a check.
+
+        If `now`, the pace is measured whatever was measured before. A certificate for which the
+        time will not suffice is given up then.
+        """
         inputs, state = self.inputs, self.state
         if inputs.check is None:
             return
@@ -242,17 +258,22 @@ class WorkingSetEngine:
         support = max(support, state.support)
         if support == 0:
             return
-        if inputs.budget.max_time is not None:
-            forecast.probe(shards, inputs.budget.max_time)
+        limit = inputs.budget.max_time
+        if limit is not None:
+            look = inputs.budget.look_at_end if now else inputs.budget.look_at_clock
+            with shards.polling(replace(shards.poll, look=look)) as poll:
+                forecast.probe(shards, limit, now=now)
+            shards.poll.kernel_values = poll.kernel_values
         violate = survey.found / survey.visited if survey.visited else 1.0
         doubtful, changed, last = min(1.0, support / shards.rows + violate), None, shards.examined
         if last is not None:
             moved, _ = last.change_to(state.expansion.ids, state.expansion.coef)
             changed = len(moved) + state.work.size
-        inputs.budget.keep_back(
-            forecast.seconds(shards, support, doubtful, changed),
-            forecast.sample_seconds(shards, support),
-        )
+        seconds = forecast.seconds(shards, support, doubtful, changed)
+        left = inputs.budget.remaining()
+        if now and left is not None and left < _LEAST_TIME * seconds:
+            inputs.budget.affordable = False
+        inputs.budget.keep_back(seconds, forecast.sample_seconds(shards, support))
 
     def _publish(self) -> None:
         """Publish the point of the working set, unless rounding lowered the objective.

@@ -150,6 +150,7 @@ class WorkingSet:
     def exchange(self, leaving: Bools, rows: Candidates | None = None) -> None:
         """Replace some rows by others, and compute the kernel values of the new ones.
 
+        If an exception from `poll.look` ends it early, the others do not enter.
         Sets: all arrays.
         """
         gaps = np.flatnonzero(leaving)
@@ -161,8 +162,18 @@ class WorkingSet:
         old = self.size
         gaps = gaps[:coming]
         new = old + coming - len(gaps)
-        self._reserve(new)
         slots = np.concatenate([gaps, np.arange(old, new)])
+        try:
+            self._reserve(new)
+            self._enter(slots, rows)
+            self.size = new
+            self._compute(slots, new)
+        except BaseException:
+            self._close(slots[slots < self.size])
+            raise
+
+    def _enter(self, slots: Ints, rows: Candidates) -> None:
+        """Write the variables of new rows into slots. Sets: all arrays except the tile."""
         self.admissions += 1
         self.entered[slots] = self.admissions
         self.ids[slots], self.score[slots] = rows.ids, rows.score
@@ -171,17 +182,15 @@ class WorkingSet:
         self.lower[:, slots] = rows.variables.lower
         self.upper[:, slots] = rows.variables.upper
         self.group[:, slots] = rows.variables.group
-        self.size = new
-        self._compute(slots)
 
-    def _compute(self, slots: Ints) -> None:
-        """Compute the tile rows and columns of some slots. Sets: tile."""
+    def _compute(self, slots: Ints, size: int) -> None:
+        """Compute the tile rows and columns of some slots of the first `size`. Sets: tile."""
         if not self.stored:
             return
         assert self.known is not None
-        at = self.known.places(self.ids[self.present])
+        at = self.known.places(self.ids[:size])
         self.known.gram.block(at[slots], at, out=self.tile, out_rows=slots, poll=self.poll)
-        _core.mirror(self.tile, self.size, slots, self.threads)
+        _core.mirror(self.tile, size, slots, self.threads)
 
     def _close(self, gaps: Ints) -> None:
         """Fill gaps with rows from the last slots. Sets: all arrays."""
@@ -200,12 +209,17 @@ class WorkingSet:
         self.size = size
 
     def use_double(self) -> None:
-        """Compute the tile again in float64. Sets: tile."""
-        length = len(self.tile)  # zero if there is none
+        """Compute the tile again in float64. Sets: tile.
+
+        If an exception from `poll.look` ends it early, all rows leave.
+        """
+        length, size = len(self.tile), self.size  # the tile is empty if there is none
         self.tile = np.empty((0, 0))  # free the old tile before the new one is allocated
         self.tile = np.empty((length, length + _APART))[:, :length]
-        if self.size:
-            self._compute(np.arange(self.size))
+        if size:
+            self.size = 0
+            self._compute(np.arange(size), size)
+            self.size = size
 
     def lend(self, size: int) -> Bytes:
         """Return scratch memory of at least `size` bytes, which is reused between calls.
