@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import widestreet as ws
 from conftest import TOL
 from support.noisy_classes import noisy
-from widestreet._src.engines.budget import OutOfBudget
+from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.working_set.rounds import WorkingSetEngine
 from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
@@ -186,7 +186,7 @@ def test_rounds_continue_if_the_examination_leaves_time(rounds, monkeypatch, cap
 
     answers = iter([False])  # before the examination
     monkeypatch.setattr(WorkingSetEngine, "_survey", limited)
-    monkeypatch.setattr(WorkingSetEngine, "_is_worthwhile", lambda self: next(answers, True))
+    monkeypatch.setattr(Budget, "worthwhile", property(lambda self: next(answers, True)))
     X, y = noisy(3000)
     model = ws.SVC(C=10.0, max_time=600.0, random_state=0).fit(X, y)
     assert len(calls) > rounds + 1

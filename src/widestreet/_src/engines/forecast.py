@@ -13,12 +13,13 @@ the last of these measurements.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
 
 from widestreet._src.certificate import FLOAT64_FRACTION
+from widestreet._src.engines.budget import Budget
 from widestreet._src.kernels.gram import interpolated, is_symmetric
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.shards.shard_set import ShardSet
@@ -35,6 +36,7 @@ _SAME = 1.5  # largest ratio of two measurements of the same kernel values by ch
 _LEAST_VALUES = 50_000_000  # rows times support vectors of an examination that is measured
 _SECONDS_PER_ROW = 1e-6  # for sums over rows and their variables, beside kernel values
 _SAFETY = 1.2  # factor of all forecasts
+_LEAST_TIME = 0.6  # of a forecast: with less time left, no examination begins
 _SAFETY_IF_UNMEASURED = 1.5  # further factor, if not even a float64 value was measured
 
 
@@ -64,6 +66,38 @@ class Forecast:
         if rows * support >= _LEAST_VALUES:
             scanning = max(0.0, seconds - rows * _SECONDS_PER_ROW)
             self.measured = max(self.measured, scanning / (rows * support))
+
+    def measure(self, shards: ShardSet, budget: Budget, *, now: bool = False) -> None:
+        """Probe the shards of a fit with a time limit, also if the time for rounds is over.
+
+        Sets: everything.
+        """
+        if budget.max_time is None or budget.remaining() == 0:
+            return
+        look = budget.look_at_end if now else budget.look_at_clock
+        with shards.polling(replace(shards.poll, look=look)) as poll:
+            self.probe(shards, budget.max_time, now=now)
+        shards.poll.kernel_values = poll.kernel_values
+
+    def keep_back(
+        self,
+        shards: ShardSet,
+        budget: Budget,
+        support: int,
+        doubtful: float = 1.0,
+        changed: int | None = None,
+        *,
+        now: bool = False,
+    ) -> None:
+        """Reserve the time of an examination, with the arguments of `seconds`, or of an estimate.
+
+        If `now`, the pace was measured a moment ago. An examination for which the time will not
+        suffice is given up then. Sets: budget.
+        """
+        seconds, left = self.seconds(shards, support, doubtful, changed), budget.remaining()
+        if now and left is not None and left < _LEAST_TIME * seconds:
+            budget.affordable = False
+        budget.keep_back(seconds, self.sample_seconds(shards, support))
 
     def probe(self, shards: ShardSet, limit: float = 0.0, *, now: bool = False) -> None:
         """Measure a float64 kernel value by scores of some rows. Sets: everything.

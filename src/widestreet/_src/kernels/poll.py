@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-
 _REMEMBERED = 2.0  # seconds of kernel values, from which on earlier ones count half
 
 

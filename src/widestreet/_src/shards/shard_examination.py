@@ -151,7 +151,7 @@ def adopt_scores(shard: Shard, news: News, *, poll: Poll | None = None) -> float
 def sampled_terms(
     shard: Shard, news: News, ids: Ints, bias: Floats, *, poll: Poll | None = None
 ) -> tuple[Floats, float, float]:
-    """Return the contributions of some rows to the gap, the width of all their boxes, and their c'u.
+    """Return the contributions of some rows to the gap, and sums of their boxes and of c u.
 
     The scores are computed in float64.
     """

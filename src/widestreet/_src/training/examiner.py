@@ -146,12 +146,10 @@ class Examiner:
 
         Raises OutOfBudget if the time that is left is much too short for it.
         """
-        left, limit = self._budget.remaining(), self._budget.max_time
-        if self._core is None and left is not None and limit is not None:
-            if left > 0:
-                with self.shards().polling(self.poll):
-                    self._forecast.probe(self.shards(), limit, now=True)
-            if left < _LEAST_TIME * self._seconds(solution):
+        if self._core is None:
+            self._forecast.measure(self.shards(), self._budget, now=True)
+            left = self._budget.remaining()
+            if left is not None and left < _LEAST_TIME * self._seconds(solution):
                 raise OutOfBudget(Status.TIME_LIMIT)
         if solution.trace and self._observe is not None:
             last = replace(solution.trace[-1], phase="certificate", seconds=self._budget.elapsed)
@@ -216,14 +214,14 @@ def sampled_gap(
     """
     if not shards.kernel.positive:
         return None
-    found: GapEstimate | None = None
+    found: list[GapEstimate | None] = []
     begun = time.perf_counter()
-    poll = Poll(lambda: budget.look_for_stop() if found is None else budget.look_at_end())
+    poll = Poll(lambda: budget.look_at_end() if found else budget.look_for_stop())
     violation = solution.trace[-1].violation if solution.trace else 0.0
     try:
         with shards.polling(poll):
             publish(shards, solution.point)
-            for found in gap_estimates(
+            for one in gap_estimates(
                 shards,
                 solution.bias,
                 solution.dual_objective,
@@ -232,14 +230,15 @@ def sampled_gap(
                 pass_seconds,
                 violation,
             ):
+                found.append(one)
                 left, spent = budget.remaining(), time.perf_counter() - begun
                 if left is not None and left < _SAFETY * spent:  # the next takes as long again
                     break
     except OutOfBudget:
-        return found
+        pass
     except KeyboardInterrupt:
         return None
-    return found
+    return found[-1] if found else None
 
 
 def _is_better(one: Examination, other: Examination) -> bool:

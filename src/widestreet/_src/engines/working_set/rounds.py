@@ -19,13 +19,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.budget import OutOfBudget
+from widestreet._src.engines.budget import status_of
 from widestreet._src.engines.selection.strategy_protocol import Proposal, Situation
 from widestreet._src.engines.solution import Solution
 from widestreet._src.engines.working_set import switch_to_float64
@@ -46,8 +45,6 @@ _LENGTH_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _ROUNDING_OF_GAIN = 1e-10  # of the objective and the terms of a gain: a smaller loss is rounding
 _RANDOM_FIRST_ROWS = 256  # drawn in addition to the first rows of the inputs
 _ROWS_OF_FIRST_NORM = 4096  # support vectors from which c'Kc of the starting point is estimated
-_WORTH_GOING_ON = 0.1  # of `max_time`: with more left after an examination, rounds continue
-_LEAST_TIME = 0.6  # of the forecast: with less time left, no examination begins
 _FAILED_LOOKS = 3  # exact examinations without progress before the engine gives up
 
 
@@ -71,12 +68,12 @@ class WorkingSetEngine:
     def solve(self) -> Solution:
         """Run rounds until the check succeeds, the budget is spent or progress ends."""
         state = self.state
-        status = _status_of(self._start) or _status_of(self._rounds)
+        status = status_of(self._start) or status_of(self._rounds)
         while status == Status.TIME_LIMIT and state.trace and self.inputs.check is not None:
-            status = _status_of(self._look_before_the_end)
+            status = status_of(self._look_before_the_end)
             if status is not None:
                 break
-            status = _status_of(self._rounds)
+            status = status_of(self._rounds)
         assert status is not None
         if state.before is not None:  # stopped within step 2: use its last point
             self._publish()
@@ -104,7 +101,7 @@ class WorkingSetEngine:
             self._publish()
         if state.order is not None and inputs.resident is None and inputs.budget.remaining():
             self._keep_time(now=True)
-            if self._is_worthwhile():
+            if inputs.budget.worthwhile:
                 self._survey(state.order)
                 return None
         if not inputs.budget.affordable:
@@ -116,16 +113,10 @@ class WorkingSetEngine:
         if check.next_violation is None:
             return Status.OPTIMAL
         self._keep_time()
-        if not self._is_worthwhile():
+        if not inputs.budget.worthwhile:
             return Status.TIME_LIMIT
         self._accept(check, drift=state.drift)
         return None
-
-    def _is_worthwhile(self) -> bool:
-        """Return whether much time is left for rounds."""
-        budget = self.inputs.budget
-        left, limit = budget.remaining(budget.reserve), budget.max_time
-        return left is not None and limit is not None and left >= _WORTH_GOING_ON * limit
 
     def _rounds(self) -> Status:
         """Run rounds until the verdict is a status. Sets: state."""
@@ -247,8 +238,7 @@ class WorkingSetEngine:
     def _keep_time(self, *, now: bool = False) -> None:
         """Reserve time for a certificate of the present expansion, if there is a check.
 
-        If `now`, the pace is measured whatever was measured before. A certificate for which the
-        time will not suffice is given up then.
+        If `now`, the pace is measured whatever was measured before.
         """
         inputs, state = self.inputs, self.state
         if inputs.check is None:
@@ -258,22 +248,13 @@ class WorkingSetEngine:
         support = max(support, state.support)
         if support == 0:
             return
-        limit = inputs.budget.max_time
-        if limit is not None:
-            look = inputs.budget.look_at_end if now else inputs.budget.look_at_clock
-            with shards.polling(replace(shards.poll, look=look)) as poll:
-                forecast.probe(shards, limit, now=now)
-            shards.poll.kernel_values = poll.kernel_values
+        forecast.measure(shards, inputs.budget, now=now)
         violate = survey.found / survey.visited if survey.visited else 1.0
         doubtful, changed, last = min(1.0, support / shards.rows + violate), None, shards.examined
         if last is not None:
             moved, _ = last.change_to(state.expansion.ids, state.expansion.coef)
             changed = len(moved) + state.work.size
-        seconds = forecast.seconds(shards, support, doubtful, changed)
-        left = inputs.budget.remaining()
-        if now and left is not None and left < _LEAST_TIME * seconds:
-            inputs.budget.affordable = False
-        inputs.budget.keep_back(seconds, forecast.sample_seconds(shards, support))
+        forecast.keep_back(shards, inputs.budget, support, doubtful, changed, now=now)
 
     def _publish(self) -> None:
         """Publish the point of the working set, unless rounding lowered the objective.
@@ -410,13 +391,3 @@ class WorkingSetEngine:
         state.held = None  # its scores are not exact
         self._survey_safely()
         state.drift, state.violation = drift, check.violation
-
-
-def _status_of(work: Callable[[], Status | None]) -> Status | None:
-    """Return the status of a part of the work: its result, or the reason why it was stopped."""
-    try:
-        return work()
-    except OutOfBudget as stop:
-        return stop.status
-    except KeyboardInterrupt:
-        return Status.INTERRUPTED
