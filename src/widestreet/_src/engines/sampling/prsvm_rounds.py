@@ -156,7 +156,10 @@ class SamplingEngine:
         """Run rounds until a site has no violators, or the rounds or the budget are spent."""
         status = status_of(self._rounds)
         while status == Status.TIME_LIMIT and self.trace and self.check is not None:
-            status = status_of(self._look_before_the_end) or status_of(self._rounds)
+            status = status_of(self._look_before_the_end)
+            if status is not None:
+                break
+            status = status_of(self._rounds)
         assert status is not None
         return Solution(
             point=self.best.point,
