@@ -50,7 +50,6 @@ def test_a_machine_that_becomes_slower_ends_in_time(strategy, begins, monkeypatc
     )
     support = len(model.support_)
     late = SLOWER * PACE * support * (PIECE + 2 * LEAST)
-    print(begins, clock.now, model.certificate_.status, model.certificate_.relative_gap, model.certificate_.estimated_gap, support, late)
     assert model.certificate_.status == "time_limit"
     assert clock.now <= LIMIT + late
     known = model.certificate_.relative_gap, model.certificate_.estimated_gap
@@ -64,6 +63,5 @@ def test_a_machine_that_is_slow_for_a_moment_is_used_to_the_end(strategy, begins
         return PACE * (10 if begins * LIMIT < now < (begins + 0.05) * LIMIT else 1.0)
 
     clock, model = fit_on(monkeypatch, pace, strategy)
-    print(begins, clock.now, model.certificate_.status, model.certificate_.relative_gap, model.certificate_.estimated_gap, len(model.support_))
     assert clock.now >= 0.85 * LIMIT
     assert np.isfinite(model.certificate_.relative_gap)
