@@ -65,3 +65,21 @@ def test_a_machine_that_is_slow_for_a_moment_is_used_to_the_end(strategy, begins
     clock, model = fit_on(monkeypatch, pace, strategy)
     assert clock.now >= 0.85 * LIMIT
     assert np.isfinite(model.certificate_.relative_gap)
+
+
+@pytest.mark.parametrize("slower", [1.0, SLOWER])
+@pytest.mark.parametrize("begins", [0.0, 0.2, 0.4])
+def test_an_ensemble_is_certified_in_time(begins, slower, monkeypatch):
+    """Kernel values are computed in every step, so that their pace is known."""
+    X, y = twonorm(300, random_state=0)
+    model = ws.EnsembleSVC(
+        gamma=0.05, learning_rate=1e-6, max_iter=-1, max_time=LIMIT, max_memory="1MB"
+    )
+    with monkeypatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pace = [PACE, PACE * slower]
+        clock = SimulatedMachine(patch, lambda now: pace[now > begins * LIMIT])
+        model.fit(X, y)
+    assert model.certificate_.status == "time_limit"
+    assert model.certificate_.n_rows == 300
+    assert 0.8 * LIMIT <= clock.now <= LIMIT + PIECE * 300 * PACE * slower

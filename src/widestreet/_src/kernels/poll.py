@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_REMEMBERED = 2.0  # seconds of kernel values, from which on earlier ones count half
+_REMEMBERED = 0.5  # seconds of earlier kernel values that count beside the next ones
 
 
 def _nothing() -> None:
@@ -45,7 +45,8 @@ class Pace:
     def count(self, values: int, begun: float, poll: Poll | None) -> None:
         """Count kernel values whose computation began at `begun`. Sets: everything, poll."""
         if self.seconds > _REMEMBERED:
-            self.seconds, self.values = 0.5 * self.seconds, 0.5 * self.values
+            self.values *= _REMEMBERED / self.seconds
+            self.seconds = _REMEMBERED
         self.seconds += time.perf_counter() - begun
         self.values += values
         if poll is not None:
