@@ -15,9 +15,11 @@ from widestreet._src.engines.forecast import SAMPLED_ROWS, Forecast
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.port import LocalPort
+from widestreet._src.shards.shard_examination import examine_shards
 
 
 @pytest.fixture
@@ -165,6 +167,19 @@ def test_forecasts_follow_the_pace_of_the_machine(shards, monkeypatch):
     pace[0] = 1.2e-3  # by chance
     forecast.probe(shards, limit)
     assert forecast.seconds(shards, 100) == pytest.approx(before, rel=0.01)
+
+
+def test_scores_that_an_examination_has_computed_measure_nothing(shards, monkeypatch):
+    monkeypatch.setattr(module, "_PROBED_VALUES", 500)
+    ids = np.arange(10)
+    expansion = shards.news.expansion.published(ids, np.ones(10), np.zeros(1), np.inf)
+    shards.publish(expansion, Point(ids, np.ones((1, 10))))
+    before, forecast = Forecast(), Forecast()
+    before.probe(shards)
+    examine_shards(shards, shards.news.point, Goal(1e-3))
+    forecast.probe(shards, now=True)
+    assert before.exact > 0
+    assert forecast.exact == 0.0
 
 
 def test_few_rows_and_rows_elsewhere_are_not_probed(monkeypatch):

@@ -32,6 +32,7 @@ _LONGER = 10  # times as many values in a second measurement: threads need some 
 _LARGEST_PART = 0.005  # of the time limit: a longer measurement is left out
 _EVERY = 0.05  # of the time limit, between two measurements with the same support vectors
 _LEAST_PAUSE = 100.0  # times the seconds of a measurement, until the next
+_LEAST_PART = 0.5  # of the kernel values of a measurement that must be computed
 _SAME = 1.5  # largest ratio of two measurements of the same kernel values by chance
 _LEAST_VALUES = 50_000_000  # rows times support vectors of an examination that is measured
 _SECONDS_PER_ROW = 1e-6  # for sums over rows and their variables, beside kernel values
@@ -134,18 +135,19 @@ class Forecast:
         self.exact, self.probed = exact, support
 
     def _measured(self, shards: ShardSet, support: int, values: int, limit: float) -> float:
-        """Return the seconds of so many float64 values, each; zero if there are not so many.
+        """Return the seconds of so many float64 values, each; zero if not so many are computed.
 
-        Sets: the time of the next measurement.
+        That is so if there are few rows, or if scores are known. Sets: the time of the next
+        measurement.
         """
         rows = min(shards.rows, values // support)
         if not shards.rows > rows > 0:
             return 0.0
-        begun = time.perf_counter()
+        begun, before = time.perf_counter(), shards.poll.kernel_values
         shards.scores(np.linspace(0, shards.rows - 1, rows).astype(np.int64))
-        end = time.perf_counter()
+        end, computed = time.perf_counter(), shards.poll.kernel_values - before
         self._next = end + max(_EVERY * limit, _LEAST_PAUSE * (end - begun))
-        return (end - begun) / (rows * support)
+        return (end - begun) / computed if computed > _LEAST_PART * rows * support else 0.0
 
     def seconds(
         self, shards: ShardSet, support: int, doubtful: float = 1.0, changed: int | None = None
