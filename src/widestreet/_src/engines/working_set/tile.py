@@ -165,23 +165,19 @@ class WorkingSet:
         slots = np.concatenate([gaps, np.arange(old, new)])
         try:
             self._reserve(new)
-            self._enter(slots, rows)
+            self.admissions += 1
+            self.entered[slots] = self.admissions
+            self.ids[slots], self.score[slots] = rows.ids, rows.score
+            self.beta[:, slots] = rows.beta
+            self.target[:, slots] = rows.variables.target
+            self.lower[:, slots] = rows.variables.lower
+            self.upper[:, slots] = rows.variables.upper
+            self.group[:, slots] = rows.variables.group
             self.size = new
             self._compute(slots, new)
         except BaseException:
             self._close(slots[slots < self.size])
             raise
-
-    def _enter(self, slots: Ints, rows: Candidates) -> None:
-        """Write the variables of new rows into slots. Sets: all arrays except the tile."""
-        self.admissions += 1
-        self.entered[slots] = self.admissions
-        self.ids[slots], self.score[slots] = rows.ids, rows.score
-        self.beta[:, slots] = rows.beta
-        self.target[:, slots] = rows.variables.target
-        self.lower[:, slots] = rows.variables.lower
-        self.upper[:, slots] = rows.variables.upper
-        self.group[:, slots] = rows.variables.group
 
     def _compute(self, slots: Ints, size: int) -> None:
         """Compute the tile rows and columns of some slots of the first `size`. Sets: tile."""
