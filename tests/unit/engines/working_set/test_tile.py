@@ -239,5 +239,5 @@ def test_rows_whose_kernel_values_were_not_computed_do_not_enter(leave, looks, m
         bench.work.use_double()
     check(bench, [])
     monkeypatch.setattr(bench.work.poll, "look", lambda: None)
-    bench.admit(np.arange(10, 40))
-    check(bench, list(range(10, 40)))
+    bench.admit(np.arange(10, 90))
+    check(bench, list(range(10, 90)))

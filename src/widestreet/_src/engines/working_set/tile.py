@@ -123,7 +123,7 @@ class WorkingSet:
         return max(0, self._memory - self.tile.nbytes)
 
     def _reserve(self, room: int) -> None:
-        """Make room for at least `room` rows. Sets: all arrays.
+        """Make room for at least `room` rows. Sets: all arrays, or none.
 
         Arrays grow in large steps, because the first access to new memory is expensive. Memory that
         is reserved but not accessed costs nothing.
@@ -133,18 +133,18 @@ class WorkingSet:
         ahead = min((r for r in _ROOMS if r >= room), default=int(_AHEAD * room))
         length = max(room, min(self.capacity, ahead))
         length = -(-length // _ROUND_TO) * _ROUND_TO
+        tile = self.tile
+        if self.stored:
+            self._scratch = np.empty(0, dtype=np.uint8)
+            tile = np.empty((length, length + _APART), dtype=tile.dtype)[:, :length]
+            step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
+            for a in range(0, self.size, step):
+                self.poll.look()
+                end = min(a + step, self.size)
+                _core.copy_rows(tile, self.tile, a, end, self.size, self.threads)
         names = ("ids", "entered", "score", "target", "lower", "upper", "beta", "group")
         for name in names:
             setattr(self, name, _grown(getattr(self, name), length))
-        if not self.stored:
-            return
-        self._scratch = np.empty(0, dtype=np.uint8)
-        tile = np.empty((length, length + _APART), dtype=self.tile.dtype)[:, :length]
-        step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
-        for a in range(0, self.size, step):
-            self.poll.look()
-            end = min(a + step, self.size)
-            _core.copy_rows(tile, self.tile, a, end, self.size, self.threads)
         self.tile = tile
 
     def exchange(self, leaving: Bools, rows: Candidates | None = None) -> None:
