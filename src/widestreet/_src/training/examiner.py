@@ -147,7 +147,8 @@ class Examiner:
         Raises OutOfBudget if the time that is left is much too short for it.
         """
         if self._core is None:
-            self._forecast.measure(self.shards(), self._budget, now=True)
+            if solution.status != Status.INTERRUPTED:
+                self._forecast.measure(self.shards(), self._budget, now=True)
             left = self._budget.remaining()
             if left is not None and left < _LEAST_TIME * self._seconds(solution):
                 raise OutOfBudget(Status.TIME_LIMIT)
