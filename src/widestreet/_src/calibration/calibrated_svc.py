@@ -125,7 +125,16 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
         code = np.searchsorted(machine.classes_, present)
         try:
             with held_out_bar(machine) as tell:
-                found = held_out_decisions(machine, X, code, weight, self.cv, budget, tell)
+                found = held_out_decisions(
+                    machine,
+                    X,
+                    code,
+                    weight,
+                    self.cv,
+                    budget,
+                    tell,
+                    every_pair=self.method == Temperature.name,
+                )
         except OutOfBudget as stop:
             raise out_of_time(outer.max_time, stop) from None
         layout = PairLayout(len(machine.classes_))
