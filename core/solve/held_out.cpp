@@ -10,7 +10,6 @@
 
 #include "dispatch.hpp"
 #include "parallel.hpp"
-#include "solve/examine.hpp"
 #include "solve/newton.hpp"
 #include "solve/symmetric_tile.hpp"
 
@@ -25,7 +24,7 @@ constexpr double kInner = 0.8;           // of tol: that of steps on near rows
 constexpr double kSlack = 0.05;          // rows so near to a violation become near as well
 constexpr double kSnap = 1e-12;          // of the width of a box: what is nearer is put at a bound
 constexpr int64_t kStepsPerRow = 100;    // limit of the pair steps of a pass
-constexpr int64_t kLeastPortion = 1000;  // pair steps before Newton steps
+constexpr int64_t kLeastPortion = 200;  // pair steps before Newton steps
 constexpr int64_t kPatience = 4;         // times as many after Newton steps that were cut
 constexpr int64_t kMostFree = 512;       // variables that Newton steps may have
 constexpr int64_t kBlock = 1024;         // rows of a block of pair steps
@@ -70,9 +69,15 @@ struct Near {
 struct Ends {
   double high = -kInf, low = kInf;
 
-  void add(double f, bool grow, bool shrink) {
-    if (grow) high = std::max(high, f);
-    if (shrink) low = std::min(low, f);
+  void add(double f, double beta, double lower, double upper) {
+    if (beta < upper) high = std::max(high, f);
+    if (beta > lower) low = std::min(low, f);
+  }
+  double violation() const { return std::max(0.0, high - low); }
+  // The middle; the one end that is finite, or zero, where there is no interval.
+  double bias() const {
+    if (std::isfinite(high) && std::isfinite(low)) return 0.5 * (high + low);
+    return std::isfinite(high) ? high : std::isfinite(low) ? low : 0.0;
   }
 };
 
@@ -176,9 +181,10 @@ class Problem {
         if (role(k, used[j]) != Role::train) coef[(1 + k) * m + j] = -beta[used[j]];
     }
     scan(every, used, coef, sets, sums, report);
-    const double total = 0;
-    Examination all;
-    examine({1, &rows_, dual_, &total, beta, sums.data()}, &all, &bias_);
+    Ends ends;
+    for (int64_t r = 0; r < rows_; ++r)
+      ends.add(dual_.target[r] - sums[r], beta[r], dual_.lower[r], dual_.upper[r]);
+    bias_ = ends.bias();
     distance_.resize(size_t(rows_));
     for (int64_t r = 0; r < rows_; ++r) {
       const bool free = dual_.lower[r] < beta[r] && beta[r] < dual_.upper[r];
@@ -303,7 +309,7 @@ class Problem {
       p.scratch = scratch.get();
     }
     int64_t portion = std::max(kLeastPortion, m), steps = 0;
-    const int64_t most = std::max(kLeastPortion, kStepsPerRow * m);
+    const int64_t most = kStepsPerRow * std::max(kLeastNear, m);
     while (steps < most && !stop()) {
       p.max_steps = std::min(portion, most - steps);
       const SubproblemReport done = functions().solve(p);
@@ -355,19 +361,11 @@ class Problem {
 
   // Sets: bias and violation of a fold over all rows; whether it is solved.
   void judge(Fold& fold) {
-    const std::vector<uint8_t> group(size_t(rows_), 0);
-    const double total = 0;
-    ExamineTask task;
-    task.points = 1;
-    task.end = &rows_;
-    task.dual = {rows_, 1, 1, rows_, dual_.target, fold.lower.data(), fold.upper.data(),
-                 group.data()};
-    task.total = &total;
-    task.beta = fold.beta.data();
-    task.score = fold.score.data();
-    Examination found;
-    examine(task, &found, &fold.bias);
-    fold.violation = fold.possible ? found.violation : kInf;
+    Ends ends;
+    for (int64_t r = 0; r < rows_; ++r)
+      ends.add(dual_.target[r] - fold.score[r], fold.beta[r], fold.lower[r], fold.upper[r]);
+    fold.bias = ends.bias();
+    fold.violation = fold.possible ? ends.violation() : kInf;
     fold.solved = fold.violation <= task_.tol;
   }
 
@@ -381,8 +379,7 @@ class Problem {
       Ends ends;
       for (size_t s = 0; s < before; ++s) {
         const int64_t r = near_[s];
-        ends.add(dual_.target[r] - fold.score[r], fold.beta[r] < fold.upper[r],
-                 fold.beta[r] > fold.lower[r]);
+        ends.add(dual_.target[r] - fold.score[r], fold.beta[r], fold.lower[r], fold.upper[r]);
       }
       if (!std::isfinite(ends.high - ends.low)) {
         impossible = true;
