@@ -26,9 +26,9 @@ constexpr double kSnap = 1e-12;          // of the width of a box: what is neare
 constexpr int64_t kStepsPerRow = 100;    // limit of the pair steps of a pass
 constexpr int64_t kLeastPortion = 200;  // pair steps before Newton steps
 constexpr int64_t kPatience = 4;         // times as many after Newton steps that were cut
-constexpr int64_t kMostFree = 512;       // variables that Newton steps may have
+constexpr int64_t kMostFree = 256;       // variables that Newton steps may have
 constexpr int64_t kBlock = 1024;         // rows of a block of pair steps
-constexpr int64_t kInPlace = 2048;       // near rows, up to which no block is cut
+constexpr int64_t kInPlace = 600;       // near rows, up to which no block is cut
 constexpr int64_t kCallCost = 200000000;  // multiply-adds between two calls of stop
 
 int64_t rounded(int64_t rows) {
