@@ -24,6 +24,7 @@ from widestreet._src.rows import as_rows
 from widestreet._src.threads import resolve_threads
 
 NEAR = 0.25  # distance from the margin, in its units
+MOST_ROWS = 5000  # near rows of a pair of classes: with more, folds are as large as fits
 _TRAIN, _TEST = 1, 2  # roles of a row in a fold
 _MEMORY_SHARE = 0.25  # of max_memory, for the kernel values of near rows, and for all scores
 _SCORES = 4  # arrays of the size of the scores of all rows by all folds
@@ -45,8 +46,8 @@ def scores_by_near_rows(
 ) -> Floats | None:
     """Return decision values of models without the fold of the row, of shape (n, pairs).
 
-    The result is None if the core has no such kernel, if there is not enough memory for the rows
-    near the margin, or if a fold was not solved. Rows that are in no test set have the value nan.
+    The result is None if the core has no such kernel, if there are too many rows near the margin,
+    or if a fold was not solved. Rows that are in no test set have the value nan.
 
     Parameters
     ----------
@@ -71,8 +72,9 @@ def scores_by_near_rows(
     kernel, threads = machine._kernel, resolve_threads(machine.n_jobs)
     centred = kernel.translation_invariant or isinstance(kernel, Linear)
     gram = Gram(kernel, as_rows(X, centred=centred), threads=threads)
-    room = _MEMORY_SHARE * parse_memory(machine.max_memory)
-    if gram.native is None or 8 * _SCORES * (len(folds) + 1) * n * threads > room:
+    at_once = 1 if layout.classes == 2 else threads  # problems
+    room = _MEMORY_SHARE * parse_memory(machine.max_memory) / at_once
+    if gram.native is None or 8 * _SCORES * (len(folds) + 1) * n > room:
         return None
     own = machine._formulation().box(machine.class_weight_[code] * weight)
     parts, targets = _pairs(layout, code, every_pair=every_pair)
@@ -91,7 +93,7 @@ def scores_by_near_rows(
         tol=machine.tol,
         near=NEAR,
         in_double=double,
-        most_near=int(np.sqrt(room / (8 if double else 4) / (1 if len(parts) == 1 else threads))),
+        most_near=min(MOST_ROWS, int(np.sqrt(room / (8 if double else 4)))),
         threads=threads,
         poll=budget.look_at_end,
     )

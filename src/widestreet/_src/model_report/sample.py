@@ -12,6 +12,7 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.estimators import columns, data_checks
 from widestreet._src.model_report import training_rows
 from widestreet._src.model_report.subject import Subject
+from widestreet._src.problems.class_pairs import PairLayout
 
 
 @dataclass(frozen=True, eq=False)
