@@ -212,8 +212,8 @@ void bind_solve(nb::module_& m) {
         "scale"_a.noconvert(), "tol"_a.noconvert(), "beta"_a.noconvert(), "score"_a.noconvert(),
         "figures"_a.noconvert(), "bias"_a.noconvert(), "poll"_a = nb::none());
   m.def("hold_out", &hold_out_of, "kernel"_a, "rows"_a, "index"_a.noconvert(), "variables"_a,
-        "beta"_a.noconvert(), "end"_a.noconvert(), "role"_a.noconvert(),
-        "tol"_a, "near"_a, "in_double"_a, "most_near"_a, "threads"_a, "poll"_a = nb::none());
+        "beta"_a.noconvert(), "end"_a.noconvert(), "role"_a.noconvert(), "tol"_a, "near"_a,
+        "in_double"_a, "most_near"_a, "threads"_a, "poll"_a = nb::none());
 }
 
 }  // namespace widestreet

@@ -18,17 +18,17 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr int64_t kRoundTo = 16;
-constexpr int64_t kLeastNear = 64;       // near rows at first, if there are so many
-constexpr int64_t kPasses = 12;          // over all rows
-constexpr double kInner = 0.8;           // of tol: that of steps on near rows
-constexpr double kSlack = 0.05;          // rows so near to a violation become near as well
-constexpr double kSnap = 1e-12;          // of the width of a box: what is nearer is put at a bound
-constexpr int64_t kStepsPerRow = 100;    // limit of the pair steps of a pass
-constexpr int64_t kLeastPortion = 200;  // pair steps before Newton steps
-constexpr int64_t kPatience = 4;         // times as many after Newton steps that were cut
-constexpr int64_t kMostFree = 256;       // variables that Newton steps may have
-constexpr int64_t kBlock = 1024;         // rows of a block of pair steps
-constexpr int64_t kInPlace = 600;       // near rows, up to which no block is cut
+constexpr int64_t kLeastNear = 64;        // near rows at first, if there are so many
+constexpr int64_t kPasses = 12;           // over all rows
+constexpr double kInner = 0.8;            // of tol: that of steps on near rows
+constexpr double kSlack = 0.05;           // rows so near to a violation become near as well
+constexpr double kSnap = 1e-12;           // of the width of a box: what is nearer is put at a bound
+constexpr int64_t kStepsPerRow = 100;     // limit of the pair steps of a pass
+constexpr int64_t kLeastPortion = 200;    // pair steps before Newton steps
+constexpr int64_t kPatience = 4;          // times as many after Newton steps that were cut
+constexpr int64_t kMostFree = 256;        // variables that Newton steps may have
+constexpr int64_t kBlock = 1024;          // rows of a block of pair steps
+constexpr int64_t kInPlace = 600;         // near rows, up to which no block is cut
 constexpr int64_t kCallCost = 200000000;  // multiply-adds between two calls of stop
 
 int64_t rounded(int64_t rows) {
@@ -60,8 +60,9 @@ struct Near {
     }
   }
   Variables variables() const {
-    return {int64_t(target.size()), 1, 1, int64_t(target.size()), target.data(),
-            lower.data(), upper.data(), group.data()};
+    return {
+        int64_t(target.size()), 1,           1, int64_t(target.size()), target.data(), lower.data(),
+        upper.data(),           group.data()};
   }
 };
 
@@ -211,9 +212,8 @@ class Problem {
                      [&](int64_t a, int64_t b) { return distance_[a] < distance_[b]; });
     while (!order_.empty() && distance_[order_.back()] == kInf) order_.pop_back();
     is_near_.assign(size_t(rows_), 0);
-    const auto far = std::partition_point(order_.begin(), order_.end(), [&](int64_t r) {
-      return distance_[r] <= task_.near;
-    });
+    const auto far = std::partition_point(order_.begin(), order_.end(),
+                                          [&](int64_t r) { return distance_[r] <= task_.near; });
     add_nearest(std::max<int64_t>(kLeastNear, far - order_.begin()));
   }
   // Sets: near rows, which become so many if there are.

@@ -42,7 +42,7 @@ struct HeldOutTask {
   bool in_double = true;  // precision of the kernel values
   int64_t most_near = 0;  // near rows of a problem
   int threads = 1;
-  double* score = nullptr;  // of each row that is tested: with the bias of its fold
+  double* score = nullptr;     // of each row that is tested: with the bias of its fold
   std::function<bool()> stop;  // called every few hundredths of a second; true ends the call
 };
 

@@ -55,7 +55,7 @@ def test_values_are_those_of_all_rows(kind, storage, near, kernel, every_pair, m
 
 
 def test_kernel_values_in_float32_give_the_same_values(monkeypatch):
-    model, X, y, code = problem("svc")
+    model, X, _, code = problem("svc")
     folds = list(StratifiedKFold(3).split(code, code))
     wanted = scores(model, X, code, folds)
     monkeypatch.setattr(near_rows, "_is_coarse", lambda *given: True)
@@ -64,7 +64,7 @@ def test_kernel_values_in_float32_give_the_same_values(monkeypatch):
 
 
 def test_float32_is_left_to_small_coefficients():
-    model, X, y, code = problem("svc")
+    model, X, _, _ = problem("svc")
     gram = model._gram(X, X, np.arange(N))
     coef = coefficients_of(model, N)[0]
     assert near_rows._is_coarse(gram, coef, 1e-3)
@@ -88,9 +88,7 @@ def test_equal_rows_are_left_out_together():
     X, y = data("svc", N)
     model = machine("svc").fit(np.vstack([X, X[:20]]), np.concatenate([y, y[:20]]))
     code = np.searchsorted(model.classes_, np.concatenate([y, y[:20]]))
-    found = held_out_decisions(
-        model, np.vstack([X, X[:20]]), code, np.ones(N + 20), 3, Budget()
-    )
+    found = held_out_decisions(model, np.vstack([X, X[:20]]), code, np.ones(N + 20), 3, Budget())
     weight = 1.0 + (np.arange(N) < 20)
     once = machine("svc").set_params(gamma=model._gamma).fit(X, y, weight)
     wanted = held_out_decisions(once, X, code[:N], weight, 3, Budget())
@@ -129,7 +127,7 @@ def test_more_rows_become_near_where_sums_cannot_be_zero(monkeypatch):
 
 
 def test_the_budget_ends_it():
-    model, X, y, code = problem("svc")
+    model, X, _, code = problem("svc")
     folds = list(StratifiedKFold(3).split(code, code))
     with pytest.raises(OutOfBudget):
         scores(model, X, code, folds, budget=Budget(1e-9))

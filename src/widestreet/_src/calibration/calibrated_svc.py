@@ -268,7 +268,7 @@ def fitted_maps(method: str, layout: PairLayout, found: HeldOut, code: Ints) -> 
         return [Temperature.fit(class_scores(layout, found.values), code, found.weight)]
     samples = []
     for p, (i, j) in enumerate(layout.pairs):
-        mine = (code == i) | (code == j)
+        mine = ((code == i) | (code == j)) & np.isfinite(found.values[:, p])
         positive = code[mine] == (i if layout.sign_of_first > 0 else j)
         samples.append((found.values[mine, p], positive, found.weight[mine]))
     prior = 1.0 / (layout.classes - 1)  # of each class, divided among its maps

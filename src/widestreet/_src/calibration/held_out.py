@@ -31,7 +31,6 @@ from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
 from widestreet._src.tuning.folds import coefficients_of, fold_models, held_out_scores
 
-
 _SHARED_ROWS = 5000  # whose kernel matrix folds share
 
 
@@ -123,7 +122,8 @@ def held_out_decisions(
             alike = with_numbers_of(machine).set_params(decision_function_shape="ovo")
             values = _scores_of_folds(alike, coef, X, labels, weight, splits, budget, tell)
     values = values.reshape(len(rows), -1)
-    known = np.isfinite(values).any(axis=1) & (weight > 0)
+    finite = np.isfinite(values)
+    known = (finite.all(axis=1) if every_pair else finite.any(axis=1)) & (weight > 0)
     number = "loo" if splits is None else len(splits)
     return HeldOut(values[known], rows[known], weight[known], number)
 
