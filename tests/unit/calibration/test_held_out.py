@@ -155,3 +155,15 @@ def test_the_finished_part_of_the_work_is_told(cv, monkeypatch):
     assert len(parts) > 1
     assert parts == sorted(parts)
     assert 0.0 <= parts[0] < parts[-1] <= 1.0
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("number", [2, 5])
+def test_folds_are_those_of_scikit_learn(classes, number):
+    rng = np.random.default_rng(classes)
+    code = np.concatenate([np.repeat(np.arange(classes), number), rng.integers(classes, size=40)])
+    code = rng.permutation(code)
+    found = module.stratified_folds(code, number)
+    for one, other in zip(found, StratifiedKFold(number).split(code, code), strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])

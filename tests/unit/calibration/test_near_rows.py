@@ -131,3 +131,20 @@ def test_the_budget_ends_it():
     folds = list(StratifiedKFold(3).split(code, code))
     with pytest.raises(OutOfBudget):
         scores(model, X, code, folds, budget=Budget(1e-9))
+
+
+@pytest.mark.parametrize("kind", ["svc", "svc" + OF_THREE])
+def test_threads_change_nothing(kind):
+    model, X, _, code = problem(kind)
+    folds = list(StratifiedKFold(4).split(code, code))
+    one, three = (scores(model.set_params(n_jobs=jobs), X, code, folds) for jobs in (1, 3))
+    np.testing.assert_allclose(one, three, rtol=0, atol=TOL.decision)
+
+
+def test_rows_in_no_test_set_have_no_value():
+    model, X, y, code = problem("svc")
+    train, test = next(StratifiedKFold(3).split(code, code))
+    found = scores(model, X, code, [(train, test)])[:, 0]
+    wanted = held_out_scores(model, X, y, [(train, test)])
+    assert np.isnan(found[train]).all()
+    np.testing.assert_allclose(found[test], wanted[test], rtol=0, atol=TOL.decision * 100)
