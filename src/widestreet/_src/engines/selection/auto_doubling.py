@@ -112,7 +112,7 @@ class Auto(Stateless):
         if size < situation.rows:
             average = situation.excess.mean() if len(situation.excess) else situation.violation
             inner = max(inner, self.looseness * float(np.sqrt(average * situation.violation)))
-        quota = max(self.start_size, min(size, limit - size // 2))
+        quota = max(self.start_size, min(size, limit - size // 3))
         order = SurveyOrder(quota, goal.aim, whole=situation.complete)
         growth = Growth(self.start_size, self.looseness, self.keep_slack)
         return Proposal(drop, add, inner, order, growth=growth)
