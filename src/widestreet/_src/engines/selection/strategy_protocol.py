@@ -259,9 +259,9 @@ def make_room(
     """Extend the mask of dropped rows so that the working set has at most `limit` rows.
 
     Up to two thirds of the set are freed by dropping support vectors at a bound. Those farthest
-    from violating are dropped first, and the newest last, because two rows that violate against each
-    other must be in the set together. Free support vectors are dropped at random, and only to free
-    a quarter of the set. This happens if the memory is too small for all of them.
+    from violating are dropped first, and the newest last, because two rows that violate against
+    each other must be in the set together. Free support vectors are dropped at random, and only to
+    free a quarter of the set. This happens if the memory is too small for all of them.
     """
     if len(drop) - int(drop.sum()) + newcomers <= limit:
         return drop
