@@ -25,6 +25,8 @@ namespace widestreet {
 namespace WIDESTREET_ISA {
 namespace {
 
+constexpr int64_t kStoredBytes = 1 << 18;  // of tiles that a few left rows meet before others do
+
 // Calls work(block, sink, from, to) for blocks of left rows, each thread with its own of both.
 template <class Block, class Sink, class Work>
 void for_blocks(int64_t size, int threads, const Sink& prototype, Work&& work) {
@@ -56,21 +58,31 @@ void dense_rows(const RowList& left, int threads, const Folding<T>& fold, const 
             if (r0 + r < rows.filled) sink.take(r0 + r, t, k0, k1);
           });
     };
-    auto groups = [&](auto bare, int64_t t) {
-      if (rows.filled == 1)
-        values(std::integral_constant<int, 1>{}, bare, 0, t);
-      else
-        for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows)
-          values(std::integral_constant<int, kRows>{}, bare, r0, t);
-    };
     constexpr bool may_be_bare = kind == KernelKind::rbf && !Sink::kAtMostOne;
-    for (int64_t t0 = 0; t0 < panel.tiles; t0 += kChunk) {
-      const int64_t t1 = std::min(panel.tiles, t0 + kChunk);
-      for (int64_t t = t0; t < t1; ++t)
-        if (may_be_bare && in_range(rows.lowest, panel.lowest[t]))
-          groups(std::bool_constant<may_be_bare>{}, t);
+    auto group = [&](int64_t r0, int64_t t) {
+      auto rows_of = [&](auto bare) {
+        if (rows.filled == 1)
+          values(std::integral_constant<int, 1>{}, bare, r0, t);
         else
-          groups(std::false_type{}, t);
+          values(std::integral_constant<int, kRows>{}, bare, r0, t);
+      };
+      if (may_be_bare && in_range(rows.lowest, panel.lowest[t]))
+        rows_of(std::bool_constant<may_be_bare>{});
+      else
+        rows_of(std::false_type{});
+    };
+    const int64_t groups = rows.filled == 1 ? 1 : rows.padded / kRows;
+    const int64_t chunk =
+        Sink::kStores ? std::max(kChunk, kStoredBytes / panel.tile_bytes()) : kChunk;
+    for (int64_t t0 = 0; t0 < panel.tiles; t0 += chunk) {
+      const int64_t t1 = std::min(panel.tiles, t0 + chunk);
+      if constexpr (Sink::kStores) {  // a few rows at a time are written from end to end
+        for (int64_t g = 0; g < groups; ++g)
+          for (int64_t t = t0; t < t1; ++t) group(g * kRows, t);
+      } else {
+        for (int64_t t = t0; t < t1; ++t)
+          for (int64_t g = 0; g < groups; ++g) group(g * kRows, t);
+      }
       sink.flush(t0, t1);
     }
   };

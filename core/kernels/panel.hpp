@@ -124,6 +124,7 @@ struct Panel {
   int64_t d = 0;
   int64_t size = 0;
   int64_t tiles = 0;
+  int64_t tile_bytes() const { return std::max<int64_t>(1, d) * width * int64_t(sizeof(T)); }
   AlignedVector<T> features;  // tiles x d x width
   AlignedVector<T> start;     // tiles x width
   std::vector<T> lowest;      // smallest start value of each tile
