@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import widestreet as ws
+from conftest import OF_THREE
 from support.cross_validation import folds_of
 from support.machines import data, machine
 from widestreet._src.engines.budget import Budget, OutOfBudget
@@ -71,6 +72,22 @@ def test_every_candidate_is_found_in_every_fold():
     assert (found.seconds > 0).all()
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_progress_is_told_after_each_problem(classes):
+    """Also within one gamma, whose candidates are scored when all of them are solved."""
+    parts = []
+    X, y = data("svc" if classes == 2 else "svc" + OF_THREE)
+    model, candidates = ws.SVC(n_jobs=2), [{"C": 2.0**k} for k in range(4)]
+    svm, splits = Machine.of(model), folds_of(model, X, y)
+    settings = model._settings()
+    found = Plan(svm, X, y, None, candidates, splits, False, Budget(), settings, tell=parts.append)
+    found.run()
+    problems = 4 * 3 * (1 if classes == 2 else 3)
+    assert parts == sorted(parts)
+    np.testing.assert_allclose(np.unique(np.round(parts, 9)) * problems, range(1, problems + 1))
+    assert parts[-1] == 1.0
+
+
 def test_transformers_that_fail():
     X, _ = data("svc")
     model = make_pipeline(StandardScaler(), ws.SVC())
@@ -90,7 +107,8 @@ def test_with_a_limit_on_the_time_a_quarter_of_the_candidates_is_completed_first
     found = plan(model, candidates, Budget(1000.0))
     found.tell = lambda part: complete.append(sum(found.complete))
     found.run()
-    assert complete[5::6] == [2, 4, 6, 8]  # of eight candidates in three folds
+    calls = 2 * 2 * 3  # of two candidates in three folds: solved, then scored
+    assert complete[calls - 1 :: calls] == [2, 4, 6, 8]
     expected = plan(model, candidates)
     expected.run()
     assert expected.complete == found.complete

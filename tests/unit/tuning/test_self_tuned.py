@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import sklearn
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,6 +22,7 @@ from conftest import OF_THREE, TOL
 from support.machines import data
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.tuning.plan import Plan
+from widestreet._src.tuning.ranges import COARSE_C
 from widestreet.datasets import checkerboard
 from widestreet.io import ArchiveError
 
@@ -172,6 +175,44 @@ def test_a_stage_without_a_complete_point_keeps_the_stages_before(stop, monkeypa
         calls.clear()
         with pytest.raises(KeyboardInterrupt), pytest.warns(UserWarning, match=why):
             ws.SVCCV(**options).fit(X, y)
+
+
+class _Interrupted:
+    """Scores of which the one with this number is interrupted."""
+
+    def __init__(self, number):
+        self.number, self.calls = number, 0
+
+    def __call__(self, truth, found):
+        self.calls += 1
+        if self.calls == self.number:
+            raise KeyboardInterrupt
+        return float((truth == found).mean())
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+@pytest.mark.parametrize("action", ["keep", "raise"])
+@pytest.mark.filterwarnings("ignore:the best")
+@pytest.mark.parametrize("stage", [0, 1])
+def test_ctrl_c_while_points_are_scored_keeps_the_best_so_far(stage, action):
+    X, y = data("svc")
+    grid = {"gammas": [0.5], "cv": 3}
+    expected = ws.SVCCV(**grid).fit(X, y)
+    done = stage * len(COARSE_C) + 1
+    scorer = make_scorer(_Interrupted(3 * done + 2))  # in the second fold of the next point
+    model = ws.SVCCV(scoring=scorer, on_interrupt=action, **grid)
+    raised = pytest.raises(KeyboardInterrupt) if action == "raise" else nullcontext()
+    with raised, pytest.warns(UserWarning, match="Ctrl-C ended the search after"):
+        model.fit(X, y)
+    assert model.stopped_ == "interrupt"
+    np.testing.assert_array_equal(model.scores_[:done], expected.scores_[:done])
+    assert np.isnan(model.scores_[done:]).all()
+    assert model.best_score_ == expected.scores_[:done].mean(axis=1).max()
+    assert hasattr(model, "best_estimator_") == (action == "keep")
+    if action == "keep":
+        assert model.certificate_.status == "optimal"
 
 
 def test_a_warning_counts_the_complete_candidates_of_a_stage(monkeypatch):

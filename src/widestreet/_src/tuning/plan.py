@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable as Function
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,7 @@ class Plan:
     data : SearchData or None
         Validated rows; None for a pipeline, whose rows are transformed in each fold.
     tell : callable
-        Called with the finished part of the work.
+        Called with the finished part of the work whenever a problem was solved, from any thread.
     found : dict
         Model with stored scores, or the error, of each candidate in each fold.
     seconds, violation : ndarray of shape (candidates, folds)
@@ -165,6 +166,7 @@ class Plan:
         shape = len(self.candidates), len(self.splits)
         self.seconds, self.violation = np.zeros(shape), np.full(shape, np.nan)
         self._transformed: dict[tuple[_Group, int], Fold] = {}
+        self._solved, self._lock = 0.0, Lock()  # tasks that are solved, and perhaps not scored
         self.estimators = [self.machine.candidate(one) for one in self.candidates]
         if self.data is None and self.machine.transformers is None:
             self.data = SearchData.of(self.machine.estimator, self.X, self.y, self.sample_weight)
@@ -342,9 +344,18 @@ class Plan:
                 rows, first = np.unique(number[rows], return_index=True)
                 scores = scores[:, first]
             self.found[at] = outcome.held_out(rows, scores)
-            self.tell(len(self.found) / self.seconds.size)
+            self._tell(0.0)
 
-        Search(data, list(tasks.values()), settings, self.budget, report, self.every_row).run()
+        Search(
+            data, list(tasks.values()), settings, self.budget, report, self.every_row, self._tell
+        ).run()
+
+    def _tell(self, solved: float) -> None:
+        """Tell the finished part of the work after so much of a task."""
+        with self._lock:
+            self._solved += solved
+            done = max(self._solved, len(self.found))  # tasks that failed are found at once
+            self.tell(min(1.0, done / self.seconds.size))
 
 
 def _takes_kernel_values(pipeline: Pipeline, last: Any) -> bool:

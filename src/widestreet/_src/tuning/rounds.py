@@ -82,8 +82,10 @@ class Rounds:
         OutOfBudget or KeyboardInterrupt is raised if the search is stopped.
         """
         left = list(range(len(self.plan.candidates)))
-        for rows in self._sizes():
+        sizes = self._sizes()
+        for k, rows in enumerate(sizes):
             part = self._part_of_rows(left, rows)
+            part.tell = self._share(k, k + 1, len(sizes) + 1)
             part.run()
             scores = self._noted(part, left, rows)
             order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable")
@@ -92,11 +94,18 @@ class Rounds:
                 left = sorted(left[k] for k in order[: ceil(len(left) / self.halving)])
         for folds in self._groups_of_folds():
             part = self._part_of_folds(left, folds)
+            count = len(self.plan.splits)
+            first, last = (len(sizes) + end / count for end in (folds.start, folds.stop))
+            part.tell = self._share(first, last, len(sizes) + 1)
             try:
                 part.run()
             finally:
                 self._keep(part, left, folds)
             left = self._not_worse(left, folds.stop)
+
+    def _share(self, begin: float, end: float, rounds: int) -> Callable[[float], None]:
+        """Return a function that tells the progress of a part of the rounds, taken as equal."""
+        return lambda part: self.plan.tell((begin + part * (end - begin)) / rounds)
 
     # -- halving -----------------------------------------------------------------------------------
 
@@ -146,7 +155,6 @@ class Rounds:
             sample_weight=np.asarray(_safe_indexing(weight, some)) * factor,
             candidates=[plan.candidates[k] for k in left],
             splits=splits,
-            tell=lambda part: None,
             found={},
         )
 
@@ -168,12 +176,10 @@ class Rounds:
     def _part_of_folds(self, left: list[int], folds: slice) -> Plan:
         """Return the plan of some candidates in some folds."""
         plan = self.plan
-        count = len(plan.splits)
         return replace(
             plan,
             candidates=[plan.candidates[k] for k in left],
             splits=plan.splits[folds],
-            tell=lambda part: plan.tell((folds.start + part * (folds.stop - folds.start)) / count),
             found={},
         )
 

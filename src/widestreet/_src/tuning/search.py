@@ -80,6 +80,8 @@ class Search:
         Called with the position of each task, its outcome, row numbers and their scores.
     every_row : bool
         Whether scores of the training rows are reported as well.
+    tell : callable
+        Called with the part of a task that was solved, from any thread: one pair of classes.
     start : callable, optional
         Takes the position of a task and that of a pair of classes, and returns coefficients of the
         distinct rows, from which the first task of a fold starts.
@@ -91,6 +93,7 @@ class Search:
     budget: Budget
     report: Report
     every_row: bool = False
+    tell: Callable[[float], None] = lambda part: None
     start: Callable[[int, int], Floats] | None = None
 
     def run(self) -> None:
@@ -204,6 +207,11 @@ class Search:
         found: _Found = {}
         pair = chains[0].pair
         members = self._members(pair)
+
+        def note(k: int, timed: tuple[ChainPoint, float]) -> None:
+            found[k, pair] = timed
+            self.tell(1.0 / len(self.tasks[k].pairs))
+
         try:
             self.budget.look_at_clock()
             part = values.part(members)
@@ -214,7 +222,7 @@ class Search:
                 arrays = memory_of_arrays(problems)
                 fit = arrays <= _ARRAYS_SHARE * self._memory.limits.max_memory
                 if fit and are_worthwhile(problems):
-                    self._solve_near(part, chains, problems, found)
+                    self._solve_near(part, chains, problems, note)
                     return found
             first = next((point for point, _ in known.values()), None)
             for chain in chains:
@@ -224,7 +232,7 @@ class Search:
                 if left and left[0] == chain.tasks[0]:
                     before = self._given(left[0], pair, members) or first
                 for k, timed in zip(left, part.solve_all(steps, before), strict=True):
-                    found[k, pair] = timed
+                    note(k, timed)
                 first = found.get((chain.tasks[0], pair), (first, 0.0))[0]
         except (OutOfBudget, KeyboardInterrupt) as stop:
             self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
@@ -235,12 +243,12 @@ class Search:
         values: StreamedValues,
         chains: list[_Chain],
         problems: list[list[Step]],
-        found: _Found,
+        note: Callable[[int, tuple[ChainPoint, float]], None],
     ) -> None:
-        """Solve chains of one pair of classes over the rows near the margin. Sets: found."""
+        """Solve chains of one pair of classes over the rows near the margin, and note each task."""
 
         def report(chain: int, at: int, timed: tuple[ChainPoint, float]) -> None:
-            found[chains[chain].tasks[at], chains[chain].pair] = timed
+            note(chains[chain].tasks[at], timed)
 
         dtype = precision(values.gram, min(step.tol for chain in problems for step in chain))
         if dtype not in self._memories:
