@@ -42,35 +42,32 @@ void for_blocks(int64_t size, int threads, const Sink& prototype, Work&& work) {
   });
 }
 
+// Hands the values of accumulated z of `count` rows and tile t to a sink. A function of its own, so
+// that constants stay in registers.
+template <KernelKind kind, class T, bool bare, class Sink>
+[[gnu::noinline]] void take_values(const Vec<T>* z, int64_t count, int64_t t, int degree,
+                                   Sink& sink) {
+  for (int64_t r = 0; r < count; ++r)
+    sink.take(r, t, value_of<kind, T, bare>(z[2 * r], degree),
+              value_of<kind, T, bare>(z[2 * r + 1], degree));
+}
+
 template <KernelKind kind, class T, class Sink>
 void dense_rows(const RowList& left, int threads, const Folding<T>& fold, const Panel<T>& panel,
                 const Sink& prototype) {
-  constexpr int width = Panel<T>::width;
   auto work = [&](LeftBlock<T>& rows, Sink& sink, int64_t from, int64_t to) {
     rows.read(fold, left, from, to);
-    auto values = [&](auto together, auto bare, int64_t r0, int64_t t) {
-      dense_tile<kind, T, decltype(together)::value, decltype(bare)::value>(
-          rows.features.data() + r0 * panel.d, rows.start + r0, panel.d,
-          panel.features.data() + t * panel.d * width, &panel.start[t * width], fold.degree,
-          [&](int r, Vec<T> k0, Vec<T> k1) {
-            if (r0 + r < rows.filled) sink.take(r0 + r, t, k0, k1);
-          });
-    };
-    auto groups = [&](auto bare, int64_t t) {
-      if (rows.filled == 1)
-        values(std::integral_constant<int, 1>{}, bare, 0, t);
-      else
-        for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows)
-          values(std::integral_constant<int, kRows>{}, bare, r0, t);
-    };
     constexpr bool may_be_bare = kind == KernelKind::rbf && !Sink::kAtMostOne;
+    Vec<T> z[kBlock / kRows][kRows][2];
     for (int64_t t0 = 0; t0 < panel.tiles; t0 += kChunk) {
       const int64_t t1 = std::min(panel.tiles, t0 + kChunk);
-      for (int64_t t = t0; t < t1; ++t)
+      for (int64_t t = t0; t < t1; ++t) {
+        block_sums<sum_of(kind)>(rows, panel, t, z);
         if (may_be_bare && in_range(rows.lowest, panel.lowest[t]))
-          groups(std::bool_constant<may_be_bare>{}, t);
+          take_values<kind, T, may_be_bare>(&z[0][0][0], rows.filled, t, fold.degree, sink);
         else
-          groups(std::false_type{}, t);
+          take_values<kind, T, false>(&z[0][0][0], rows.filled, t, fold.degree, sink);
+      }
       sink.flush(t0, t1);
     }
   };
