@@ -126,25 +126,42 @@ void matching_rows(const RowList& left, int threads, const Folding<T>& fold,
   });
 }
 
-// Evaluates rows of levels, whose sums of products a panel hands over half by half of its tiles.
+// Hands the values of `count` rows to a sink, given two vectors of sums of products for each, `stride`
+// vectors apart. They belong to tiles [t, t + parts), of which those below `tiles` exist.
+template <KernelKind kind, class T, class Sink>
+[[gnu::noinline]] void take_products(const OfProducts<kind, T> kernel, const Sums* sums,
+                                     int64_t stride, const int32_t* square, const int32_t* squares,
+                                     int64_t count, int64_t t, int64_t tiles, Sink& sink) {
+  const bool both = tiles - t >= kernel.parts;
+  for (int64_t r = 0; r < count; ++r)
+    kernel.values(sums[stride * r], sums[stride * r + 1], square[r], squares,
+                  [&](int part, Vec<T> k0, Vec<T> k1) {
+                    if (part == 0 || both) sink.take(r, t + part, k0, k1);
+                  });
+}
+
+// Evaluates rows of levels, whose sums of products a panel computes tile by tile.
 template <KernelKind kind, class T, class LevelPanel, class Sink>
 void level_rows(const RowList& left, int threads, const OfProducts<kind, T>& kernel,
                 const LevelPanel& panel, const Sink& prototype) {
   constexpr int64_t width = Panel<T>::width, tiles_each = LevelPanel::width / width;
+  constexpr int64_t lanes = Simd<float>::lanes, vectors = LevelPanel::width / lanes;
   const int64_t tiles = (panel.size + width - 1) / width;
   auto work = [&](typename LevelPanel::Block& rows, Sink& sink, int64_t from, int64_t to) {
     panel.read(rows, left, from, to);
+    Sums sums[kBlock * vectors];
     for (int64_t t0 = 0; t0 < tiles; t0 += kChunk) {
       const int64_t t1 = std::min(tiles, t0 + kChunk);
-      for (int64_t t = t0 / tiles_each; t * tiles_each < t1; ++t)
-        panel.sums(
-            rows, t,
-            [&](int64_t r, int half, int32_t square, Sums low, Sums high, const int32_t* squares) {
-              const int64_t first = t * tiles_each + half * kernel.parts;
-              kernel.values(low, high, square, squares, [&](int part, Vec<T> k0, Vec<T> k1) {
-                if (first + part < t1) sink.take(r, first + part, k0, k1);
-              });
-            });
+      for (int64_t t = t0 / tiles_each; t * tiles_each < t1; ++t) {
+        panel.sums(rows, t, sums);
+        for (int64_t v = 0; v < vectors; v += 2) {
+          const int64_t first = t * tiles_each + v / 2 * kernel.parts;
+          if (first < t1)
+            take_products(kernel, sums + v, vectors, rows.square,
+                          &panel.square[t * LevelPanel::width + v * lanes], rows.filled, first, t1,
+                          sink);
+        }
+      }
       sink.flush(t0, t1);
     }
   };
