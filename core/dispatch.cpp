@@ -8,24 +8,27 @@
 
 namespace widestreet {
 
-#define WIDESTREET_DECLARE(isa)                                                       \
-  namespace isa {                                                                     \
-  void scan(const ScanTask&);                                                         \
-  PackedRows pack(const Kernel&, const RowList&, int);                                \
-  void tile(const TileTask&);                                                         \
-  LevelsReport find_levels(const LevelsTask&);                                        \
-  void mark_cells(const Grid&, const RowList&, uint8_t*, int);                        \
-  void interpolate(const InterpolationTask&);                                         \
-  SubproblemReport solve(const Subproblem&);                                          \
-  void add_scores(const ScoreTask&);                                                  \
-  void exp2_array(const double*, double*, int64_t, bool);                             \
-  void add_shapley_values(const ShapleyTask&);                                        \
-  void bounded_scan(const BoundedScanTask&);                                          \
-  void symmetric_scan(const SymmetricScanTask&);                                      \
-  constexpr Functions table = {                                                       \
-      #isa,          scan,  pack,       tile,       find_levels,        mark_cells,   \
-      interpolate,   solve, add_scores, exp2_array, add_shapley_values, bounded_scan, \
-      symmetric_scan};                                                                \
+#define WIDESTREET_DECLARE(isa)                                                           \
+  namespace isa {                                                                         \
+  void scan(const ScanTask&);                                                             \
+  PackedRows pack(const Kernel&, const RowList&, int);                                    \
+  void tile(const TileTask&);                                                             \
+  LevelsReport find_levels(const LevelsTask&);                                            \
+  void mark_cells(const Grid&, const RowList&, uint8_t*, int);                            \
+  void interpolate(const InterpolationTask&);                                             \
+  SubproblemReport solve(const Subproblem&);                                              \
+  void add_scores(const ScoreTask&);                                                      \
+  void exp2_array(const double*, double*, int64_t, bool);                                 \
+  void add_shapley_values(const ShapleyTask&);                                            \
+  void bounded_scan(const BoundedScanTask&);                                              \
+  void symmetric_scan(const SymmetricScanTask&);                                          \
+  void multiply(const ProductTask&);                                                      \
+  double find_eta(const Tilt&, double, double);                                           \
+  double tilt(const Tilt&, double, double*, double*);                                     \
+  constexpr Functions table = {                                                           \
+      #isa,           scan,     pack,       tile,       find_levels,        mark_cells,   \
+      interpolate,    solve,    add_scores, exp2_array, add_shapley_values, bounded_scan, \
+      symmetric_scan, multiply, find_eta,   tilt};                                        \
   }
 
 WIDESTREET_DECLARE(portable)

@@ -9,8 +9,10 @@
 #include "kernels/evaluate.hpp"
 #include "kernels/interpolate.hpp"
 #include "kernels/levels.hpp"
+#include "kernels/matrix_product.hpp"
 #include "kernels/symmetric_scan.hpp"
 #include "solve/smo_blocks.hpp"
+#include "solve/tilt.hpp"
 
 namespace widestreet {
 
@@ -28,6 +30,9 @@ struct Functions {
   void (*add_shapley_values)(const ShapleyTask&);
   void (*bounded_scan)(const BoundedScanTask&);
   void (*symmetric_scan)(const SymmetricScanTask&);
+  void (*multiply)(const ProductTask&);
+  double (*find_eta)(const Tilt&, double edge, double start);
+  double (*tilt)(const Tilt&, double eta, double* log, double* weight);
   bool vnni = false;  // whether they may use the products of bytes of AVX-512 VNNI
 };
 

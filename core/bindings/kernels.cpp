@@ -2,7 +2,6 @@
 #include "bindings/arrays.hpp"
 #include "dispatch.hpp"
 #include "kernels/many_short_scans.hpp"
-#include "kernels/matrix_product.hpp"
 
 namespace widestreet {
 namespace {
@@ -168,7 +167,7 @@ void product(Array2<const double> A, Array2<const double> x, Array2<double> out,
               int64_t(out.shape(0)) == count,
           "x and out must fit the matrix");
   nb::gil_scoped_release release;
-  (transposed ? transposed_times : times)(view, x.data(), count, out.data(), threads);
+  functions().multiply({view, transposed, x.data(), count, out.data(), threads});
 }
 
 constexpr int64_t kMostCells = 1 << 20;  // in each direction: their product does not overflow

@@ -155,6 +155,29 @@ int64_t solve_chain_on(Any tile, const HeldVariables& variables, Array2<const do
   });
 }
 
+Tilt tilt_of(Array1<const double> log, Array1<const double> margin) {
+  require(log.shape(0) == margin.shape(0) && log.shape(0) > 0,
+          "one margin per logarithm is needed");
+  return {int64_t(log.shape(0)), log.data(), margin.data()};
+}
+
+double eta_of_edge(Array1<const double> log, Array1<const double> margin, double edge,
+                   double start) {
+  const Tilt t = tilt_of(log, margin);
+  nb::gil_scoped_release release;
+  return functions().find_eta(t, edge, start);
+}
+
+// Sets: new_log, weight.
+double tilt_by(Array1<const double> log, Array1<const double> margin, double eta,
+               Array1<double> new_log, Array1<double> weight) {
+  const Tilt t = tilt_of(log, margin);
+  require(int64_t(new_log.shape(0)) == t.size && int64_t(weight.shape(0)) == t.size,
+          "one result per row is needed");
+  nb::gil_scoped_release release;
+  return functions().tilt(t, eta, new_log.data(), weight.data());
+}
+
 }  // namespace
 
 void bind_solve(nb::module_& m) {
@@ -170,6 +193,9 @@ void bind_solve(nb::module_& m) {
   m.def("solve_chain", &solve_chain_on, "tile"_a.noconvert(), "variables"_a, "total"_a.noconvert(),
         "scale"_a.noconvert(), "tol"_a.noconvert(), "beta"_a.noconvert(), "score"_a.noconvert(),
         "figures"_a.noconvert(), "bias"_a.noconvert(), "poll"_a = nb::none());
+  m.def("find_eta", &eta_of_edge, "log"_a.noconvert(), "margin"_a.noconvert(), "edge"_a, "start"_a);
+  m.def("tilt", &tilt_by, "log"_a.noconvert(), "margin"_a.noconvert(), "eta"_a,
+        "new_log"_a.noconvert(), "weight"_a.noconvert());
 }
 
 }  // namespace widestreet

@@ -13,11 +13,15 @@ struct MatrixView {
   const double* row(int64_t i) const { return values + i * columns; }
 };
 
-// A x for each x of so many. Sets: out (count x rows).
-void times(const MatrixView& A, const double* x, int64_t count, double* out, int threads);
-
-// A' x, the same for any number of threads. Sets: out (count x columns).
-void transposed_times(const MatrixView& A, const double* x, int64_t count, double* out,
-                      int threads);
+// A x, or A' x, for each x of so many: the same for any number of threads, and for any number of
+// vectors that are multiplied together. Sets: out (one line for each x).
+struct ProductTask {
+  MatrixView A;
+  bool transposed = false;
+  const double* x = nullptr;  // one line for each x
+  int64_t count = 1;
+  double* out = nullptr;
+  int threads = 1;
+};
 
 }  // namespace widestreet

@@ -8,7 +8,6 @@
 #include "dispatch.hpp"
 #include "kernels/equal_rows.hpp"
 #include "kernels/many_short_scans.hpp"
-#include "kernels/matrix_product.hpp"
 #include "kernels/row_figures.hpp"
 #include "lapack.hpp"
 #include "path/cholesky_factor.hpp"
@@ -312,13 +311,24 @@ void check_tables() {
   functions().add_scores(
       {size, false, tile.data(), n, to.data(), change.data(), 100, score.data(), 2});
   std::vector<double> x(size_t(n), 1.0), out(n), A(tile.begin(), tile.end());
-  times({A.data(), n, n}, x.data(), 1, out.data(), 2);
-  transposed_times({A.data(), n, n}, x.data(), 1, out.data(), 2);
+  for (bool transposed : {false, true})
+    functions().multiply({{A.data(), n, n}, transposed, x.data(), 1, out.data(), 2});
   std::vector<double> z(37), powers(37);
   for (size_t i = 0; i < z.size(); ++i) z[i] = (double(i) - 36.0) * 40.0;
   for (bool in_double : {false, true}) {
     functions().exp2_array(z.data(), powers.data(), 37, in_double);
     EXPECT(powers[36] == 1.0);
+  }
+  for (int64_t rows : {1, 2, 9, 37}) {
+    std::vector<double> log(rows, 0.0), margin(rows), weight(rows);
+    for (int64_t i = 0; i < rows; ++i) margin[i] = 1.0 + double(i);
+    const Tilt t{rows, log.data(), margin.data()};
+    const double edge = 1.25 + 0.125 * double(rows);  // below the mean of the margins
+    if (rows > 2) EXPECT(functions().find_eta(t, edge, 1.0) > 0);
+    functions().tilt(t, 0.5, log.data(), weight.data());
+    double sum = 0;
+    for (double w : weight) sum += w;
+    EXPECT(std::fabs(sum - 1) < 1e-12);
   }
 }
 

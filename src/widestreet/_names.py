@@ -12,7 +12,8 @@ from widestreet._src.estimators.loading import load
 from widestreet._src.estimators.nu_svc import NuSVC
 from widestreet._src.estimators.nu_svr import NuSVR
 from widestreet._src.estimators.one_class import OneClassSVM
-from widestreet._src.estimators.registry import trusted_types
+from widestreet._src.estimators.parameter_checks import STRATEGIES
+from widestreet._src.estimators.registry import ESTIMATORS, trusted_types
 from widestreet._src.estimators.regularization_path import regularization_path
 from widestreet._src.estimators.regularization_result import RegularizationPath
 from widestreet._src.estimators.svc import SVC
@@ -22,6 +23,7 @@ from widestreet._src.interchange.certifying import certify
 from widestreet._src.model_report.report import ModelReport
 from widestreet._src.playground.notebook import play
 from widestreet._src.public import set_home
+from widestreet._src.tuning.grid_search import GridSearchCV
 from widestreet._src.tuning.svc_cv import SVCCV
 from widestreet._src.tuning.svr_cv import SVRCV
 
@@ -53,4 +55,9 @@ __all__ = [
 ]
 
 set_home("widestreet", __all__, globals())
+# Files name these classes, also if their public modules are not imported.
+set_home("widestreet.online", [name for name in ESTIMATORS if name not in __all__], ESTIMATORS)
+_strategies = {kind.__name__: kind for kind in STRATEGIES.values()}
+set_home("widestreet.strategies", _strategies, _strategies)
+set_home("widestreet.model_selection", ["GridSearchCV"], {"GridSearchCV": GridSearchCV})
 del set_home

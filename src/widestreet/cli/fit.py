@@ -44,16 +44,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("data", metavar="DATA", help="file of the training rows")
     tables.configure(parser)
-    add("--drop", action="append", default=[], metavar="COLUMN", help="column to leave out")
+    add("--drop", action="append", default=[], metavar="COLUMN",
+        help="column to leave out; may be repeated")  # fmt: skip
     what = f"file of the model: .skops, .street, .model or .onnx; default: {_OUTPUT}, if it is new"
     add("-o", "--output", type=Path, metavar="FILE", help=what)
     add("--estimator", choices=tuple(_KINDS), help="SVM to train; default: by the target")
     add("--preprocess", choices=("auto", "none"), default="auto", help="default: %(default)s")
-    add("-C", type=float, help="penalty of errors")
+    add("-C", type=float, help="penalty of errors; default: 1, for numbers their deviation")
     add("--kernel", help="rbf, laplacian, linear, poly or sigmoid")
     add("--gamma", type=_value, help="coefficient of the kernel: a number, scale or auto")
     add("--nu", type=float, help="part of the rows that are errors, for nusvc, nusvr and oneclass")
-    add("--epsilon", type=float, help="half of the width of the tube, for svr")
+    add("--epsilon", type=float,
+        help="half of the width of the tube; default: a tenth of the deviation")  # fmt: skip
     add("--class-weight", choices=("balanced",), help="factors of C for the classes")
     add("--max-time", type=float, metavar="SECONDS", help="limit on the training time")
     add("--seed", type=int, dest="random_state", metavar="N", help="seed of the order of the rows")
@@ -77,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     name = options.estimator or _guessed(rows.y)
     if rows.y is None and name != "oneclass":
         raise ValueError(f"--estimator {name} needs --target, the column of labels or targets")
-    machine, X = _machine(name, options), rows.X
+    machine, X = _machine(name, options, rows.y), rows.X
     _tell(options, f"{X.shape[0]:,} rows, {X.shape[1]:,} columns: {type(machine).__name__}")
     steps = _preprocessing(X, options)
     if options.tune:
@@ -194,7 +196,7 @@ def _guessed(y: Any) -> str:
     return "svc" if whole and len(np.unique(y)) <= _MOST_CLASSES else "svr"
 
 
-def _machine(name: str, options: argparse.Namespace) -> Any:
+def _machine(name: str, options: argparse.Namespace, y: Any) -> Any:
     """Return the SVM with the parameters that are given, unfitted."""
     import widestreet as ws
 
@@ -215,8 +217,26 @@ def _machine(name: str, options: argparse.Namespace) -> Any:
         raise ValueError(f"{option}: {cure}")
     keeps = options.tune or not options.probabilities  # calibration needs an optimal model
     given.setdefault("on_interrupt", "keep" if keeps else "raise")
+    if name in ("svr", "nusvr") and not options.tune:
+        given = _in_units_of(y, name) | given
     machine = kind(**given, **progress)
     return ws.CalibratedSVC(machine) if options.probabilities and not options.tune else machine
+
+
+def _in_units_of(y: Any, name: str) -> dict[str, float]:
+    """Return C and epsilon of a regression in units of the standard deviation of its targets.
+
+    Those of the estimator suit targets of deviation one. With targets in thousands its model is
+    nearly constant.
+    """
+    import numpy as np
+
+    y = np.asarray(y)
+    deviation = float(np.std(y, dtype=np.float64)) if np.issubdtype(y.dtype, np.number) else 0.0
+    if not 0.0 < deviation < np.inf:
+        return {}
+    found = {"C": float(f"{deviation:.3g}"), "epsilon": float(f"{0.1 * deviation:.3g}")}
+    return {"C": found["C"]} if name == "nusvr" else found
 
 
 def _chosen(

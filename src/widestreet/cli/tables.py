@@ -153,8 +153,10 @@ def _frame(
     for option, names in (("--target", [target]), ("--weight", [weight]), ("--drop", drop)):
         for name in names:
             if name is not None and name not in known:
+                several = option == "--drop" and set(name.split(",")) <= set(known)
                 raise ValueError(
                     f"{option}: {path} has no column {name!r}; it has {_listed(known)}"
+                    + "; give each column its own --drop" * several
                 )
     y, own_weight = (None if name is None else frame[name].to_numpy() for name in (target, weight))
     X = frame.drop(columns=[name for name in (target, weight, *drop) if name is not None])

@@ -68,13 +68,49 @@ def test_a_model_takes_the_table_in_python(folder):
 def test_targets_and_weights(folder, capsys):
     pytest.importorskip("skops")
     given = ["--target", "risk", "--drop", "label", "--weight", "w", "--epsilon", "0.2"]
-    assert main(["fit", "train.csv", *given, *TIGHT, "--quiet"]) == 0
+    assert main(["fit", "train.csv", *given, *TIGHT, "-C", "1", "--quiet"]) == 0
     assert capsys.readouterr().err == ""
     model, frame = loaded(folder / "model.skops"), people()
     assert isinstance(model[-1], ws.SVR)
     X = model[:-1].transform(columns(frame))
     expected = ws.SVR(epsilon=0.2, tol=TOL.twins).fit(X, frame["risk"], frame["w"])
     assert_same_function(model[-1], expected, X)
+
+
+@pytest.mark.parametrize("estimator", ["svr", "nusvr"])
+def test_a_regression_has_the_units_of_its_target(tmp_path, estimator):
+    """With C = 1, a model of prices in thousands would be nearly constant."""
+    X, y = data("regression")
+    models = []
+    for k, unit in enumerate((1.0, 1e5)):
+        np.save(tmp_path / "rows.npy", np.column_stack([X, unit * y]))
+        given = [str(tmp_path / "rows.npy"), "--target", "-1", "--preprocess", "none", "--quiet"]
+        path = tmp_path / f"{k}.street"
+        given += ["--estimator", estimator, "--set", f"tol={unit * TOL.twins}", "-o", str(path)]
+        assert main(["fit", *given]) == 0
+        models.append(loaded(path))
+    small, large = models
+    np.testing.assert_allclose([small.C, large.C], [np.std(y), 1e5 * np.std(y)], rtol=0.01)
+    np.testing.assert_allclose(
+        large.predict(X), 1e5 * small.predict(X), atol=1e5 * TOL.decision * np.ptp(y)
+    )
+
+
+def test_given_parameters_of_a_regression_are_kept(tmp_path):
+    X, y = data("regression")
+    np.save(tmp_path / "rows.npy", np.column_stack([X, 1e3 * y]))
+    given = [str(tmp_path / "rows.npy"), "--target", "-1", "--preprocess", "none", "--quiet"]
+    options = ["--set", "C=2", "--epsilon", "3", "-o", str(tmp_path / "m.street")]
+    assert main(["fit", *given, *options]) == 0
+    model = loaded(tmp_path / "m.street")
+    assert (model.C, model.epsilon) == (2, 3.0)
+
+
+def test_a_constant_target_has_no_unit(tmp_path):
+    np.save(tmp_path / "rows.npy", np.column_stack([np.arange(5.0), np.full(5, 0.5)]))
+    given = [str(tmp_path / "rows.npy"), "--target", "-1", "-o", str(tmp_path / "m.street")]
+    assert main(["fit", *given, "--preprocess", "none", "--quiet"]) == 0
+    assert loaded(tmp_path / "m.street").C == 1.0
 
 
 def test_no_target_is_one_class(folder):

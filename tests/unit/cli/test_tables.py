@@ -93,6 +93,8 @@ def test_what_is_missing_is_named(tmp_path):
         read_rows(str(tmp_path / "rows.csv"), "y")
     with pytest.raises(ValueError, match="--drop"):
         read_rows(str(tmp_path / "rows.csv"), drop=["z"])
+    with pytest.raises(ValueError, match=r"'age,city'.*give each column its own --drop"):
+        read_rows(str(tmp_path / "rows.csv"), drop=["age,city"])
     with pytest.raises(ValueError, match=r"rows\.csv has no columns 'y', 'z', .* trained on"):
         read_rows(str(tmp_path / "rows.csv"), features=["age", "y", "z"])
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import TOL
+from support.clocks import SimulatedClock
 from support.fitting import build_dual
 from support.ports import shard_set
 from support.shard_sets import shards_at_a_point
@@ -14,9 +15,11 @@ from widestreet._src.engines.forecast import SAMPLED_ROWS, Forecast
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.kernels.poll import Poll
+from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.port import LocalPort
+from widestreet._src.shards.shard_examination import examine_shards
 
 
 @pytest.fixture
@@ -88,6 +91,7 @@ def test_a_sample_does_not_depend_on_the_number_of_rows(shards):
 
 
 def test_a_probe_measures_float64_once_for_so_many_support_vectors(shards, monkeypatch):
+    SimulatedClock(monkeypatch)
     monkeypatch.setattr(module, "_PROBED_VALUES", 500)
     monkeypatch.setattr(module, "_LEAST_VALUES", 1)
     forecast = Forecast()
@@ -127,6 +131,55 @@ def test_a_longer_measurement_follows_if_there_is_time(shards, monkeypatch):
     before = shards.poll.kernel_values
     Forecast().probe(shards, np.inf)
     assert shards.poll.kernel_values - before == 200
+
+
+def test_forecasts_follow_the_pace_of_the_machine(shards, monkeypatch):
+    """Of an examination that was measured as well; one measurement in between is not enough."""
+    monkeypatch.setattr(module, "_PROBED_VALUES", 500)
+    monkeypatch.setattr(module, "_LEAST_VALUES", 1)
+    clock, pace = SimulatedClock(monkeypatch), [1e-3]
+    scores = type(shards).scores
+
+    def slow(self, ids):
+        clock.wait(pace[0] * len(ids) * 10)
+        return scores(self, ids)
+
+    monkeypatch.setattr(type(shards), "scores", slow)
+    ids = np.arange(10)
+    expansion = shards.news.expansion.published(ids, np.ones(10), np.zeros(1), np.inf)
+    shards.publish(expansion, Point(ids, np.ones((1, 10))))
+    forecast, limit = Forecast(), 1e5
+    forecast.probe(shards, limit)
+    assert forecast.exact == pytest.approx(1e-3, rel=0.01)
+    forecast.learn(10.0, 90, 100)
+    before = forecast.seconds(shards, 100)
+    pace[0] = 5e-3
+    forecast.probe(shards, limit)
+    assert forecast.seconds(shards, 100) == before  # measured a moment ago
+    clock.wait(0.06 * limit)
+    forecast.probe(shards, limit)
+    assert forecast.exact == pytest.approx(5e-3, rel=0.01)
+    assert forecast.seconds(shards, 100) == pytest.approx(5 * before, rel=0.01)
+    pace[0] = 1e-3
+    forecast.probe(shards, limit, now=True)
+    assert forecast.seconds(shards, 100) == pytest.approx(before, rel=0.01)
+    clock.wait(0.06 * limit)
+    pace[0] = 1.2e-3  # by chance
+    forecast.probe(shards, limit)
+    assert forecast.seconds(shards, 100) == pytest.approx(before, rel=0.01)
+
+
+def test_scores_that_an_examination_has_computed_measure_nothing(shards, monkeypatch):
+    monkeypatch.setattr(module, "_PROBED_VALUES", 500)
+    ids = np.arange(10)
+    expansion = shards.news.expansion.published(ids, np.ones(10), np.zeros(1), np.inf)
+    shards.publish(expansion, Point(ids, np.ones((1, 10))))
+    before, forecast = Forecast(), Forecast()
+    before.probe(shards)
+    examine_shards(shards, shards.news.point, Goal(1e-3))
+    forecast.probe(shards, now=True)
+    assert before.exact > 0
+    assert forecast.exact == 0.0
 
 
 def test_few_rows_and_rows_elsewhere_are_not_probed(monkeypatch):

@@ -53,9 +53,11 @@ SHAPES = [(1, 1), (1, 9), (9, 1), (7, 15), (8, 8), (16, 17), (300, 301), (3, 70_
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_several_vectors_are_multiplied_one_by_one(shape, transposed, rng):
-    A, x = rng.normal(size=shape), rng.normal(size=(3, shape[0 if transposed else 1]))
-    together = times(A, x, transposed, threads=2)
-    np.testing.assert_array_equal(together, [times(A, one, transposed) for one in x])
+    A, x = rng.normal(size=shape), rng.normal(size=(9, shape[0 if transposed else 1]))
+    alone = [times(A, one, transposed) for one in x]
+    for count in range(1, 10):
+        together = times(A, x[:count], transposed, threads=2)
+        np.testing.assert_array_equal(together, alone[:count])
 
 
 @pytest.mark.parametrize("transposed", [False, True])

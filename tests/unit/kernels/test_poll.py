@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from support.clocks import SimulatedClock
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
-from widestreet._src.kernels.poll import Poll
+from widestreet._src.kernels.poll import Pace, Poll
 from widestreet._src.rows import as_rows
 
 
@@ -27,3 +28,13 @@ def test_what_was_computed_before_a_stop_is_not_counted(rng):
     with pytest.raises(KeyboardInterrupt):
         gram.block(poll=poll)
     assert poll.kernel_values == 0
+
+
+def test_the_pace_follows_the_machine(monkeypatch):
+    clock = SimulatedClock(monkeypatch)
+    pace = Pace()
+    for seconds in [1e-7] * 50 + [5e-7] * 2:
+        begun = clock.now
+        clock.wait(10_000_000 * seconds)
+        pace.count(10_000_000, begun, None)
+    assert 4e-7 < pace.seconds / pace.values < 5.1e-7

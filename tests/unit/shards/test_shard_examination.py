@@ -22,9 +22,9 @@ from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_examination import (
     adopt,
-    estimate_gap,
     estimate_norm,
     examine_shards,
+    gap_estimates,
 )
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey_order import SurveyOrder
@@ -212,7 +212,7 @@ def test_surveys_in_float64_skip_rows_whose_float32_scores_prove_enough(port, rn
 def test_a_sample_of_all_rows_estimates_the_gap_exactly(port, model):
     shards, _, _ = shards_at_a_point(3, port, np.random.default_rng(3), model)
     found = examine_shards(shards, shards.news.point, GOAL)
-    estimate = estimate_gap(shards, found.bias, found.dual, 90, 7.0)
+    [estimate] = gap_estimates(shards, found.bias, found.dual, 90, 90, 7.0)
     assert estimate.n_rows == 90
     assert estimate.pass_seconds == 7.0
     # the sums of this point are not those of the groups
@@ -230,7 +230,9 @@ def test_a_sample_of_all_rows_estimates_the_objective_exactly(port, model, rng):
     linear, _ = shards.totals(shards.news.point)
     norm = estimate_norm(shards, 90, rng)
     assert linear - 0.5 * norm == pytest.approx(found.dual, rel=TOL.twin, abs=TOL.twin)
-    one, other = (estimate_gap(shards, found.bias, D, 90, 7.0) for D in (found.dual, -np.inf))
+    [one, other] = (
+        [*gap_estimates(shards, found.bias, D, 90, 90, 7.0)][-1] for D in (found.dual, -np.inf)
+    )
     assert one.relative_gap == pytest.approx(other.relative_gap, rel=TOL.twin, abs=TOL.twin)
 
 
@@ -261,7 +263,7 @@ def test_a_sample_has_both_kinds_of_rows(rows, monkeypatch):
     monkeypatch.setattr(
         ShardSet, "each", lambda self, q, ids, *more: asked.append(ids) or each(self, q, ids, *more)
     )
-    found = estimate_gap(shards, np.zeros(1), 1.0, rows, 0.0)
+    [found] = gap_estimates(shards, np.zeros(1), 1.0, rows, rows, 0.0)
     used, idle = asked
     assert len(np.unique(used)) == len(used) == min(rows, len(support))
     assert len(np.unique(idle)) == len(idle) == min(rows, 90 - len(support))

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import widestreet as ws
 from conftest import TOL
 from support.noisy_classes import noisy
-from widestreet._src.engines.budget import OutOfBudget
+from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.working_set.rounds import WorkingSetEngine
 from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
@@ -171,9 +171,10 @@ def test_an_examination_whose_result_is_known_is_not_announced(caplog):
 
 
 @pytest.mark.usefixtures("by_rounds")
+@pytest.mark.parametrize("measured", [True, False])
 @pytest.mark.parametrize("rounds", [1, 2])
-def test_rounds_continue_if_the_examination_leaves_time(rounds, monkeypatch, caplog):
-    """The limit is noticed once, and then there is time again."""
+def test_rounds_continue_if_there_is_time(rounds, measured, monkeypatch, caplog):
+    """The limit is noticed once; there is time by a second measurement, or after the check."""
     caplog.set_level(logging.DEBUG, logger="widestreet")
     survey, calls = WorkingSetEngine._survey, []
 
@@ -184,13 +185,15 @@ def test_rounds_continue_if_the_examination_leaves_time(rounds, monkeypatch, cap
             raise OutOfBudget(Status.TIME_LIMIT)
         survey(self, order)
 
+    answers = iter([measured])
     monkeypatch.setattr(WorkingSetEngine, "_survey", limited)
+    monkeypatch.setattr(Budget, "worthwhile", property(lambda self: next(answers, True)))
     X, y = noisy(3000)
     model = ws.SVC(C=10.0, max_time=600.0, random_state=0).fit(X, y)
     assert len(calls) > rounds + 1
     assert model.certificate_.status == "optimal"
     phases = [one.record.phase for one in caplog.records if hasattr(one, "record")]
-    assert phases.count("certificate") == 1
+    assert phases.count("certificate") == (not measured)
     assert phases[-1] == "round"
 
 

@@ -24,6 +24,7 @@ import widestreet as ws
 from conftest import OF_THREE, TOL
 from support.machines import any_street, data, machine
 from widestreet._src.tuning.plan import Plan
+from widestreet._src.tuning.search import Search
 from widestreet.model_selection import GridSearchCV
 
 pytestmark = any_street
@@ -376,3 +377,107 @@ def test_a_limit_on_memory_that_is_no_size_is_refused():
     X, y = data("svc")
     with pytest.raises(ValueError, match="max_memory"):
         GridSearchCV(ws.SVC(), {"C": [1.0]}, max_memory="lots").fit(X, y)
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, RuntimeError])
+def test_errors_of_the_shared_run_are_raised(error, monkeypatch):
+    X, y = data("svc")
+
+    def failing(self):
+        raise error("of the run")
+
+    monkeypatch.setattr(Search, "run", failing)
+    for options in ({}, {"halving": 2}, {"racing": True}):
+        for model, prefix in ((ws.SVC(), ""), (make_pipeline(StandardScaler(), ws.SVC()), "svc__")):
+            with pytest.raises(error, match="of the run"):
+                GridSearchCV(model, {f"{prefix}C": [1.0, 2.0]}, **options).fit(X, y)
+
+
+class Raising:
+    """Linear kernel that fails for some rows; like a dataclass, it has no hash."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, error):
+        self.error = error
+
+    def __eq__(self, other):
+        return isinstance(other, Raising)
+
+    def __call__(self, A, B):
+        if self.error is not None:
+            raise self.error("of the kernel")
+        return A @ B.T
+
+
+@pytest.mark.parametrize("error", [ValueError, RuntimeError])
+def test_errors_of_a_kernel_are_those_of_its_fits(error):
+    X, y = data("svc")
+    grid = {"kernel": [Raising(None), Raising(error), "linear"], "C": [0.1, 1.0]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = both(ws.SVC(), grid, X, y)
+    assert ours.shared_
+    assert_equal_results(ours, theirs)
+    failed = np.isnan(ours.cv_results_["mean_test_score"])
+    assert failed.tolist() == [False, True, False] * 2
+    with pytest.raises(error, match="of the kernel"):
+        GridSearchCV(ws.SVC(), grid, error_score="raise").fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{"halving": 2}, {"racing": True}])
+def test_rounds_in_which_all_fits_fail(options):
+    X, y = data("svc")
+    y = np.where(np.arange(len(y)) % 4 == 0, 1, -1)
+    search = GridSearchCV(machine("nu_svc"), {"nu": [0.98, 0.99]}, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ValueError, match=r"All the \d+ fits failed"):
+            search.fit(X, y)
+
+
+class Interrupted:
+    """Scores of which the one with this number is interrupted."""
+
+    def __init__(self, number):
+        self.number, self.calls = number, 0
+
+    def __call__(self, truth, found):
+        self.calls += 1
+        if self.calls == self.number:
+            raise KeyboardInterrupt
+        return float((truth == found).mean())
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+@pytest.mark.parametrize("action", ["keep", "raise"])
+def test_ctrl_c_while_candidates_are_scored_keeps_the_best_so_far(action):
+    X, y = data("svc")
+    expected = GridSearchCV(machine("svc"), GRIDS["svc"], cv=3).fit(X, y)
+    scorer = make_scorer(Interrupted(8))  # in the second fold of the third candidate
+    search = GridSearchCV(
+        machine("svc"), GRIDS["svc"], cv=3, scoring=scorer, on_interrupt=action, error_score="raise"
+    )
+    raised = pytest.raises(KeyboardInterrupt) if action == "raise" else nullcontext()
+    with raised, pytest.warns(UserWarning, match="after 2 of 4 candidates"):
+        search.fit(X, y)
+    scores = search.cv_results_["mean_test_score"]
+    np.testing.assert_array_equal(scores[:2], expected.cv_results_["mean_test_score"][:2])
+    assert np.isnan(scores[2:]).all()
+    assert search.best_score_ == np.nanmax(scores)
+    assert search.stopped_ == "interrupt"
+    assert hasattr(search, "best_estimator_") == (action == "keep")
+    if action == "keep":
+        assert search.best_estimator_.certificate_.status == "optimal"
+
+
+def test_ctrl_c_while_the_first_candidate_is_scored_changes_nothing():
+    X, y = data("svc")
+    search = GridSearchCV(machine("svc"), GRIDS["svc"], on_interrupt="keep").fit(X, y)
+    search.set_params(scoring=make_scorer(Interrupted(2)))
+    before = dict(vars(search))
+    with pytest.raises(KeyboardInterrupt, match="there is no model to keep"):
+        search.fit(X, y)
+    assert vars(search) == before

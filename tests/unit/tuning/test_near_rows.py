@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from widestreet._src.problems.formulations import CSVC, EpsilonSVR, NuSVC
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
 from widestreet._src.tuning import near_rows
+from widestreet._src.tuning.chain import ChainPoint
 from widestreet._src.tuning.kernel_values import Step, StreamedValues
 from widestreet._src.tuning.near_rows import Memory, NearRows, are_worthwhile
 
@@ -26,17 +28,17 @@ CS = (0.5, 5.0, 50.0)
 MEMORY = 10**8
 
 
-def problems(kind, cs=CS, skewed=False):
-    """Kernel matrix, its values, and chains of some C for three folds, or folds of few classes."""
-    X, y = data(kind)
+def problems(kind, cs=CS, skewed=False, rows=120, folds=3):
+    """Kernel matrix, its values, and chains of some C for some folds, or folds of few classes."""
+    X, y = data(kind, rows)
     if skewed:
         order = np.argsort(y, kind="stable")
         X, y = X[order], y[order]
     values = StreamedValues(Gram(RBF(GAMMA), as_rows(X, centred=True)), Budget(), 2)
     chains = []
-    for fold in range(3):
+    for fold in range(folds):
         number = np.arange(len(y))
-        mine = (3 * number) // len(y) == fold if skewed else number % 3 == fold
+        mine = (folds * number) // len(y) == fold if skewed else number % folds == fold
         weight = np.where(mine, 0.0, 1.0)
         steps = []
         for C in cs:
@@ -44,7 +46,7 @@ def problems(kind, cs=CS, skewed=False):
             dual = formulation.dual(y.astype(np.float64), formulation.box(weight))
             steps.append(Step(dual, C, settings(goal=Goal(TOL.violation))))
         chains.append(steps)
-    return kernels.matrix("rbf", X, gamma=GAMMA), values, chains
+    return kernels.matrix("rbf", X[:120], gamma=GAMMA), values, chains
 
 
 def solved(values, chains, memory=None):
@@ -136,3 +138,50 @@ def test_memory_is_kept_for_the_next_kernel_unless_it_is_large():
     memory.limit = used
     assert memory.rest == memory.limit
     assert memory.rows == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_measured_memory_of_arrays(kind, monkeypatch):
+    """The matrix of few near rows, and blocks of pair steps on it, are small."""
+    monkeypatch.setattr(near_rows, "_LEAST_COMING", 10)
+    monkeypatch.setattr(near_rows, "_PASSES", 2)
+    _, values, chains = problems(kind, rows=6000, folds=12, cs=(5.0,))
+    size = values.gram.shape[0]
+    near = NearRows(values, chains, Memory(MEMORY), lambda: None)
+    near.rows, near._capacity = np.arange(0, size, 300), 100
+    step, zero = chains[0][0], np.zeros(size)
+    upper = np.max([chain[0].dual.upper for chain in chains], axis=0)
+    near.at_upper = upper == 0.0  # all coefficients are zero
+    start = ChainPoint(
+        np.zeros((step.dual.layers, size)), None, np.zeros(1), np.inf, 0, step.scale, 0.0
+    )
+    folds = [near_rows._Fold(chain, zero, zero, zero) for chain in chains]
+    values.gram.scan(None, near.rows, np.ones((12, 20)))  # what rows compute once
+    tracemalloc.start()
+    try:
+        near._solve_folds(folds, 0, start)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert near.far  # more rows than these violate
+    assert peak < near_rows.memory_of_arrays(chains)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_folds_that_differ_too_much_are_left_to_the_engine(monkeypatch, kind):
+    """After the first check of the first C, which finds that they do."""
+    K, values, chains = problems(kind)
+    calls, solve_whole, judge = [], NearRows._solve_whole, NearRows._check
+
+    def noting(self, *given):
+        calls.append(self)
+        return solve_whole(self, *given)
+
+    def checking(self, *given, **options):
+        judge(self, *given, **options)
+        self.far = True
+
+    monkeypatch.setattr(NearRows, "_solve_whole", noting)
+    monkeypatch.setattr(NearRows, "_check", checking)
+    check(K, values, chains, solved(values, chains))
+    assert len(calls) == 1

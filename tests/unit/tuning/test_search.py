@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import tracemalloc
 from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.model_selection import LeaveOneOut
 
 import widestreet as ws
 from conftest import OF_THREE, TOL
@@ -14,10 +15,12 @@ from support.cross_validation import folds_of, one_by_one
 from support.machines import data, machine
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.tuning import search as module
-from widestreet._src.tuning.chain import working_memory
-from widestreet._src.tuning.matrices import matrix_memory
+from widestreet._src.tuning.folds import held_out_scores
+from widestreet._src.tuning.memory_of_search import MemoryOfSearch
+from widestreet._src.tuning.near_rows import NearRows
 from widestreet._src.tuning.search import Search
 from widestreet._src.tuning.tasks import Fold, SearchData, Task
+from widestreet.model_selection import GridSearchCV
 
 KINDS = ("svc", "svr", "svc" + OF_THREE)
 
@@ -80,22 +83,62 @@ def test_no_time():
     assert not found
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_blocks_of_pair_steps_count_as_memory(n_jobs):
-    _, search, _ = arranged("svc", n_jobs=n_jobs)
-    rows = len(search.data.merged.kept)
-    need = matrix_memory(rows) + n_jobs * working_memory(rows)
-    for memory, fits in ((need, True), (need - 1, False)):
-        limited = replace(search, settings=replace(search.settings, max_memory=memory))
-        assert limited._fits(1) == fits
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_tasks_are_solved_in_portions_that_fit(kind, stored, monkeypatch):
+    if not stored:
+        monkeypatch.setattr(MemoryOfSearch, "fits", lambda self, matrices: False)
+    _, search, expected = arranged(kind)
+    search.run()
+    _, search, found = arranged(kind)
+    room = property(lambda self: 3 * self.bytes_of_task)
+    monkeypatch.setattr(MemoryOfSearch, "room_beside", lambda self, _: 4 * self.bytes_of_task)
+    monkeypatch.setattr(MemoryOfSearch, "room_for_points", room)
+    portions, solve = [], Search._solve_kernels
+
+    def noting(self, batch):
+        portions.append([len(members) for _, members in batch])
+        solve(self, batch)
+
+    monkeypatch.setattr(Search, "_solve_kernels", noting)
+    search.run()
+    # of two values of C and three folds for each kernel: two folds at a time, or one C
+    assert {tuple(one) for one in portions} == ({(4,), (2,)} if stored else {(3,)})
+    assert found.keys() == expected.keys()
+    for k, values in expected.items():
+        C = search.tasks[k].estimator.C
+        np.testing.assert_allclose(found[k], values, atol=TOL.decision * max(1.0, C))
 
 
-def test_distances_are_shared_only_if_they_fit():
-    X, y = data("svc", 600)
-    X = np.tile(X, 30)  # many columns
-    for memory, share in ((10**8, True), (4_000_000, False)):
-        models = [ws.SVC(gamma=g, max_memory=memory) for g in (0.1, 1.0)]
-        rows = SearchData.of(models[0], X, y, None)
-        tasks = [Task.of(model, Fold(rows, np.arange(600), np.arange(9))) for model in models]
-        search = Search(rows, tasks, models[0]._settings(), Budget(), lambda *_: None)
-        assert search._shares_distances == share
+def test_measured_memory_with_as_many_folds_as_rows():
+    X, y = data("svc", 400)
+    model, folds = ws.SVC(n_jobs=1, max_memory="8MB"), LeaveOneOut()
+    search = GridSearchCV(model, {"C": [0.1, 1.0, 10.0]}, cv=folds, refit=False)
+    tracemalloc.start()
+    try:
+        plan = search._plan(X, y, folds, {})
+        before = tracemalloc.get_traced_memory()[0]
+        plan.run()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak - before < 1.2 * 8e6
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+def test_the_engine_solves_folds_whose_arrays_do_not_fit(share, monkeypatch):
+    monkeypatch.setattr(MemoryOfSearch, "fits", lambda self, matrices: False)
+    monkeypatch.setattr(module, "_ARRAYS_SHARE", share)
+    limits, solve = [], NearRows.solve
+
+    def noting(self, report):
+        limits.append(self.memory.limit)
+        solve(self, report)
+
+    monkeypatch.setattr(NearRows, "solve", noting)
+    X, y = data("svc")
+    model = ws.SVC(gamma=0.5, tol=TOL.twins, n_jobs=2, max_memory=10**8)
+    folds = folds_of(model, X, y, 4)
+    found = held_out_scores(model, X, y, folds)
+    np.testing.assert_allclose(found, one_by_one(model, X, y, folds), atol=TOL.decision)
+    assert (len(limits), all(limit < 10**8 for limit in limits)) == (int(share > 0), True)

@@ -20,6 +20,7 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
 _BETWEEN_LOOKS = 0.2  # seconds that may pass before the end of the time for rounds is noticed
 _MOST_BETWEEN_LOOKS = 0.05  # of all time
 _UNFORESEEN = 0.01  # of all time, which other programs may take while a certificate is computed
+_WORTH_GOING_ON = 0.1  # of all time: with more left, rounds continue
 _NO_PAUSE = 2**62  # pair steps
 _LEAST_SECONDS = 1e-9  # a limit of zero would be none at all to a reader
 
@@ -126,6 +127,12 @@ class Budget:
             self.affordable |= self.elapsed + seconds <= self.max_time
             self.reserve = seconds if self.affordable else min(least, 0.5 * self.max_time)
 
+    @property
+    def worthwhile(self) -> bool:
+        """Whether much time is left for rounds."""
+        left = self.remaining(self.reserve)
+        return left is not None and left >= _WORTH_GOING_ON * (self.max_time or 0.0)
+
     def look_for_stop(self) -> None:
         """Raise KeyboardInterrupt if stopped, whatever time is left."""
         if self.stopped:
@@ -137,10 +144,10 @@ class Budget:
         if self.max_time is not None and self.elapsed + self.reserve > self.max_time:
             raise OutOfBudget(Status.TIME_LIMIT)
 
-    def look_at_end(self) -> None:
-        """Raise OutOfBudget if all time is over, KeyboardInterrupt if stopped."""
+    def look_at_end(self, reserve: float = 0.0) -> None:
+        """Raise OutOfBudget if all time but a reserve is over, KeyboardInterrupt if stopped."""
         self.look_for_stop()
-        if self.max_time is not None and self.elapsed > self.max_time:
+        if self.max_time is not None and self.elapsed + reserve > self.max_time:
             raise OutOfBudget(Status.TIME_LIMIT)
 
     def spend(self, steps: int, *, finished: bool) -> None:
@@ -152,6 +159,16 @@ class Budget:
                 self._pause = _NO_PAUSE
                 return
             raise OutOfBudget(Status.ITERATION_LIMIT if over else Status.STALLED)
+
+
+def status_of(work: Callable[[], Status | None]) -> Status | None:
+    """Return the status of a part of the work: its result, or the reason why it was stopped."""
+    try:
+        return work()
+    except OutOfBudget as stop:
+        return stop.status
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED
 
 
 def parse_memory(value: int | float | str | None) -> int:

@@ -4,28 +4,40 @@ An examination of n rows against s support vectors scores the rows in float32, i
 bound on the error (RBF), and those in doubt again in float64. With few features interpolation
 takes the place of float32. The seconds per kernel value are those that the fit has measured. After
 the first examination, its own seconds per row and support vector replace this count.
+
+Other programs may make the machine slower, or faster again. A few kernel values are therefore
+computed from time to time, and once more before the time for rounds is over. All forecasts follow
+the last of these measurements.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
 from widestreet._src.certificate import FLOAT64_FRACTION
-from widestreet._src.kernels.gram import interpolated
+from widestreet._src.engines.budget import Budget
+from widestreet._src.kernels.gram import interpolated, is_symmetric
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.shards.shard_set import ShardSet
 
 SAMPLED_ROWS = 512  # of the support vectors, and of the others, for an estimate of the gap
+LEAST_SAMPLED_ROWS = 128  # the same, if there is no time left at all
 _FLOAT64_VALUE = 2.5  # seconds of a float64 kernel value in units of one of float32, until measured
 _PROBED_VALUES = 20_000_000  # kernel values from which the seconds of one of float64 are measured
 _LONGER = 10  # times as many values in a second measurement: threads need some time to begin
 _LARGEST_PART = 0.005  # of the time limit: a longer measurement is left out
+_EVERY = 0.05  # of the time limit, between two measurements with the same support vectors
+_LEAST_PAUSE = 100.0  # times the seconds of a measurement, until the next
+_LEAST_PART = 0.5  # of the kernel values of a measurement that must be computed
+_SAME = 1.5  # largest ratio of two measurements of the same kernel values by chance
 _LEAST_VALUES = 50_000_000  # rows times support vectors of an examination that is measured
 _SECONDS_PER_ROW = 1e-6  # for sums over rows and their variables, beside kernel values
 _SAFETY = 1.2  # factor of all forecasts
+_LEAST_TIME = 0.6  # of a forecast: with less time left, no examination begins
 _SAFETY_IF_UNMEASURED = 1.5  # further factor, if not even a float64 value was measured
 
 
@@ -37,7 +49,7 @@ class Forecast:
     ----------
     measured : float
         Largest number of seconds per row and support vector of an examination so far, without
-        short ones; zero before the first.
+        short ones, at the pace of the last measurement; zero before the first.
     exact : float
         Seconds of a float64 kernel value; zero if they were not measured.
     probed : int
@@ -47,6 +59,8 @@ class Forecast:
     measured: float = 0.0
     exact: float = 0.0
     probed: int = 0
+    _short: float = 0.0  # seconds of a float64 value in a short measurement
+    _next: float = -inf  # when kernel values are measured again
 
     def learn(self, seconds: float, rows: int, support: int) -> None:
         """Learn from an examination, unless it was too short to tell. Sets: measured."""
@@ -54,31 +68,86 @@ class Forecast:
             scanning = max(0.0, seconds - rows * _SECONDS_PER_ROW)
             self.measured = max(self.measured, scanning / (rows * support))
 
-    def probe(self, shards: ShardSet, limit: float = 0.0) -> None:
-        """Measure a float64 kernel value by scores of some rows. Sets: exact, probed.
+    def measure(self, shards: ShardSet, budget: Budget, *, now: bool = False) -> None:
+        """Probe the shards of a fit with a time limit, also if the time for rounds is over.
+
+        Sets: everything.
+        """
+        if budget.max_time is None or budget.remaining() == 0:
+            return
+        look = budget.look_at_end if now else budget.look_at_clock
+        with shards.polling(replace(shards.poll, look=look)) as poll:
+            self.probe(shards, budget.max_time, now=now)
+        shards.poll.kernel_values = poll.kernel_values
+
+    def keep_back(
+        self,
+        shards: ShardSet,
+        budget: Budget,
+        support: int,
+        doubtful: float = 1.0,
+        changed: int | None = None,
+        *,
+        now: bool = False,
+    ) -> None:
+        """Reserve the time of an examination, with the arguments of `seconds`, or of an estimate.
+
+        If `now`, the pace was measured a moment ago. An examination for which the time will not
+        suffice is given up then. Sets: budget.
+        """
+        seconds, left = self.seconds(shards, support, doubtful, changed), budget.remaining()
+        if now and left is not None and left < _LEAST_TIME * seconds:
+            budget.affordable = False
+        budget.keep_back(seconds, self.sample_seconds(shards, support))
+
+    def probe(self, shards: ShardSet, limit: float = 0.0, *, now: bool = False) -> None:
+        """Measure a float64 kernel value by scores of some rows. Sets: everything.
 
         They are measured again with twice as many support vectors, until an examination measures
-        its own. Rows on disk or on a cluster are not probed: a few of them take as long as many.
+        its own, and from time to time. Rows on disk or on a cluster are not probed: a few of them
+        take as long as many.
 
         Parameters
         ----------
         shards : ShardSet
         limit : float
             Seconds of the fit. A second, longer measurement takes a small part of them.
+        now : bool
+            If True, measure whatever was measured before.
         """
         support = len(shards.news.expansion.ids)
-        if support == 0 or support < 2 * self.probed or self.measured > 0:
+        if support == 0 or shards.news.rows is not None:
             return
-        for values in (_PROBED_VALUES, _LONGER * _PROBED_VALUES):
-            rows = min(shards.rows, values // support)
-            if shards.news.rows is not None or not shards.rows > rows > 0:
-                return
-            begun = time.perf_counter()
-            shards.scores(np.linspace(0, shards.rows - 1, rows).astype(np.int64))
-            seconds = time.perf_counter() - begun
-            self.exact, self.probed = seconds / (rows * support), support
-            if _LONGER * seconds > _LARGEST_PART * limit:
-                return
+        more = support >= 2 * self.probed and self.measured == 0
+        if not (more or now or time.perf_counter() >= self._next):
+            return
+        found = self._measured(shards, support, _PROBED_VALUES, limit)
+        if found == 0.0:
+            return
+        ratio = found / self._short if self._short > 0 else 1.0
+        if not (more or now) and 1.0 / _SAME < ratio < _SAME:
+            return
+        self._short, exact = found, self.exact * ratio or found
+        if _LONGER * found * _PROBED_VALUES <= _LARGEST_PART * limit:
+            exact = self._measured(shards, support, _LONGER * _PROBED_VALUES, limit) or exact
+        if self.exact > 0:
+            self.measured *= exact / self.exact
+        self.exact, self.probed = exact, support
+
+    def _measured(self, shards: ShardSet, support: int, values: int, limit: float) -> float:
+        """Return the seconds of so many float64 values, each; zero if not so many are computed.
+
+        That is so if there are few rows, or if scores are known. Sets: the time of the next
+        measurement.
+        """
+        rows = min(shards.rows, values // support)
+        if not shards.rows > rows > 0:
+            return 0.0
+        begun, before = time.perf_counter(), shards.poll.kernel_values
+        shards.scores(np.linspace(0, shards.rows - 1, rows).astype(np.int64))
+        end, computed = time.perf_counter(), shards.poll.kernel_values - before
+        self._next = end + max(_EVERY * limit, _LEAST_PAUSE * (end - begun))
+        return (end - begun) / computed if computed > _LEAST_PART * rows * support else 0.0
 
     def seconds(
         self, shards: ShardSet, support: int, doubtful: float = 1.0, changed: int | None = None
@@ -96,15 +165,17 @@ class Forecast:
             Number of coefficients that changed since the last examination, if there was one. It
             updates scores by them where they are fewer.
         """
-        pace, safety = self.measured, _SAFETY
+        pace, safety, shared = self.measured, _SAFETY, 0.0
         if pace > 0 and changed is not None:
             support = min(support, changed)
         if pace == 0:
             safety *= 1.0 if self.exact else _SAFETY_IF_UNMEASURED
             pace = self._pace(shards)
+            if len(shards.port.sizes) == 1 and is_symmetric(shards.known.gram, support):
+                shared = 0.5 * pace * support**2
             if doubtful <= FLOAT64_FRACTION and isinstance(shards.kernel, RBF):
                 pace = self._rough_pace(shards, support) + doubtful * pace
-        return safety * shards.rows * (_SECONDS_PER_ROW + pace * support)
+        return safety * (shards.rows * (_SECONDS_PER_ROW + pace * support) - shared)
 
     def _pace(self, shards: ShardSet) -> float:
         """Return the seconds of a float64 kernel value."""

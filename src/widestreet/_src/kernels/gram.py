@@ -413,6 +413,12 @@ def interpolated(gram: Gram, rows: int, vectors: int) -> float | None:
     return None if smooth is None else smooth.values(rows, vectors)
 
 
+def is_symmetric(gram: Gram, rows: int) -> bool:
+    """Return whether float64 scores of so many rows against themselves take half of the values."""
+    every = np.arange(rows)
+    return shared_rows(gram._backend, every, every, np.empty((1, 0))) is not None
+
+
 def resident(gram: Gram) -> Resident | None:
     """Return the rows in the memory of a device that solves working sets; None without one."""
     backend = gram._backend

@@ -29,7 +29,6 @@ from widestreet._src.kernels.poll import Poll
 
 _NEGLIGIBLE = 1e-17  # of the largest coefficient: smaller ones are below the rounding of the others
 _PIECE = 1 << 23  # kernel values between two polls: writing to new memory is slow
-_WORTH_SHARING = 1 << 19  # kernel values: below it, BLAS with one thread is the fastest
 _TOGETHER = 64  # pivots drawn at a time
 _LEAST_RESIDUAL = 0.1  # of the mean diagonal of the residual: pivots need a larger residual
 _ROUNDING = 1e-13  # of the trace: a smaller residual is rounding
@@ -66,8 +65,6 @@ class Held:
         return 8 * rows * rows
 
     def __call__(self, coef: Floats) -> Floats:
-        if self.K.size < _WORTH_SHARING:
-            return coef @ self.K  # K is symmetric
         return _times(self.K, coef, self.threads)
 
 

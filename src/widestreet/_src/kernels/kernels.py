@@ -181,6 +181,9 @@ class Callable(Kernel):
 
     function: Function[[Any, Any], Any]
 
+    def __hash__(self) -> int:  # the function may have none
+        return id(self.function)
+
 
 NATIVE_KERNELS: dict[str, type[NativeKernel]] = {
     kernel.name: kernel for kernel in (Linear, Poly, RBF, Sigmoid, Laplacian)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+_REMEMBERED = 0.5  # seconds of earlier kernel values that count beside the next ones
+
 
 def _nothing() -> None:
     """Do nothing: the work continues."""
@@ -32,13 +34,19 @@ class Poll:
 
 @dataclass
 class Pace:
-    """Number of kernel values computed so far, and the seconds that they took."""
+    """Number of the kernel values computed last, and the seconds that they took.
+
+    Earlier ones count less and less: the machine may have become slower since, or faster.
+    """
 
     seconds: float = 0.0
-    values: int = 0
+    values: float = 0.0
 
     def count(self, values: int, begun: float, poll: Poll | None) -> None:
         """Count kernel values whose computation began at `begun`. Sets: everything, poll."""
+        if self.seconds > _REMEMBERED:
+            self.values *= _REMEMBERED / self.seconds
+            self.seconds = _REMEMBERED
         self.seconds += time.perf_counter() - begun
         self.values += values
         if poll is not None:

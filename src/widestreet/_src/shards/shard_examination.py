@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -150,8 +150,8 @@ def adopt_scores(shard: Shard, news: News, *, poll: Poll | None = None) -> float
 
 def sampled_terms(
     shard: Shard, news: News, ids: Ints, bias: Floats, *, poll: Poll | None = None
-) -> tuple[Floats, float]:
-    """Return the contributions of some rows to the duality gap, and the width of all their boxes.
+) -> tuple[Floats, float, float]:
+    """Return the contributions of some rows to the gap, and sums of their boxes and of c u.
 
     The scores are computed in float64.
     """
@@ -159,7 +159,8 @@ def sampled_terms(
     dual = select(shard.dual, ids)
     beta = shard.memory.beta[:, ids]
     width = float((dual.upper - dual.lower).sum())
-    return gap_terms(dual, beta, excess_of(dual, beta, score, bias[dual.group]).high), width
+    terms = gap_terms(dual, beta, excess_of(dual, beta, score, bias[dual.group]).high)
+    return terms, width, float(beta.sum(axis=0) @ score)
 
 
 # -- questions to all shards ---------------------------------------------------------------------
@@ -248,15 +249,19 @@ def estimate_norm(shards: ShardSet, rows: int, rng: np.random.Generator) -> floa
     return float(point.coef[at] @ shards.scores(point.ids[at])) * (support / size)
 
 
-def estimate_gap(
+def gap_estimates(
     shards: ShardSet,
     bias: Floats,
     dual: float,
-    rows: int,
+    least: int,
+    most: int,
     pass_seconds: float,
     violation: float = 0.0,
-) -> GapEstimate | None:
-    """Estimate the gap of the published point from a sample of the rows.
+) -> Iterator[GapEstimate | None]:
+    """Estimate the gap of the published point from a sample of the rows, and from larger ones.
+
+    Each sample contains the one before and has twice its size, so that it takes about as long as
+    all before it together. Where an estimate is None, nothing bounds the gap.
 
     Parameters
     ----------
@@ -264,8 +269,9 @@ def estimate_gap(
     bias : ndarray of shape (groups,)
     dual : float
         Dual objective; it is estimated if it is not finite.
-    rows : int
-        Number of rows to draw of the support vectors, and of the others.
+    least, most : int
+        Number of rows to draw of the support vectors, and of the others, in the first and in the
+        last sample.
     pass_seconds : float
         Seconds of an examination of all rows.
     violation : float
@@ -273,27 +279,52 @@ def estimate_gap(
     """
     rng, support = np.random.default_rng(0), shards.news.point.ids
     others = shards.rows - len(support)
-    place = np.sort(rng.choice(others, min(rows, others), replace=False))
+    place = rng.choice(others, min(most, others), replace=False)
     # the k-th row that is no support vector has as many of them below it as satisfy s - index <= k
     idle = place + np.searchsorted(support - np.arange(len(support)), place, side="right")
-    used = rng.choice(support, min(rows, len(support)), replace=False)
-    strata = [
-        _stratum(shards, size, np.sort(ids), bias, violation)
-        for size, ids in ((len(support), used), (others, idle))
-    ]
-    if not np.isfinite(dual):
-        linear, _ = shards.totals(shards.news.point)
-        dual = linear - 0.5 * estimate_norm(shards, rows, rng)
-    return estimate(strata, dual, pass_seconds)
+    used = rng.choice(support, min(most, len(support)), replace=False)
+    strata = [_Drawn(len(support), used), _Drawn(others, idle)]
+    linear = None if np.isfinite(dual) else shards.totals(shards.news.point)[0]
+    drawn, size = 0, least
+    while True:
+        for stratum in strata:
+            stratum.ask(shards, slice(drawn, drawn + size), bias)
+        drawn += size
+        if linear is not None:
+            dual = linear - 0.5 * strata[0].norm
+        yield estimate([one.stratum(violation) for one in strata], dual, pass_seconds)
+        if drawn >= min(most, max(len(support), others)):
+            return
+        size = min(drawn, most - drawn)
 
 
-def _stratum(shards: ShardSet, size: int, ids: Ints, bias: Floats, violation: float) -> Stratum:
-    """Return a stratum of so many rows, of which some are drawn."""
-    if len(ids) == 0:
-        return Stratum(size, np.empty(0))
-    answers, _ = shards.each(sampled_terms, ids, bias)
-    terms = np.concatenate([terms for terms, _ in answers])
-    return Stratum(size, terms, violation * sum(width for _, width in answers) / len(ids))
+class _Drawn:
+    """Rows that were drawn from a stratum of so many rows, and the answers about some of them."""
+
+    def __init__(self, rows: int, ids: Ints) -> None:
+        self.rows, self._ids = rows, ids
+        self._terms = np.empty(0)
+        self._width = self._norm = 0.0  # sums over the rows that were asked
+
+    def ask(self, shards: ShardSet, part: slice, bias: Floats) -> None:
+        """Ask the shards about some of the rows. Sets: everything."""
+        ids = np.sort(self._ids[part])
+        if len(ids) == 0:
+            return
+        answers, _ = shards.each(sampled_terms, ids, bias)
+        self._terms = np.concatenate([self._terms, *(terms for terms, _, _ in answers)])
+        self._width += sum(width for _, width, _ in answers)
+        self._norm += sum(norm for _, _, norm in answers)
+
+    def stratum(self, violation: float) -> Stratum:
+        """Return the stratum with the terms known so far."""
+        width = self._width / max(1, len(self._terms))
+        return Stratum(self.rows, self._terms, violation * width)
+
+    @property
+    def norm(self) -> float:
+        """c'Kc, estimated from the rows that were asked."""
+        return self._norm * (self.rows / max(1, len(self._terms)))
 
 
 def adopt(shards: ShardSet) -> float:

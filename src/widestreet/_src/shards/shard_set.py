@@ -8,6 +8,7 @@ rows as its quota, for any number of rows and shards.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -67,7 +68,7 @@ class ShardSet:
         self._ends = np.cumsum(port.sizes)
         self.begins = self._ends - port.sizes
         self.rows = int(self._ends[-1])
-        self._seconds, self._values = 0.0, 0  # of the last large question
+        self._large: deque[tuple[float, int]] = deque(maxlen=2)  # seconds and values of the last
         self._most_values, self._shortest = 0, np.inf  # of a question
         self._zero = Point.zero(form.layers)
         self.examined: Examined | None = None
@@ -104,20 +105,22 @@ class ShardSet:
 
     @property
     def seconds_per_value(self) -> float:
-        """Seconds per kernel value of the last large question; an estimate before the first.
+        """Seconds per kernel value of a large question; an estimate before the first.
 
-        The time of the shortest question is subtracted: it is that of the messages.
+        It is the faster one of the last two: a single one may have been held up. The time of the
+        shortest question is subtracted: it is that of the messages.
         """
-        if self._values == 0:
+        if not self._large:
             return self.known.gram.seconds_per_value
-        return max(self._seconds - self._shortest, 0.1 * self._seconds) / self._values
+        wait = self._shortest
+        return min(max(t - wait, 0.1 * t) / values for t, values in self._large)
 
     @contextmanager
-    def polling(self, poll: Poll) -> Iterator[None]:
+    def polling(self, poll: Poll) -> Iterator[Poll]:
         """Use another poll within the context. Sets: poll."""
         before, self.poll = self.poll, poll
         try:
-            yield
+            yield poll
         finally:
             self.poll = before
 
@@ -139,7 +142,7 @@ class ShardSet:
             values, seconds = self.poll.kernel_values - before, time.perf_counter() - begun
             self._shortest = min(self._shortest, seconds)
             if values > max(_LEAST_QUESTION, _LARGE_QUESTION * self._most_values):
-                self._seconds, self._values = seconds, values
+                self._large.append((seconds, values))
                 self._most_values = max(self._most_values, values)
 
     def _owners(self, ids: Ints) -> Iterator[tuple[int, Ints, Ints]]:

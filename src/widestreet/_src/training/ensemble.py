@@ -156,13 +156,17 @@ def train_pair(
 
     `look` ends the examination; by default the budget of the pair does.
     """
-    poll = Poll(budget.look_at_clock)
-    _keep_back(budget, gram, len(pair.sign))
+
+    def look_at_clock() -> None:
+        _keep_back(budget, gram, len(pair.sign))  # at the present pace of kernel values
+        budget.look_at_clock()
+
+    poll = Poll(look_at_clock)
     left, missing = 1.0, 0.0
     try:
         length = _length(gram, plan)
         product = _product(gram, pair, plan, rng, poll)
-        _keep_back(budget, gram, len(pair.sign))  # the pace of kernel values is known now
+        look_at_clock()
     except (OutOfBudget, KeyboardInterrupt) as stop:
         path = unmoved(pair.prior, stopped_by(stop))
         weight, square, size = path.first, inf, 1

@@ -9,7 +9,7 @@ from math import isfinite
 
 from widestreet._src.certificate import Examination, GapEstimate, Part, examine_all, scores
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.forecast import SAMPLED_ROWS, Forecast
+from widestreet._src.engines.forecast import LEAST_SAMPLED_ROWS, Forecast
 from widestreet._src.engines.solution import Observer, Solution
 from widestreet._src.engines.working_set.state_of_rounds import Check
 from widestreet._src.kernels.gram import Gram
@@ -17,7 +17,7 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.point import Point
-from widestreet._src.shards.shard_examination import estimate_gap, examine_shards, publish
+from widestreet._src.shards.shard_examination import examine_shards, gap_estimates, publish
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
 from widestreet._src.training.trained import Trained, uncertified
@@ -25,7 +25,8 @@ from widestreet._src.training.trained import Trained, uncertified
 _ROWS_OF_THE_CORE = 2048  # largest dual examined by one call of the core, which is faster there
 _LEAST_TIME = 0.3  # of the forecast: with less time left, no examination begins
 _MOST_SAMPLED_ROWS = 20_000  # of the support vectors, and of the others, for an estimate
-_LEAST_SECONDS = 1e-9  # of a sampled row, to avoid a division by zero
+_LARGEST_ESTIMATE = 0.05  # of the time limit, kept back for an estimate in examinations
+_SAFETY = 1.2  # of the time of the next, larger sample
 _ROUNDING_OF_DUAL = 1e-9  # smaller differences of two objectives do not decide which is better
 ANSWER_WITHIN = 0.15  # largest estimated seconds of a certificate after an interrupt
 
@@ -54,7 +55,9 @@ class Examiner:
         dual: Dual | None = None,
         observe: Observer | None = None,
     ) -> None:
-        self.shards, self.goal, self.poll = shards, goal, Poll(budget.look_at_end)
+        self.shards, self.goal = shards, goal
+        self.poll = Poll(lambda: budget.look_at_end(self._kept))
+        self._kept = 0.0  # seconds for an estimate, if an examination cannot end in time
         self._budget, self._observe, self._forecast = budget, observe, Forecast()
         self._core = None
         if gram is not None and dual is not None and dual.diagonal is None:
@@ -86,8 +89,18 @@ class Examiner:
                 wrong = Part.whole(gram, dual, beta, score, self.poll).disagrees()
                 return found.inconsistent() if wrong else found
         shards = self.shards()
+        self._kept = self._seconds_of_estimate(point)
         with shards.polling(self.poll):
             return examine_shards(shards, point, self.goal)
+
+    def _seconds_of_estimate(self, point: Point) -> float:
+        """Return the seconds of an estimate of the gap; zero if none will be needed."""
+        limit, shards = self._budget.max_time, self.shards()
+        known = self._best is not None and isfinite(self._best[1].gap)
+        if limit is None or known or not shards.kernel.positive:
+            return 0.0
+        seconds = self._forecast.sample_seconds(shards, len(point), LEAST_SAMPLED_ROWS)
+        return min(seconds, _LARGEST_ESTIMATE * limit)
 
     def check(self, point: Point) -> Check:
         """Examine a point and return the result as the engine uses it. Sets: last, best."""
@@ -134,6 +147,8 @@ class Examiner:
         Raises OutOfBudget if the time that is left is much too short for it.
         """
         if self._core is None:
+            if solution.status != Status.INTERRUPTED:
+                self._forecast.measure(self.shards(), self._budget, now=True)
             left = self._budget.remaining()
             if left is not None and left < _LEAST_TIME * self._seconds(solution):
                 raise OutOfBudget(Status.TIME_LIMIT)
@@ -160,12 +175,7 @@ class Examiner:
 
     def _estimate(self, solution: Solution) -> GapEstimate | None:
         """Estimate the gap of a solution from a sample of the rows, in the time that is left."""
-        shards, support = self.shards(), len(solution.point)
-        each = self._forecast.sample_seconds(shards, support, rows=1)
-        rows = int((self._budget.remaining() or 0.0) / max(each, _LEAST_SECONDS))
-        rows = min(max(rows, SAMPLED_ROWS), _MOST_SAMPLED_ROWS)
-        with shards.polling(Poll(self._budget.look_for_stop)):
-            return sampled_gap(shards, solution, rows, self._seconds(solution))
+        return sampled_gap(self.shards(), solution, self._budget, self._seconds(solution))
 
     @property
     def _seconds_per_value(self) -> float:
@@ -188,28 +198,48 @@ class Examiner:
 
 
 def sampled_gap(
-    shards: ShardSet, solution: Solution, rows: int, pass_seconds: float
+    shards: ShardSet, solution: Solution, budget: Budget, pass_seconds: float
 ) -> GapEstimate | None:
     """Estimate the gap of a solution; None if nothing bounds the optimum, or if it is stopped.
+
+    The sample grows as long as there is time. The first one, which is small, takes as long as it
+    needs.
 
     Parameters
     ----------
     shards : ShardSet
     solution : Solution
-    rows : int
-        Number of rows to draw of the support vectors, and of the others.
+    budget : Budget
     pass_seconds : float
         Seconds of an examination of all rows.
     """
     if not shards.kernel.positive:
         return None
+    found: list[GapEstimate | None] = []
+    begun = time.perf_counter()
+    poll = Poll(lambda: budget.look_at_end() if found else budget.look_for_stop())
+    violation = solution.trace[-1].violation if solution.trace else 0.0
     try:
-        publish(shards, solution.point)
-        violation = solution.trace[-1].violation if solution.trace else 0.0
-        dual = solution.dual_objective
-        return estimate_gap(shards, solution.bias, dual, rows, pass_seconds, violation)
-    except (OutOfBudget, KeyboardInterrupt):
+        with shards.polling(poll):
+            publish(shards, solution.point)
+            for one in gap_estimates(
+                shards,
+                solution.bias,
+                solution.dual_objective,
+                LEAST_SAMPLED_ROWS,
+                _MOST_SAMPLED_ROWS,
+                pass_seconds,
+                violation,
+            ):
+                found.append(one)
+                left, spent = budget.remaining(), time.perf_counter() - begun
+                if left is not None and left < _SAFETY * spent:  # the next takes as long again
+                    break
+    except OutOfBudget:
+        pass
+    except KeyboardInterrupt:
         return None
+    return found[-1] if found else None
 
 
 def _is_better(one: Examination, other: Examination) -> bool:

@@ -60,7 +60,6 @@ _COST_PER_THREAD = 1e8  # multiply-adds (an upper bound) that justify one more t
 _MOST_FIRST_ROWS = 1024  # former support vectors of a class with which a pair starts
 _SERIAL_ROWS = 500  # up to this many rows of a pair, threads would wait for the interpreter
 _LEFT_OVER = 0.1  # of `max_time`: with more left, pairs that their share ended continue
-_SAMPLED_ROWS = 128  # of the support vectors, and of the others, for the estimate of a gap
 _PARALLEL_ROWS = 4000  # up to this many rows of a pair, pairs are trained in parallel
 
 
@@ -313,7 +312,8 @@ class _Fit:
     def _estimate(self, p: int, solution: Solution) -> GapEstimate | None:
         """Estimate the gap of a pair that there is no time to examine."""
         shards = in_memory(self._gram(p), self.machines.problems[p].dual, Budget(), self.threads)
-        return sampled_gap(shards(), solution, _SAMPLED_ROWS, self._proof.seconds(solved=True))
+        share = self.budget.part(1 / (len(self.machines.problems) - p))
+        return sampled_gap(shards(), solution, share, self._proof.seconds(solved=True))
 
     def _settle(
         self,

@@ -196,21 +196,20 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         self._validate_params()
         whole = Budget(self.max_time)
         cv = list(self.cv) if isinstance(self.cv, Iterator) else self.cv
-        stop: BaseException | None = None
         reason = ""
-        try:
-            with progress_bar("grid search", shown=self.progress) as tell:
-                plan = self._plan(X, y, cv, params)
-                plan.tell = tell
-                rounds = self._rounds(plan, params)
-                try:
-                    (rounds or plan).run()
-                except (OutOfBudget, KeyboardInterrupt) as why:
-                    stop = why
+        try:  # what can be shared is decided here; errors of the run are raised
+            plan = self._plan(X, y, cv, params)
         except (CannotShare, TypeError, ValueError) as why:
-            reason = str(why)
+            reason = str(why) or type(why).__name__
         if reason:  # outside of the handler: errors of scikit-learn are not caused by the reason
             return self._fit_unshared(X, y, cv, params, reason)
+        rounds = self._rounds(plan, params)
+        stop: BaseException | None = None
+        with progress_bar("grid search", shown=self.progress) as plan.tell:
+            try:
+                (rounds or plan).run()
+            except (OutOfBudget, KeyboardInterrupt) as why:
+                stop = why
         self._adopt(plan, rounds, stop, params)
         if self.stopped_ == "interrupt" and self.on_interrupt == "raise":
             raise KeyboardInterrupt
@@ -323,17 +322,53 @@ multimetric_, classes_, n_features_in_, feature_names_in_
     def _adopt(
         self, plan: Plan, rounds: Rounds | None, stop: BaseException | None, params: dict[str, Any]
     ) -> None:
-        """Compute scores and ranks by scikit-learn's search. Sets: the results of the search."""
-        done, ctrl_c = sum(plan.complete), isinstance(stop, KeyboardInterrupt)
-        if done == 0 and stop is not None:
-            if ctrl_c:
-                raise KeyboardInterrupt(
-                    "interrupted before a candidate was complete: there is no model to keep"
-                )
-            raise TimeoutError(
-                f"max_time={self.max_time:g} was too short for a single candidate: raise max_time"
+        """Compute scores and ranks by scikit-learn's search. Sets: the results of the search.
+
+        After Ctrl-C they are those of the candidates that were complete, which are scored again.
+        """
+        inner: Any = None
+        while inner is None:
+            self._check_complete(plan, stop)
+            try:
+                inner, figures = self._scored(plan, rounds, params)
+            except KeyboardInterrupt as ctrl_c:
+                stop = ctrl_c
+        done, interrupted = sum(plan.complete), isinstance(stop, KeyboardInterrupt)
+        found = {name: getattr(inner, name) for name in _RESULTS if hasattr(inner, name)}
+        if self.scoring is None:
+            found["scorer_"] = check_scoring(self.estimator)
+        found["cv_results_"] |= figures
+        found["shared_"] = True
+        found["stopped_"] = None if stop is None else "interrupt" if interrupted else "max_time"
+        gone = (*_RESULTS, "best_estimator_", "refit_time_", "feature_names_in_")  # of another fit
+        kept = {name: value for name, value in vars(self).items() if name not in gone}
+        self.__dict__ = kept | found
+        if stop is not None:
+            why = "Ctrl-C" if interrupted else f"max_time={self.max_time:g}"
+            warnings.warn(
+                f"{why} ended the search after {done} of {len(plan.candidates)} candidates; the "
+                "others have the score nan",
+                UserWarning,
+                stacklevel=level_of_caller(),
             )
-        missing = done < len(plan.candidates)
+
+    def _check_complete(self, plan: Plan, stop: BaseException | None) -> None:
+        """Raise an error if a search was stopped before a candidate was complete."""
+        if stop is None or any(plan.complete):
+            return
+        if isinstance(stop, KeyboardInterrupt):
+            raise KeyboardInterrupt(
+                "interrupted before a candidate was complete: there is no model to keep"
+            )
+        raise TimeoutError(
+            f"max_time={self.max_time:g} was too short for a single candidate: raise max_time"
+        )
+
+    def _scored(
+        self, plan: Plan, rounds: Rounds | None, params: dict[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """Return scikit-learn's search over the results, and further figures of `cv_results_`."""
+        missing = not all(plan.complete)
         failures = [found for found in plan.found.values() if isinstance(found, Exception)]
         if missing and failures and self.error_score == "raise":
             raise failures[0]
@@ -350,24 +385,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             "error_score": np.nan if missing else self.error_score,
             "return_train_score": self.return_train_score,
         }
-        inner = scored(plan, self.estimator, options, params, missing=missing)
-        found = {name: getattr(inner, name) for name in _RESULTS if hasattr(inner, name)}
-        if self.scoring is None:
-            found["scorer_"] = check_scoring(self.estimator)
-        found["cv_results_"] |= figures
-        found["shared_"] = True
-        found["stopped_"] = None if stop is None else "interrupt" if ctrl_c else "max_time"
-        gone = (*_RESULTS, "best_estimator_", "refit_time_", "feature_names_in_")  # of another fit
-        kept = {name: value for name, value in vars(self).items() if name not in gone}
-        self.__dict__ = kept | found
-        if stop is not None:
-            why = "Ctrl-C" if ctrl_c else f"max_time={self.max_time:g}"
-            warnings.warn(
-                f"{why} ended the search after {done} of {len(plan.candidates)} candidates; the "
-                "others have the score nan",
-                UserWarning,
-                stacklevel=level_of_caller(),
-            )
+        return scored(plan, self.estimator, options, params, missing=missing), figures
 
     def _refit(self, plan: Plan, params: dict[str, Any], seconds: float | None) -> None:
         """Fit the best candidate on all rows. Sets: best_estimator_, refit_time_.

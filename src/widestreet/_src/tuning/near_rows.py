@@ -6,12 +6,14 @@ folds. If the kernel matrix of all rows is too large, then for one C after the o
     1) solve the problem of all rows by rounds of the engine, from its solution at the C before
     2) store the kernel matrix of the rows nearest to the margin; fix the others at their bounds
     3) solve the problems of all folds over the near rows, from the solution of all rows
-    4) score all rows by all folds in one scan in float64; rows that violate become near rows, and
-       problems that are not solved by these scores are continued from them
+    4) score all rows by all folds in one scan; rows that violate become near rows, and problems
+       that are not solved by these scores are continued from them. The first scan may be in
+       float32; a problem is solved by scores in float64
 
 The scores of fixed rows are proportional to C. They are kept, so that only coefficients that change
 from C to C are scanned. What is not solved after some passes, or has too many near rows, is solved
-by rounds of the engine.
+by rounds of the engine. If more fixed rows violate than are near, as with folds of ordered rows,
+all further problems of the kernel are left to the engine, which solves each fold by ascending C.
 """
 
 from __future__ import annotations
@@ -38,12 +40,14 @@ _LEAST_FOLDS = 4  # fewer are not worth a solution of all rows for each C
 _LEAST_ROWS = 1500  # near rows at first
 _NEAR = 0.25  # near rows at first, per support vector
 _ROUGH = 10.0  # times the tolerance: that of the problem of all rows
-_MATRIX_SHARE, _BLOCK_SHARE = 0.7, 0.1  # of the memory
+_MATRIX_SHARE, _BLOCK_SHARE = 0.7, 0.1  # of the memory beside arrays
+_ARRAYS_OF_FOLD, _ARRAYS_OF_WHOLE = 8, 16  # of float64, and per layer; three of a fold are kept
 _LOOSE = 8.0  # times the tolerance: that of the first pass
 _LEAST_COMING = 1000  # rows that may become near in a pass; otherwise as many as are near
 _KEPT = 0.5  # of the memory: a larger matrix is freed before the next problem of all rows
 _PASSES = 8  # for one C
 _FLOAT32_TOL = 1e-4  # smallest tolerance with kernel values of near rows in float32
+_PROPORTIONAL = 1e-14  # of the largest coefficient: a smaller change is rounding
 _INNER = 0.8  # of the tolerance: that of pair steps on such values
 _APART, _ROUND_TO, _STRIP = 16, 16, 1024  # values between rows of the matrix; rows at a time
 
@@ -54,6 +58,13 @@ def precision(gram: Gram, tol: float) -> Any:
     """Return the precision of the kernel values of near rows for the smallest tolerance."""
     coarse = tol >= _FLOAT32_TOL and gram.fits_float32
     return np.float32 if coarse else np.float64
+
+
+def memory_of_arrays(chains: Sequence[Sequence[Step]]) -> int:
+    """Return the bytes of arrays with one entry for each row, or for each row and fold."""
+    dual = chains[0][0].dual
+    arrays = _ARRAYS_OF_FOLD * len(chains) + _ARRAYS_OF_WHOLE * dual.layers
+    return 8 * dual.rows * arrays
 
 
 def are_worthwhile(chains: Sequence[Sequence[Step]]) -> bool:
@@ -161,6 +172,13 @@ class NearRows:
     memory : Memory
     on_interrupt : callable
         It must make `values.budget` stop the other threads.
+
+    Attributes
+    ----------
+    rows : ndarray
+        Near rows.
+    far : bool
+        Whether the folds differ too much from all rows to be solved over near rows.
     """
 
     def __init__(
@@ -177,6 +195,8 @@ class NearRows:
         self._filled = 0
         self._size = values.gram.shape[0]
         self._capacity = memory.capacity(self._size)
+        self.far = False
+        self._whole_coef, self._whole_unit = np.zeros((2, self._size))  # for C = 1
 
     def solve(self, report: Report) -> None:
         """Solve all problems; call `report` with chain, position and solution of each."""
@@ -186,6 +206,9 @@ class NearRows:
         for k in range(max(map(len, self.chains))):
             begun = time.perf_counter()
             here = {c: fold for c, fold in enumerate(folds) if k < len(fold.steps)}
+            if self.far:
+                left += [(c, k, None) for c in here]
+                continue
             whole = self._solve_whole([fold.steps[k] for fold in here.values()], whole)
             shared = (time.perf_counter() - begun) / len(here)
             self._solve_folds(list(here.values()), k, whole)
@@ -198,9 +221,10 @@ class NearRows:
         if left:
             vars(self).pop("_matrix", None)
             self.memory.free()  # the engine needs it
-        for c, k, point in left:
+        last: dict[int, ChainPoint] = {}
+        for c, k, point in sorted(left, key=lambda one: one[:2]):
             begun = time.perf_counter()
-            more = self.values.solve(self.chains[c][k], point)
+            last[c] = more = self.values.solve(self.chains[c][k], point or last.get(c, whole))
             report(c, k, (more, time.perf_counter() - begun))
 
     # -- the problem of all rows -------------------------------------------------------------------
@@ -217,19 +241,34 @@ class NearRows:
         goal = Goal(_ROUGH * first.tol)
         settings = replace(first.settings, goal=goal, max_memory=self.memory.rest)
         point = self.values.solve(Step(dual, first.scale, settings), before)
-        coef = point.beta.sum(axis=0)
-        used = np.flatnonzero(coef)
-        score = self.values.gram.scan(None, used, coef[used], dtype=np.float32, poll=self.poll)
+        score = self._whole_score(point)
         self.at_upper = np.asarray(point.beta == dual.upper)
         distance = np.abs(dual.indicator(score) - point.bias[0]).min(axis=0)
         free = ((point.beta > dual.lower) & (point.beta < dual.upper)).any(axis=0)
         distance[free] = 0.0
         distance[(dual.upper == dual.lower).all(axis=0)] = np.inf
-        count = max(_LEAST_ROWS, int(free.sum()), int(_NEAR * len(used)))
+        used = int(point.beta.any(axis=0).sum())
+        count = max(_LEAST_ROWS, int(free.sum()), int(_NEAR * used), len(self.rows))
         order = np.argsort(distance, kind="stable")[: min(count, self._capacity)]
         self.rows = np.sort(order[np.isfinite(distance[order])])
         self._filled = 0
         return point
+
+    def _whole_score(self, point: ChainPoint) -> Floats:
+        """Return the scores of the solution of all rows in float32. Sets: the last such scores.
+
+        Coefficients at a bound are proportional to C: only the others are scanned.
+        """
+        coef = point.beta.sum(axis=0) / point.scale
+        change = coef - self._whole_coef
+        change[np.abs(change) <= _PROPORTIONAL * np.abs(coef).max(initial=0.0)] = 0.0
+        used = np.flatnonzero(change)
+        self._whole_unit += self.values.gram.scan(
+            None, used, change[used], dtype=np.float32, poll=self.poll
+        )
+        self._whole_coef = coef
+        found: Floats = point.scale * self._whole_unit
+        return found
 
     @cached_property
     def _matrix(self) -> Real:
@@ -257,7 +296,7 @@ class NearRows:
         runner = LocalRunner(self.values.threads)
         for loose in [_LOOSE] + [1.0] * (_PASSES - 1):
             left = [fold for fold in folds if fold.possible and not fold.done]
-            if not left or len(self.rows) > self._capacity:
+            if self.far or not left or len(self.rows) > self._capacity:
                 return
             self._fill()
             self._fix(left, k)
@@ -267,7 +306,7 @@ class NearRows:
             if not left:
                 return
             runner.map(partial(self._solve, k=k, loose=loose), left, self.on_interrupt)
-            self._check(left, k)
+            self._check(left, k, rough=loose > 1.0 and self.memory.dtype == np.float32)
 
     def _fixed(self, dual: Dual) -> Floats:
         """Return the variables of a problem at the bounds of the solution of all rows."""
@@ -281,7 +320,7 @@ class NearRows:
             coef[self.rows] = 0.0
             wanted.append(coef)
         change = np.array([new - fold.coef for new, fold in zip(wanted, folds, strict=True)])
-        change[np.abs(change) <= 1e-14 * np.abs(wanted).max(initial=0.0)] = 0.0
+        change[np.abs(change) <= _PROPORTIONAL * np.abs(wanted).max(initial=0.0)] = 0.0
         used = np.flatnonzero(change.any(axis=0))
         if len(used):
             change = np.ascontiguousarray(change[:, used])
@@ -321,12 +360,15 @@ class NearRows:
         target = dual.target - step.scale * fold.score[self.rows]
         return replace(dual, target=target, total=dual.total - fixed.sum())
 
-    def _check(self, folds: list[_Fold], k: int) -> None:
-        """Judge solutions by all rows. Sets: done, total, point; rows."""
+    def _check(self, folds: list[_Fold], k: int, *, rough: bool) -> None:
+        """Judge solutions by all rows, in float32 if rough. Sets: done, total, point; rows, far."""
         lines = np.array([fold.point.beta.sum(axis=0) for fold in folds])
         used = np.flatnonzero(lines.any(axis=0))
         near = np.ascontiguousarray(lines[:, used])
-        scores = self.values.gram.scan(None, self.rows[used], near, near=True, poll=self.poll)
+        dtype = np.float32 if rough else np.float64
+        scores = self.values.gram.scan(
+            None, self.rows[used], near, dtype=dtype, near=True, poll=self.poll
+        )
         others = np.delete(np.arange(self._size), self.rows)
         excess = np.zeros(len(others))
         for fold, score in zip(folds, scores, strict=True):
@@ -334,7 +376,9 @@ class NearRows:
             fold.total = step.scale * fold.score + score
             fold.point = replace(fold.point, score=score[self.rows])
             np.maximum(excess, self._judge(fold, step, others), out=excess)
+            fold.done &= not rough
         worst = np.argsort(-excess, kind="stable")[: max(_LEAST_COMING, len(self.rows))]
+        self.far = int((excess > 0).sum()) > max(_LEAST_COMING, len(self.rows))
         self.rows = np.concatenate([self.rows, others[np.sort(worst[excess[worst] > 0])]])
 
     def _judge(self, fold: _Fold, step: Step, others: Ints) -> Floats:

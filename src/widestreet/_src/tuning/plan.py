@@ -3,12 +3,17 @@
 A plan is made for an SVM of this package, or for a pipeline whose last step is one. All candidates
 and folds of an SVM share their rows. In a pipeline the rows depend on the fold and on the
 parameters of the transformers; candidates that agree in both share them.
+
+What cannot be shared raises an error while the plan is made. Errors of a single fit (of its
+parameters, its transformers or its kernel, if that is a Python function) are results of the fit.
+All other errors of a run are raised.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable as Function
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,6 +34,7 @@ from widestreet._src.estimators.one_class import OneClassSVM
 from widestreet._src.estimators.optimal import OptimalFit
 from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
+from widestreet._src.kernels.kernels import Callable, Kernel
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.training.settings import Settings
 from widestreet._src.tuning.outcomes import Outcome
@@ -44,6 +50,7 @@ _OF_KERNEL = ("kernel", "gamma", "degree", "coef0")
 
 Parameters = Mapping[str, Any]
 Split = tuple[Ints, Ints]
+_Place = tuple[int, int]  # candidate and fold
 _Group = tuple[tuple[str, int], ...]  # names and identities of the parameters of transformers
 _BATCHES = 4  # of the candidates of a search with a limit on the time, at most
 _KEPT_SHARE = 0.25  # of max_memory, for transformed rows that other batches need, too
@@ -132,6 +139,8 @@ class Plan:
     budget : Budget
     settings : Settings
         Limits on memory and threads.
+    data : SearchData or None
+        Validated rows; None for a pipeline, whose rows are transformed in each fold.
     tell : callable
         Called with the finished part of the work.
     found : dict
@@ -148,7 +157,8 @@ class Plan:
     every_row: bool
     budget: Budget
     settings: Settings
-    tell: Callable[[float], None] = lambda part: None
+    data: SearchData | None = None
+    tell: Function[[float], None] = lambda part: None
     found: dict[tuple[int, int], Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -156,6 +166,8 @@ class Plan:
         self.seconds, self.violation = np.zeros(shape), np.full(shape, np.nan)
         self._transformed: dict[tuple[_Group, int], Fold] = {}
         self.estimators = [self.machine.candidate(one) for one in self.candidates]
+        if self.data is None and self.machine.transformers is None:
+            self.data = SearchData.of(self.machine.estimator, self.X, self.y, self.sample_weight)
 
     @property
     def complete(self) -> list[bool]:
@@ -168,12 +180,11 @@ class Plan:
 
         Sets: found, seconds, violation.
         """
-        if self.machine.transformers is None:
-            data = SearchData.of(self.machine.estimator, self.X, self.y, self.sample_weight)
-            folds = {f: Fold(data, *split) for f, split in enumerate(self.splits)}
+        if self.data is not None:
+            folds = {f: Fold(self.data, *split) for f, split in enumerate(self.splits)}
             for batch in self._batches():
-                self._solve(data, folds, batch, None, self.settings)
-        else:
+                self._solve(self.data, folds, batch, None, self.settings)
+        elif self.machine.transformers is not None:
             for batch in self._batches():
                 self._run_pipelines(self.machine.transformers, batch)
         self.budget.look_at_clock()
@@ -292,15 +303,37 @@ class Plan:
             Row numbers of the user of these rows; None if they are the same.
         settings : Settings
         """
-        tasks: list[Task] = []
-        place: list[tuple[int, int]] = []
+        tasks: dict[_Place, Task] = {}
         for k in members:
             for f, fold in folds.items():
                 try:
-                    tasks.append(Task.of(self.estimators[k], fold))
-                    place.append((k, f))
+                    tasks[k, f] = Task.of(self.estimators[k], fold)
                 except (ValueError, TypeError) as error:
                     self.found[k, f] = error
+        native: list[_Place] = []
+        functions: dict[Kernel, list[_Place]] = defaultdict(list)
+        for at, task in tasks.items():
+            mine = isinstance(task.kernel, Callable)
+            (functions[task.kernel] if mine else native).append(at)
+        if native:
+            self._search(data, {at: tasks[at] for at in native}, number, settings)
+        for places in functions.values():
+            try:
+                self._search(data, {at: tasks[at] for at in places}, number, settings)
+            except (OutOfBudget, KeyboardInterrupt):
+                raise
+            except Exception as error:  # of the function
+                self.found |= {at: error for at in places if at not in self.found}
+
+    def _search(
+        self,
+        data: SearchData,
+        tasks: Mapping[_Place, Task],
+        number: Ints | None,
+        settings: Settings,
+    ) -> None:
+        """Solve tasks over the same rows. Sets: found, seconds, violation."""
+        place = list(tasks)
 
         def report(task: int, outcome: Outcome, rows: Ints, scores: Floats) -> None:
             at = place[task]
@@ -311,8 +344,7 @@ class Plan:
             self.found[at] = outcome.held_out(rows, scores)
             self.tell(len(self.found) / self.seconds.size)
 
-        if tasks:
-            Search(data, tasks, settings, self.budget, report, self.every_row).run()
+        Search(data, list(tasks.values()), settings, self.budget, report, self.every_row).run()
 
 
 def _takes_kernel_values(pipeline: Pipeline, last: Any) -> bool:

@@ -137,11 +137,13 @@ class Rounds:
         if plan.machine.estimator.kernel == "precomputed":
             X = _safe_indexing(X, some, axis=1)
         weight: Any = np.ones(self._rows) if plan.sample_weight is None else plan.sample_weight
+        factor = self._rows / rows
         return replace(
             plan,
             X=X,
+            data=None if plan.data is None else plan.data.part(some, factor),
             y=None if plan.y is None else _safe_indexing(plan.y, some),
-            sample_weight=np.asarray(_safe_indexing(weight, some)) * (self._rows / rows),
+            sample_weight=np.asarray(_safe_indexing(weight, some)) * factor,
             candidates=[plan.candidates[k] for k in left],
             splits=splits,
             tell=lambda part: None,

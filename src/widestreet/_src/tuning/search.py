@@ -13,24 +13,33 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.kernels.kernels import RBF, Kernel
+from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.settings import Settings
-from widestreet._src.tuning.chain import ChainPoint, working_memory
+from widestreet._src.tuning.chain import ChainPoint
 from widestreet._src.tuning.kernel_values import KernelValues, Step, StoredValues, StreamedValues
-from widestreet._src.tuning.matrices import MANY_COLUMNS, KernelMatrices, matrix_memory
-from widestreet._src.tuning.near_rows import Memory, NearRows, are_worthwhile, precision
+from widestreet._src.tuning.matrices import KernelMatrices
+from widestreet._src.tuning.memory_of_search import MemoryOfSearch
+from widestreet._src.tuning.near_rows import (
+    Memory,
+    NearRows,
+    are_worthwhile,
+    memory_of_arrays,
+    precision,
+)
 from widestreet._src.tuning.outcomes import Outcome
 from widestreet._src.tuning.tasks import SearchData, Task
 
+_ARRAYS_SHARE = 0.25  # of the memory: if arrays of folds are larger, the engine solves each fold
 _FEW_ROWS = 300  # so few need no Newton steps, and folds with one problem each are one chain
 Report = Callable[[int, Outcome, Ints, Floats], None]
 _Found = dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]]  # by task and pair of classes
@@ -91,12 +100,14 @@ class Search:
             groups[task.kernel, task.formulation.coefficients_sum_to_zero].append(k)
         order = sorted(groups.items(), key=_by_gamma)
         with limited_blas(1):
-            for begin in range(0, len(order), self._at_once):
+            for begin in range(0, len(order), self._memory.at_once):
                 self.budget.look_at_clock()
-                batch = order[begin : begin + self._at_once]
+                batch = order[begin : begin + self._memory.at_once]
                 values = [self._values(kernel, k) for k, ((kernel, _), _) in enumerate(batch)]
-                members = [members for _, members in batch]
-                self._solve_kernels(list(zip(values, members, strict=True)))
+                portions = [self._memory.portions(members) for _, members in batch]
+                for part in zip_longest(*portions, fillvalue=[]):
+                    pairs = zip(values, part, strict=True)
+                    self._solve_kernels([(one, members) for one, members in pairs if members])
 
     # -- kernel values -----------------------------------------------------------------------------
 
@@ -108,41 +119,17 @@ class Search:
                 kernel, sum_to_zero=formulation.coefficients_sum_to_zero
             ),
             self.data.merged.kept,
-            share=self._shares_distances,
+            share=self._memory.shares_distances,
             threads=self.settings.threads,
         )
 
     @cached_property
-    def _shares_distances(self) -> bool:
-        widths = {task.kernel for task in self.tasks if isinstance(task.kernel, RBF)}
-        many = len(widths) > 1 and self.data.X.shape[1] > MANY_COLUMNS
-        return many and self._fits(2)
-
-    @cached_property
-    def _at_once(self) -> int:
-        """Number of kernels whose problems are solved at the same time, to keep threads busy."""
-        two = self.settings.threads > 1 and self._fits(3 if self._shares_distances else 2)
-        return 2 if two else 1
-
-    def _fits(self, matrices: int) -> bool:
-        """Return whether the memory suffices for so many matrices of all rows.
-
-        Each thread has a block of pair steps, and the matrix of a pair if there are several.
-        """
-        rows = len(self.data.merged.kept)
-        own = working_memory(rows)
-        if self.data.classes is not None and len(self.data.classes) > 2:
-            own = working_memory(self._largest_pair) + matrix_memory(self._largest_pair)
-        need = matrices * matrix_memory(rows) + self.settings.threads * own
-        return need <= self.settings.max_memory
-
-    @cached_property
-    def _largest_pair(self) -> int:
-        return int(np.sort(np.bincount(self.data.label))[-2:].sum())
+    def _memory(self) -> MemoryOfSearch:
+        return MemoryOfSearch(self.data, self.tasks, self.settings)
 
     def _values(self, kernel: Kernel, number: int) -> KernelValues:
         """Return the kernel values, stored in a matrix of this number if the memory suffices."""
-        stored = self._fits(1)
+        stored = self._memory.fits(1)
         threads = 1 if stored else self.settings.threads
         streamed = StreamedValues(self._matrices.gram(kernel), self.budget, threads)
         if not stored:
@@ -190,7 +177,7 @@ class Search:
 
     def _chains(self, members: list[int]) -> list[list[_Chain]]:
         """Return the chains of all folds, for each pair of classes."""
-        order = sorted(members, key=lambda k: _order(self.tasks[k]))
+        order = sorted(members, key=lambda k: self.tasks[k].place)
         chains: dict[tuple[int, int], dict[int, _Chain]] = defaultdict(dict)
         for k in order:
             task = self.tasks[k]
@@ -199,7 +186,7 @@ class Search:
         found = [list(folds.values()) for folds in chains.values()]
         single = all(len(chain.tasks) == 1 for folds in found for chain in folds)
         several = len(found) > 1
-        rows = self._largest_pair if several else len(self.data.merged.kept)
+        rows = self._memory.largest_pair if several else len(self.data.merged.kept)
         if single and rows <= _FEW_ROWS and (several or self.settings.threads == 1):
             return [
                 [_Chain(folds[0].pair, [k for one in folds for k in one.tasks])] for folds in found
@@ -224,7 +211,9 @@ class Search:
                 problems = [
                     [self._step(self.tasks[k], pair, members) for k in c.tasks] for c in chains
                 ]
-                if are_worthwhile(problems):
+                arrays = memory_of_arrays(problems)
+                fit = arrays <= _ARRAYS_SHARE * self._memory.limits.max_memory
+                if fit and are_worthwhile(problems):
                     self._solve_near(part, chains, problems, found)
                     return found
             first = next((point for point, _ in known.values()), None)
@@ -256,8 +245,10 @@ class Search:
         dtype = precision(values.gram, min(step.tol for chain in problems for step in chain))
         if dtype not in self._memories:
             self._memories.clear()
-            self._memories[dtype] = Memory(self.settings.max_memory, dtype)
-        NearRows(values, problems, self._memories[dtype], self._stop).solve(report)
+            self._memories[dtype] = Memory(self._memory.limits.max_memory, dtype)
+        memory = self._memories[dtype]
+        memory.limit = self._memory.limits.max_memory - memory_of_arrays(problems)
+        NearRows(values, problems, memory, self._stop).solve(report)
 
     def _given(self, k: int, pair: tuple[int, int], members: Ints | None) -> ChainPoint | None:
         """Return the given start of a task; None if there is none, or sums must not be zero."""
@@ -295,7 +286,7 @@ class Search:
         if task.class_weight is not None:
             sign = task.layout.sign_of_first
             target = np.where(target == pair[0], sign, -sign)
-        settings = replace(self.settings, goal=task.goal)
+        settings = replace(self._memory.limits, goal=task.goal)
         return Step(task.formulation.dual(target, box), task.formulation.scale, settings)
 
     # -- results -----------------------------------------------------------------------------------
@@ -346,11 +337,3 @@ class Search:
 def _by_gamma(group: tuple[tuple[Kernel, bool], list[int]]) -> float:
     """Return the width of a kernel, to begin with the widest, whose problems are the easiest."""
     return float(getattr(group[0][0], "gamma", 0.0))
-
-
-def _order(task: Task) -> tuple[str, float, float, float]:
-    """Return the place of a task in a chain: by ascending C, other parameters apart."""
-    formulation = task.formulation
-    other = repr(getattr(task.estimator, "class_weight", None))
-    nu, epsilon = getattr(formulation, "nu", 0.0), getattr(formulation, "epsilon", 0.0)
-    return other, float(nu), float(epsilon), formulation.scale

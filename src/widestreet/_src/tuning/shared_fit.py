@@ -40,6 +40,11 @@ class Results:
         self._fold = {train.tobytes(): f for f, (train, _) in enumerate(plan.splits)}
         self._asked = [0] * len(plan.splits)
 
+    @property
+    def asked(self) -> int:
+        """Number of candidates that were asked for in a fold: the last of them is being scored."""
+        return max(self._asked)
+
     def next_model(self, train: Ints) -> Any:
         """Return the model of the next candidate in the fold with these training rows.
 
@@ -113,10 +118,13 @@ def scored(
         Parameters of the fit of the search; sample weights are those of the plan.
     missing : bool
         Whether some candidates were not evaluated, of which nothing is said.
+
+    Sets: plan.found, after Ctrl-C: candidates that were not scored in all folds are left out.
     """
     numbers = np.arange(plan.X.shape[0] if hasattr(plan.X, "shape") else len(plan.X))
+    results = Results(plan, estimator, numbers)
     inner = sklearn.model_selection.GridSearchCV(
-        SharedFit(Results(plan, estimator, numbers)),
+        SharedFit(results),
         [{name: [value] for name, value in one.items()} for one in plan.candidates],
         n_jobs=1,
         cv=plan.splits,
@@ -128,13 +136,23 @@ def scored(
         if missing:
             warnings.simplefilter("ignore", FitFailedWarning)
             warnings.filterwarnings("ignore", "One or more of the (test|train) scores")
-        return inner.fit(numbers, plan.y, **weights)
+        try:
+            return inner.fit(numbers, plan.y, **weights)
+        except KeyboardInterrupt:
+            last = results.asked - 1
+            plan.found = {at: found for at, found in plan.found.items() if at[0] < last}
+            raise
 
 
 def fold_scores(
     estimator: Any, scoring: Any, metric: str, params: dict[str, Any], plan: Plan
 ) -> Floats:
-    """Return the scores of a plan by one metric, of shape (candidates, folds)."""
+    """Return the scores of a plan by one metric, of shape (candidates, folds); nan if a fit failed.
+
+    scikit-learn would raise an error if all fits failed.
+    """
+    if all(isinstance(found, Exception) for found in plan.found.values()):
+        return np.full((len(plan.candidates), len(plan.splits)), np.nan)
     options = {"scoring": scoring, "refit": False, "error_score": np.nan}
     found = scored(plan, estimator, options, params, missing=True).cv_results_
     return np.stack([found[f"split{f}_test_{metric}"] for f in range(len(plan.splits))], axis=1)

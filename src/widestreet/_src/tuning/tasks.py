@@ -6,7 +6,7 @@ training set of a fold have boxes, all other rows have a box of width zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -83,6 +83,17 @@ class SearchData:
     def rows(self) -> int:
         return int(self.X.shape[0])
 
+    def part(self, rows: Ints, factor: float = 1.0) -> SearchData:
+        """Return some of the rows, with their weights multiplied by a factor."""
+        columns = rows if self.precomputed else slice(None)
+        return replace(
+            self,
+            X=self.X[rows][:, columns],
+            y=self.y[rows],
+            weight=factor * self.weight[rows],
+            code=self.code[rows],
+        )
+
     @cached_property
     def merged(self) -> Merged:
         """Distinct rows; every row belongs to one of them."""
@@ -120,6 +131,8 @@ class SearchData:
 
     def summed(self, values: Floats) -> Floats:
         """Return the sums of values of the rows over equal rows."""
+        if self.merged.member_of is None:
+            return values
         return np.bincount(self.member, values, len(self.merged.kept)).astype(np.float64)
 
 
@@ -147,6 +160,20 @@ class Fold:
         weight: Floats = data.weight * times
         return weight
 
+    def weighted(self, class_weight: Floats) -> Floats:
+        """Return weights of rows times those of their classes, once for all candidates."""
+        if len(self.present) == len(self.data.classes) and (class_weight == 1.0).all():
+            return self.weight
+        key = class_weight.tobytes()
+        if key not in self._known:
+            absent = ~np.isin(self.data.code, self.present)
+            self._known[key] = np.where(absent, 0.0, class_weight[self.code] * self.weight)
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[bytes, Floats]:
+        return {}
+
     @cached_property
     def present(self) -> Ints:
         """Indices of the classes that have a training row of positive weight."""
@@ -158,10 +185,12 @@ class Fold:
     @cached_property
     def code(self) -> Ints:
         """Class index of each row among the classes present; that of absent classes is 0."""
-        number = np.zeros(len(self.data.classes), dtype=np.int64)
+        code: Ints = self.data.code
+        if len(self.present) == len(self.data.classes):
+            return code
+        number: Ints = np.zeros(len(self.data.classes), dtype=np.int64)
         number[self.present] = np.arange(len(self.present))
-        code: Ints = number[self.data.code]
-        return code
+        return number[code]
 
     @cached_property
     def variance(self) -> float:
@@ -180,10 +209,8 @@ class Task:
     fold : Fold
     formulation : DualFormulation
     kernel : Kernel
-    own_box : ndarray
-        Width of the box of each row.
-    box : ndarray
-        Width of the box of each distinct row.
+    weighted : ndarray
+        Weight of each row, times that of its class.
     class_weight : ndarray or None
         Weight of each class that is present.
     """
@@ -192,8 +219,7 @@ class Task:
     fold: Fold
     formulation: DualFormulation
     kernel: Kernel
-    own_box: Floats
-    box: Floats
+    weighted: Floats
     class_weight: Floats | None
 
     @classmethod
@@ -208,13 +234,28 @@ class Task:
             classes = data.classes[fold.present]
             there = fold.train
             class_weight = estimator._class_weights(classes, data.y[there], data.weight[there])
-            absent = ~np.isin(data.code, fold.present)
-            weighted = np.where(absent, 0.0, class_weight[fold.code] * weight)
+            weighted = fold.weighted(class_weight)
             totals = np.bincount(fold.code, weighted, len(classes)).astype(np.float64)
             formulation.check(totals, classes.tolist())
-        own = formulation.box(weighted)
-        kernel = _kernel(estimator, fold)
-        return cls(estimator, fold, formulation, kernel, own, data.summed(own), class_weight)
+        return cls(estimator, fold, formulation, _kernel(estimator, fold), weighted, class_weight)
+
+    @property
+    def own_box(self) -> Floats:
+        """Width of the box of each row."""
+        return self.formulation.box(self.weighted)
+
+    @property
+    def box(self) -> Floats:
+        """Width of the box of each distinct row."""
+        return self.fold.data.summed(self.own_box)
+
+    @property
+    def place(self) -> tuple[str, float, float, float]:
+        """Place in a chain of tasks: by ascending C, other parameters apart."""
+        formulation = self.formulation
+        other = repr(getattr(self.estimator, "class_weight", None))
+        nu, epsilon = getattr(formulation, "nu", 0.0), getattr(formulation, "epsilon", 0.0)
+        return other, float(nu), float(epsilon), formulation.scale
 
     @cached_property
     def goal(self) -> Goal:

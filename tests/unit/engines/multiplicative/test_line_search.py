@@ -10,13 +10,14 @@ from scipy.special import logsumexp
 
 from conftest import TOL
 from reference import multiplicative as printed
+from widestreet import _core
 from widestreet._src.engines.multiplicative.line_search import line_search, logarithms, tilted
 
 pytestmark = pytest.mark.numeric
 
 
 def mean_under(log, margin, eta) -> float:
-    weight, _ = tilted(log - eta * margin)
+    weight, _ = tilted(log, margin, eta)
     return float(weight @ margin)
 
 
@@ -31,7 +32,7 @@ def test_the_line_search_finds_what_brentq_finds(start, part, scale, rng):
     edge = (1 - part) * (a @ margin) + part * margin.min()
     eta = line_search(np.log(a), margin, edge, start)
     assert mean_under(np.log(a), margin, eta) == pytest.approx(edge, rel=TOL.twin)
-    weight, _ = tilted(np.log(a) - eta * margin)
+    weight, _ = tilted(np.log(a), margin, eta)
     variance = weight @ (margin - weight @ margin) ** 2
     difference = abs(eta - printed.edge_eta(a, margin, edge))
     assert difference <= TOL.line_search * (eta + edge / variance)
@@ -78,12 +79,44 @@ def test_any_line_search(seed, n, part, start):
     )
 
 
-def test_tilted_weights():
-    log = np.array([0.0, -1.0, -5000.0, 3.0])
-    weight, total = tilted(log)
-    np.testing.assert_allclose(weight, np.exp(log - logsumexp(log)), rtol=TOL.twin, atol=1e-200)
-    assert np.log(total) + 3.0 == pytest.approx(logsumexp(log), rel=TOL.exact)
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 40])
+def test_tilted_weights(n, rng):
+    log, margin = rng.normal(size=n), rng.normal(size=n)
+    log[0], eta = log[0] - 5000.0 * (n > 2), 0.7
+    weight, new = tilted(log, margin, eta)
+    expected = log - eta * margin
+    expected -= logsumexp(expected)
+    np.testing.assert_allclose(weight, np.exp(expected), rtol=TOL.twin, atol=1e-200)
+    np.testing.assert_allclose(new, expected, rtol=TOL.twin, atol=TOL.twin)
     assert (weight > 0).all()
+    assert weight.sum() == pytest.approx(1.0, rel=TOL.exact)
+    np.testing.assert_array_equal(tilted(log), tilted(log, np.zeros(n), 0.0))
+
+
+def test_rows_without_weight_change_nothing(rng):
+    """Whatever their margins are."""
+    log, margin = np.log(rng.dirichlet(np.ones(21))), rng.normal(size=21) + 3.0
+    more = np.insert(log, 5, -np.inf), np.insert(margin, 5, -1e6)
+    edge = 0.5 * (np.exp(log) @ margin + margin.min())
+    eta = line_search(log, margin, edge, 1.0)
+    assert line_search(*more, edge, 1.0) == pytest.approx(eta, rel=TOL.twin)
+    weight, new = tilted(*more, eta)
+    expected = tilted(log, margin, eta)
+    np.testing.assert_allclose(np.delete(weight, 5), expected[0], rtol=TOL.twin)
+    assert new[5] == -np.inf
+    assert weight[5] < 1e-250
+
+
+@pytest.mark.parametrize(
+    "arrays", [(np.zeros(0), np.zeros(0)), (np.zeros(3), np.zeros(2)), (np.zeros(3), np.zeros(4))]
+)
+def test_the_core_refuses_other_shapes(arrays):
+    with pytest.raises(ValueError, match="one margin per logarithm"):
+        _core.find_eta(*arrays, 1.0, 1.0)
+    with pytest.raises(ValueError, match="one margin per logarithm"):
+        _core.tilt(*arrays, 1.0, np.empty_like(arrays[0]), np.empty_like(arrays[0]))
+    with pytest.raises(ValueError, match="one result per row"):
+        _core.tilt(np.zeros(3), np.zeros(3), 1.0, np.zeros(2), np.zeros(3))
 
 
 def test_logarithms_of_zero_weights_are_minus_infinity():

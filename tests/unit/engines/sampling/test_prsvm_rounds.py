@@ -9,6 +9,9 @@ import pytest
 
 from support.fitting import cut_short
 from widestreet import SVC, NuSVC
+from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.sampling.prsvm_rounds import SamplingEngine
+from widestreet._src.status import Status
 from widestreet.datasets import checkerboard, twonorm
 from widestreet.strategies import ISVM, PRSVM, RSVM, RandSVM
 
@@ -144,3 +147,43 @@ def test_samples_of_another_seed_are_solved_otherwise(board):
     ]
     traces = [[r.pair_steps for r in model.trace_] for model in models]
     assert traces[0] == traces[1] != traces[2]
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_a_forecast_that_was_too_long_does_not_end_the_rounds(board, measured, monkeypatch):
+    """The limit is noticed once; there is time by a second measurement, or after the check."""
+    answers, looks = iter([measured]), iter([False, True])
+    solve = SamplingEngine._solve_all
+
+    def limited(self, samples):
+        if next(looks, False):
+            self.budget.affordable = True
+            raise OutOfBudget(Status.TIME_LIMIT)
+        return solve(self, samples)
+
+    monkeypatch.setattr(SamplingEngine, "_solve_all", limited)
+    monkeypatch.setattr(Budget, "worthwhile", property(lambda self: next(answers, True)))
+    plan = PRSVM(sites=2, sample_size=300)
+    model = SVC(C=10, gamma=2.0, strategy=plan, random_state=0, max_time=600.0).fit(*board)
+    assert model.certificate_.status == "optimal"
+
+
+def test_without_time_the_rounds_end_after_the_check(board, monkeypatch):
+    solve, checks = SamplingEngine._solve_all, []
+
+    def limited(self, samples):
+        if self.trace:
+            self.budget.affordable = True
+            raise OutOfBudget(Status.TIME_LIMIT)
+        return solve(self, samples)
+
+    confirmed = SamplingEngine._confirmed
+    monkeypatch.setattr(
+        SamplingEngine, "_confirmed", lambda self: checks.append(None) or confirmed(self)
+    )
+    monkeypatch.setattr(SamplingEngine, "_solve_all", limited)
+    monkeypatch.setattr(Budget, "worthwhile", property(lambda self: False))
+    model = fitted(*board, PRSVM(sites=2, sample_size=300), max_time=600.0)
+    assert model.certificate_.status == "time_limit"
+    assert np.isfinite(model.certificate_.relative_gap)
+    assert len(checks) == 1

@@ -215,3 +215,29 @@ def test_a_set_of_all_rows_over_their_kernel_matrix(model):
     assert violation <= TOL.violation
     np.testing.assert_allclose(score, bench.K @ beta.sum(axis=0), atol=TOL.decision)
     assert bench.dual.objective(beta, score) >= before - TOL.monotone * abs(before)
+
+
+@pytest.mark.parametrize("looks", [0, 1])
+@pytest.mark.parametrize("leave", [0, 5, 15])
+def test_rows_whose_kernel_values_were_not_computed_do_not_enter(leave, looks, monkeypatch):
+    """When the time for rounds is over in between: rounds may continue after an examination."""
+    monkeypatch.setattr(tile, "_ROOMS", (16,))
+    bench = Bench("c_svc", 100, 0)
+    bench.admit(np.arange(20))
+    left = iter(range(looks))
+
+    def look() -> None:
+        if next(left, None) is None:
+            raise RuntimeError("over")
+
+    leaving = np.arange(20) < leave
+    monkeypatch.setattr(bench.work.poll, "look", look)
+    with pytest.raises(RuntimeError, match="over"):
+        bench.admit(np.arange(20, 100), leaving)
+    check(bench, list(range(leave, 20)))
+    with pytest.raises(RuntimeError, match="over"):
+        bench.work.use_double()
+    check(bench, [])
+    monkeypatch.setattr(bench.work.poll, "look", lambda: None)
+    bench.admit(np.arange(10, 90))
+    check(bench, list(range(10, 90)))

@@ -219,7 +219,7 @@ class MultiplicativeEngine:
         first = point = None
         status = Status.APPROXIMATE
         try:
-            first = point = yield from self._point(logarithms(self.prior))
+            first = point = yield from self._point(*tilted(logarithms(self.prior)))
             self._tell(point, 0.0)
             while not self._enough:
                 step = yield from self._step(point)
@@ -259,11 +259,9 @@ class MultiplicativeEngine:
     def _enough(self) -> bool:
         return self._mean.enough or self._mean.size > self.most
 
-    def _point(self, log: Floats) -> Run[Point]:
-        """Return the point of logarithms of weights, scaled to sum one."""
+    def _point(self, weight: Floats, log: Floats) -> Run[Point]:
+        """Return the point of weights and their logarithms."""
         self.budget.look_at_clock()
-        weight, total = tilted(log)
-        log = log - (np.maximum.reduce(log) + np.log(total))
         margin = self.sign * (yield self.sign * weight)
         self._tried += 1
         least = float(np.minimum.reduce(margin.take(self._present)))
@@ -274,14 +272,14 @@ class MultiplicativeEngine:
         if not self._positive(point):
             return None
         if isinstance(self.pace, FixedRate):
-            there = yield from self._point(point.log - self.pace.eta * point.margin)
+            there = yield from self._point(*tilted(point.log, point.margin, self.pace.eta))
             return (self.pace.eta, there) if there.rho < point.rho else None
         self._e = min(self._e * self.pace.growth, self.pace.start)
         while self._e >= self.pace.least:
             edge = point.rho / (1.0 + self._e)
             if point.least < edge:
                 eta = line_search(point.log, point.margin, edge, self._eta)
-                there = yield from self._point(point.log - eta * point.margin)
+                there = yield from self._point(*tilted(point.log, point.margin, eta))
                 if there.rho <= point.rho:
                     self._eta = eta
                     return eta, there

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.engines.budget import Budget, OutOfBudget, status_of
 from widestreet._src.engines.forecast import Forecast
 from widestreet._src.engines.sampling.multiset import Multiset, SparseVector
 from widestreet._src.engines.sampling.prsvm_and_rsvm import WeightedSampling
@@ -154,12 +154,13 @@ class SamplingEngine:
 
     def solve(self) -> Solution:
         """Run rounds until a site has no violators, or the rounds or the budget are spent."""
-        try:
-            status = self._rounds()
-        except OutOfBudget as stop:
-            status = stop.status
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
+        status = status_of(self._rounds)
+        while status == Status.TIME_LIMIT and self.trace and self.check is not None:
+            status = status_of(self._look_before_the_end)
+            if status is not None:
+                break
+            status = status_of(self._rounds)
+        assert status is not None
         return Solution(
             point=self.best.point,
             rows=self.shards.rows,
@@ -170,6 +171,20 @@ class SamplingEngine:
             pair_steps=self.pair_steps,
             kernel_values=self._values + self.shards.poll.kernel_values,
         )
+
+    def _look_before_the_end(self) -> Status | None:
+        """Examine the best point when the time for rounds is over.
+
+        Return the final status; None if more rounds are worthwhile, as in the working-set engine.
+        """
+        budget = self.budget
+        if budget.remaining():
+            self._keep_time(now=True)
+        if budget.affordable and not budget.worthwhile:
+            if self._confirmed():
+                return Status.OPTIMAL
+            self._keep_time()
+        return None if budget.worthwhile else Status.TIME_LIMIT
 
     def _rounds(self) -> Status:
         """Run rounds and return the final status. Sets: everything."""
@@ -208,17 +223,15 @@ class SamplingEngine:
 
     # -- the steps -------------------------------------------------------------------------------
 
-    def _keep_time(self) -> None:
+    def _keep_time(self, *, now: bool = False) -> None:
         """Reserve time for a certificate of the best point, if there is a check."""
         if self.check is None:
             return
+        self._forecast.measure(self.shards, self.budget, now=now)
         support = (
             len(self.best.expansion.ids) or self.plan.size // 4
         )  # a guess before the first solution
-        self.budget.keep_back(
-            self._forecast.seconds(self.shards, support),
-            self._forecast.sample_seconds(self.shards, support),
-        )
+        self._forecast.keep_back(self.shards, self.budget, support, now=now)
 
     def _draw(self) -> list[tuple[Ints, Ints]]:
         """Draw a sample for each site, in the order of priority: rows and numbers of copies."""

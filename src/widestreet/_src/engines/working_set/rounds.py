@@ -19,13 +19,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.budget import OutOfBudget
+from widestreet._src.engines.budget import status_of
 from widestreet._src.engines.selection.strategy_protocol import Proposal, Situation
 from widestreet._src.engines.solution import Solution
 from widestreet._src.engines.working_set import switch_to_float64
@@ -46,7 +45,6 @@ _LENGTH_SAFETY = 1.001  # lengths are computed from float32 kernel values
 _ROUNDING_OF_GAIN = 1e-10  # of the objective and the terms of a gain: a smaller loss is rounding
 _RANDOM_FIRST_ROWS = 256  # drawn in addition to the first rows of the inputs
 _ROWS_OF_FIRST_NORM = 4096  # support vectors from which c'Kc of the starting point is estimated
-_WORTH_GOING_ON = 0.1  # of `max_time`: with more left after an examination, rounds continue
 _FAILED_LOOKS = 3  # exact examinations without progress before the engine gives up
 
 
@@ -70,12 +68,12 @@ class WorkingSetEngine:
     def solve(self) -> Solution:
         """Run rounds until the check succeeds, the budget is spent or progress ends."""
         state = self.state
-        status = _status_of(self._start) or _status_of(self._rounds)
+        status = status_of(self._start) or status_of(self._rounds)
         while status == Status.TIME_LIMIT and state.trace and self.inputs.check is not None:
-            status = _status_of(self._look_before_the_end)
+            status = status_of(self._look_before_the_end)
             if status is not None:
                 break
-            status = _status_of(self._rounds)
+            status = status_of(self._rounds)
         assert status is not None
         if state.before is not None:  # stopped within step 2: use its last point
             self._publish()
@@ -95,12 +93,17 @@ class WorkingSetEngine:
     def _look_before_the_end(self) -> Status | None:
         """Examine the point when the time for rounds is over.
 
-        Return the final status; None if the examination took so little time that more rounds are
-        worthwhile. Sets: all that `_accept` sets.
+        Return the final status; None if more rounds are worthwhile, because the examination took
+        little time, or because it will by what is measured now. Sets: all that `_accept` sets.
         """
         inputs, state = self.inputs, self.state
         if state.before is not None:
             self._publish()
+        if state.order is not None and inputs.resident is None and inputs.budget.remaining():
+            self._keep_time(now=True)
+            if inputs.budget.worthwhile:
+                self._survey(state.order)
+                return None
         if not inputs.budget.affordable:
             return Status.TIME_LIMIT
         inputs.observer(
@@ -110,8 +113,7 @@ class WorkingSetEngine:
         if check.next_violation is None:
             return Status.OPTIMAL
         self._keep_time()
-        left, limit = inputs.budget.remaining(inputs.budget.reserve), inputs.budget.max_time
-        if left is None or limit is None or left < _WORTH_GOING_ON * limit:
+        if not inputs.budget.worthwhile:
             return Status.TIME_LIMIT
         self._accept(check, drift=state.drift)
         return None
@@ -123,6 +125,7 @@ class WorkingSetEngine:
             # 1) propose
             before = state.situation(inputs)
             proposal = state.search.propose(before, inputs.rng)
+            state.order = proposal.survey
             size = state.work.size
             self._exchange(proposal)
             # 2) solve
@@ -232,8 +235,11 @@ class WorkingSetEngine:
             self.state.moved = self.state.steps > 0
         return grows
 
-    def _keep_time(self) -> None:
-        """Reserve time for a certificate of the present expansion, if there is a check."""
+    def _keep_time(self, *, now: bool = False) -> None:
+        """Reserve time for a certificate of the present expansion, if there is a check.
+
+        If `now`, the pace is measured whatever was measured before.
+        """
         inputs, state = self.inputs, self.state
         if inputs.check is None:
             return
@@ -242,17 +248,13 @@ class WorkingSetEngine:
         support = max(support, state.support)
         if support == 0:
             return
-        if inputs.budget.max_time is not None:
-            forecast.probe(shards, inputs.budget.max_time)
+        forecast.measure(shards, inputs.budget, now=now)
         violate = survey.found / survey.visited if survey.visited else 1.0
         doubtful, changed, last = min(1.0, support / shards.rows + violate), None, shards.examined
         if last is not None:
             moved, _ = last.change_to(state.expansion.ids, state.expansion.coef)
             changed = len(moved) + state.work.size
-        inputs.budget.keep_back(
-            forecast.seconds(shards, support, doubtful, changed),
-            forecast.sample_seconds(shards, support),
-        )
+        forecast.keep_back(shards, inputs.budget, support, doubtful, changed, now=now)
 
     def _publish(self) -> None:
         """Publish the point of the working set, unless rounding lowered the objective.
@@ -389,13 +391,3 @@ class WorkingSetEngine:
         state.held = None  # its scores are not exact
         self._survey_safely()
         state.drift, state.violation = drift, check.violation
-
-
-def _status_of(work: Callable[[], Status | None]) -> Status | None:
-    """Return the status of a part of the work: its result, or the reason why it was stopped."""
-    try:
-        return work()
-    except OutOfBudget as stop:
-        return stop.status
-    except KeyboardInterrupt:
-        return Status.INTERRUPTED

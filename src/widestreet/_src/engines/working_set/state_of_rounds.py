@@ -27,7 +27,7 @@ from widestreet._src.shards.expansion import Expansion
 from widestreet._src.shards.news import Released
 from widestreet._src.shards.point import Point
 from widestreet._src.shards.shard_set import ShardSet
-from widestreet._src.shards.survey_order import Survey
+from widestreet._src.shards.survey_order import Survey, SurveyOrder
 
 _VALUES_OF_FIRST_CHECK = 500_000_000  # rows times support vectors of a start that is examined
 _MOST_ON_DEVICE = 1 << 20  # rows of a working set on a device
@@ -190,6 +190,8 @@ class State:
     support : int
         Largest number of support vectors that the present round can have on a device, while the
         working set grows there.
+    order : SurveyOrder or None
+        Survey that the strategy asked for in the present round.
     """
 
     search: Search
@@ -212,6 +214,7 @@ class State:
     exact_at: float = -np.inf
     held: Held | None = None
     support: int = 0
+    order: SurveyOrder | None = None
     forecast: Forecast = field(default_factory=Forecast)
     schedule: Pacing = field(default_factory=Pacing)
     device_schedule: DevicePacing = field(default_factory=DevicePacing)

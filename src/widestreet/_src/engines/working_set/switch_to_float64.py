@@ -148,7 +148,7 @@ def take_over(inputs: Inputs, state: State, exact: Floats) -> None:
     Sets: scores of the working set, exact_at.
     """
     work = state.work
-    error = float(np.abs(exact - work.score[work.present]).max())
+    error = float(np.abs(exact - work.score[work.present]).max(initial=0.0))
     float64 = inputs.shards.news.double and work.double
     if not float64 and too_coarse(error, state.goal) and _again(state):
         raise_precision(inputs, state, error)

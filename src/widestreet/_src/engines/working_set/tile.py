@@ -123,7 +123,7 @@ class WorkingSet:
         return max(0, self._memory - self.tile.nbytes)
 
     def _reserve(self, room: int) -> None:
-        """Make room for at least `room` rows. Sets: all arrays.
+        """Make room for at least `room` rows. Sets: all arrays, or none.
 
         Arrays grow in large steps, because the first access to new memory is expensive. Memory that
         is reserved but not accessed costs nothing.
@@ -133,23 +133,24 @@ class WorkingSet:
         ahead = min((r for r in _ROOMS if r >= room), default=int(_AHEAD * room))
         length = max(room, min(self.capacity, ahead))
         length = -(-length // _ROUND_TO) * _ROUND_TO
+        tile = self.tile
+        if self.stored:
+            self._scratch = np.empty(0, dtype=np.uint8)
+            tile = np.empty((length, length + _APART), dtype=tile.dtype)[:, :length]
+            step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
+            for a in range(0, self.size, step):
+                self.poll.look()
+                end = min(a + step, self.size)
+                _core.copy_rows(tile, self.tile, a, end, self.size, self.threads)
         names = ("ids", "entered", "score", "target", "lower", "upper", "beta", "group")
         for name in names:
             setattr(self, name, _grown(getattr(self, name), length))
-        if not self.stored:
-            return
-        self._scratch = np.empty(0, dtype=np.uint8)
-        tile = np.empty((length, length + _APART), dtype=self.tile.dtype)[:, :length]
-        step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
-        for a in range(0, self.size, step):
-            self.poll.look()
-            end = min(a + step, self.size)
-            _core.copy_rows(tile, self.tile, a, end, self.size, self.threads)
         self.tile = tile
 
     def exchange(self, leaving: Bools, rows: Candidates | None = None) -> None:
         """Replace some rows by others, and compute the kernel values of the new ones.
 
+        If an exception from `poll.look` ends it early, the others do not enter.
         Sets: all arrays.
         """
         gaps = np.flatnonzero(leaving)
@@ -161,27 +162,31 @@ class WorkingSet:
         old = self.size
         gaps = gaps[:coming]
         new = old + coming - len(gaps)
-        self._reserve(new)
         slots = np.concatenate([gaps, np.arange(old, new)])
-        self.admissions += 1
-        self.entered[slots] = self.admissions
-        self.ids[slots], self.score[slots] = rows.ids, rows.score
-        self.beta[:, slots] = rows.beta
-        self.target[:, slots] = rows.variables.target
-        self.lower[:, slots] = rows.variables.lower
-        self.upper[:, slots] = rows.variables.upper
-        self.group[:, slots] = rows.variables.group
-        self.size = new
-        self._compute(slots)
+        try:
+            self._reserve(new)
+            self.admissions += 1
+            self.entered[slots] = self.admissions
+            self.ids[slots], self.score[slots] = rows.ids, rows.score
+            self.beta[:, slots] = rows.beta
+            self.target[:, slots] = rows.variables.target
+            self.lower[:, slots] = rows.variables.lower
+            self.upper[:, slots] = rows.variables.upper
+            self.group[:, slots] = rows.variables.group
+            self.size = new
+            self._compute(slots, new)
+        except BaseException:
+            self._close(slots[slots < self.size])
+            raise
 
-    def _compute(self, slots: Ints) -> None:
-        """Compute the tile rows and columns of some slots. Sets: tile."""
+    def _compute(self, slots: Ints, size: int) -> None:
+        """Compute the tile rows and columns of some slots of the first `size`. Sets: tile."""
         if not self.stored:
             return
         assert self.known is not None
-        at = self.known.places(self.ids[self.present])
+        at = self.known.places(self.ids[:size])
         self.known.gram.block(at[slots], at, out=self.tile, out_rows=slots, poll=self.poll)
-        _core.mirror(self.tile, self.size, slots, self.threads)
+        _core.mirror(self.tile, size, slots, self.threads)
 
     def _close(self, gaps: Ints) -> None:
         """Fill gaps with rows from the last slots. Sets: all arrays."""
@@ -200,12 +205,17 @@ class WorkingSet:
         self.size = size
 
     def use_double(self) -> None:
-        """Compute the tile again in float64. Sets: tile."""
-        length = len(self.tile)  # zero if there is none
+        """Compute the tile again in float64. Sets: tile.
+
+        If an exception from `poll.look` ends it early, all rows leave.
+        """
+        length, size = len(self.tile), self.size  # the tile is empty if there is none
         self.tile = np.empty((0, 0))  # free the old tile before the new one is allocated
         self.tile = np.empty((length, length + _APART))[:, :length]
-        if self.size:
-            self._compute(np.arange(self.size))
+        if size:
+            self.size = 0
+            self._compute(np.arange(size), size)
+            self.size = size
 
     def lend(self, size: int) -> Bytes:
         """Return scratch memory of at least `size` bytes, which is reused between calls.

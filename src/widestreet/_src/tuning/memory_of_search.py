@@ -1,0 +1,144 @@
+"""Memory of a search: what is stored, and how many tasks are solved before they are reported."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from widestreet._src.kernels.kernels import RBF
+from widestreet._src.training.memory_of_fit import least_memory_of
+from widestreet._src.training.settings import Settings
+from widestreet._src.tuning.chain import working_memory
+from widestreet._src.tuning.matrices import MANY_COLUMNS, matrix_memory
+from widestreet._src.tuning.tasks import SearchData, Task
+
+_BYTES_OF_VARIABLE = 64  # of a problem, given twice to the core, and of its solution
+_POINTS_SHARE = 0.25  # of the memory, for problems and solutions beside the engine
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryOfSearch:
+    """Memory of a search.
+
+    Attributes
+    ----------
+    data : SearchData
+    tasks : sequence of Task
+    settings : Settings
+        `max_memory` bounds kernel matrices, blocks of pair steps, weights of folds, and problems
+        with their solutions. What is reported comes on top.
+    """
+
+    data: SearchData
+    tasks: Sequence[Task]
+    settings: Settings
+
+    @cached_property
+    def shares_distances(self) -> bool:
+        """Whether RBF kernels of several widths share squared distances."""
+        widths = {task.kernel for task in self.tasks if isinstance(task.kernel, RBF)}
+        many = len(widths) > 1 and self.data.X.shape[1] > MANY_COLUMNS
+        return many and self.fits(2)
+
+    @cached_property
+    def at_once(self) -> int:
+        """Number of kernels whose problems are solved at the same time, to keep threads busy."""
+        two = self.settings.threads > 1 and self.fits(3 if self.shares_distances else 2)
+        return 2 if two else 1
+
+    def fits(self, matrices: int) -> bool:
+        """Return whether the memory suffices for so many matrices of all rows.
+
+        Each thread has a block of pair steps, the matrix of a pair if there are several, and the
+        problems of a fold.
+        """
+        own = self._longest_chain * self.bytes_of_task
+        return self.room_beside(matrices) >= self.settings.threads * own
+
+    def room_beside(self, matrices: int) -> int:
+        """Return the bytes that matrices of all rows, blocks of threads and weights leave."""
+        rows = len(self.data.merged.kept)
+        own = working_memory(rows)
+        if self._several_pairs:
+            own = working_memory(self.largest_pair) + matrix_memory(self.largest_pair)
+        need = matrices * matrix_memory(rows) + self.settings.threads * own
+        return self.settings.max_memory - need - self._bytes_of_weights
+
+    @cached_property
+    def _bytes_of_weights(self) -> int:
+        """Bytes of the weights of all rows in all folds."""
+        return 8 * self.data.rows * len({id(task.fold) for task in self.tasks})
+
+    @property
+    def _several_pairs(self) -> bool:
+        return self.data.classes is not None and len(self.data.classes) > 2
+
+    @cached_property
+    def _longest_chain(self) -> int:
+        """Largest number of tasks of a kernel and a fold."""
+        return max(Counter((task.kernel, id(task.fold)) for task in self.tasks).values())
+
+    @cached_property
+    def bytes_of_task(self) -> int:
+        """Bytes of the problems and the solutions of a task."""
+        rows, others = len(self.data.merged.kept), 0
+        if self._several_pairs:
+            assert self.data.classes is not None
+            count = len(self.data.classes)
+            rows, others = (count - 1) * rows, count * (count - 1) // 2 * rows
+        return self._layers * _BYTES_OF_VARIABLE * rows + 8 * others
+
+    @cached_property
+    def _layers(self) -> int:
+        one = np.ones(2)
+        return int(self.tasks[0].formulation.dual(np.array([1.0, -1.0]), one).layers)
+
+    def portions(self, members: list[int]) -> list[list[int]]:
+        """Return the tasks of a kernel in portions that are solved one after the other.
+
+        The memory holds the problems and solutions of a portion. It has whole folds, from one
+        value of C to the next, if kernel values are stored; otherwise all folds of some values.
+        If that is too much, it has a part of them.
+        """
+        if self.fits(1):
+            room = self.room_beside(self.at_once + self.shares_distances) // self.at_once
+            key = {k: id(self.tasks[k].fold) for k in members}
+        else:
+            room = self.room_for_points
+            members = sorted(members, key=lambda k: self.tasks[k].place)
+            key = {k: id(self.tasks[k].estimator) for k in members}
+        groups: dict[int, list[int]] = defaultdict(list)
+        for k in members:
+            groups[key[k]].append(k)
+        most, portions = max(1, room // self.bytes_of_task), [list[int]()]
+        for group in groups.values():
+            for piece in (group[k : k + most] for k in range(0, len(group), most)):
+                if portions[-1] and len(portions[-1]) + len(piece) > most:
+                    portions.append([])
+                portions[-1] += piece
+        return portions
+
+    @property
+    def room_for_points(self) -> int:
+        """Bytes for problems and solutions if kernel values are not stored."""
+        return int(_POINTS_SHARE * self.settings.max_memory)
+
+    @cached_property
+    def limits(self) -> Settings:
+        """Settings of the engines, with the memory that problems and solutions leave."""
+        if self.fits(1):
+            return self.settings
+        most = max(Counter(task.kernel for task in self.tasks).values())
+        used = min(self.room_for_points, most * self.bytes_of_task) + self._bytes_of_weights
+        rows, columns = len(self.data.merged.kept), self.data.X.shape[1]
+        least = min(self.settings.max_memory, least_memory_of(rows, self._layers, columns))
+        return replace(self.settings, max_memory=max(least, self.settings.max_memory - used))
+
+    @cached_property
+    def largest_pair(self) -> int:
+        """Largest number of distinct rows of a pair of classes."""
+        return int(np.sort(np.bincount(self.data.label))[-2:].sum())

@@ -1,0 +1,43 @@
+"""Memory of searches: what counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import widestreet as ws
+from support.cross_validation import folds_of
+from support.machines import data
+from widestreet._src.tuning import memory_of_search as module
+from widestreet._src.tuning.chain import working_memory
+from widestreet._src.tuning.matrices import matrix_memory
+from widestreet._src.tuning.memory_of_search import MemoryOfSearch
+from widestreet._src.tuning.tasks import Fold, SearchData, Task
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_blocks_of_pair_steps_and_problems_of_a_fold_count_as_memory(n_jobs):
+    X, y = data("svc")
+    models = [ws.SVC(C=C, n_jobs=n_jobs) for C in (1.0, 2.0)]
+    search = SearchData.of(models[0], X, y, None)
+    folds = [Fold(search, *fold) for fold in folds_of(models[0], X, y)]
+    tasks = [Task.of(model, fold) for model in models for fold in folds]
+    rows = len(search.merged.kept)
+    own = working_memory(rows) + 2 * module._BYTES_OF_VARIABLE * rows  # two values of C
+    need = matrix_memory(rows) + n_jobs * own + 8 * 3 * search.rows  # weights of three folds
+    for memory, fits in ((need, True), (need - 1, False)):
+        settings = replace(models[0]._settings(), max_memory=memory)
+        assert MemoryOfSearch(search, tasks, settings).fits(1) == fits
+
+
+def test_distances_are_shared_only_if_they_fit():
+    X, y = data("svc", 600)
+    X = np.tile(X, 30)  # many columns
+    for memory, share in ((10**8, True), (4_000_000, False)):
+        models = [ws.SVC(gamma=g, max_memory=memory) for g in (0.1, 1.0)]
+        rows = SearchData.of(models[0], X, y, None)
+        tasks = [Task.of(model, Fold(rows, np.arange(600), np.arange(9))) for model in models]
+        memory_of = MemoryOfSearch(rows, tasks, models[0]._settings())
+        assert memory_of.shares_distances == share
