@@ -97,7 +97,6 @@ class Problem {
         folds_(size_t(task.folds)) {}
 
   void solve(HeldOutReport& report) {
-    report.violation = kInf;
     start(report);
     choose_near();
     for (int64_t pass = 0; pass < kPasses && !stopped_ && unsolved(); ++pass) {
@@ -113,6 +112,7 @@ class Problem {
       grow();
     }
     report.near = int64_t(near_.size());
+    if (stopped_) return;
     report.violation = 0;
     for (int64_t k = 0; k < task_.folds; ++k) {
       const Fold& fold = folds_[k];
@@ -190,7 +190,8 @@ class Problem {
     for (int64_t r = 0; r < rows_; ++r) {
       const bool free = dual_.lower[r] < beta[r] && beta[r] < dual_.upper[r];
       const bool none = dual_.lower[r] == dual_.upper[r];
-      distance_[r] = none ? kInf : free ? 0.0 : std::abs(dual_.target[r] - sums[r] - bias_);
+      const double distance = std::abs(dual_.target[r] - sums[r] - bias_);
+      distance_[r] = none || std::isnan(distance) ? kInf : free ? 0.0 : distance;
     }
     for (int64_t k = 0; k < task_.folds; ++k) {
       Fold& fold = folds_[k];
@@ -234,7 +235,8 @@ class Problem {
     const int64_t m = int64_t(near_.size());
     if (m == filled_) return;
     if (m > room_) {
-      const int64_t room = std::min(rounded(filled_ ? m + m / 4 : m), rounded(rows_));
+      const int64_t most = std::min(rows_, task_.most_near);
+      const int64_t room = rounded(filled_ ? std::min(m + m / 4, most) : m);
       std::unique_ptr<T[]> larger(new T[size_t(room * room)]);
       for (int64_t a = 0; a < filled_; ++a)
         std::copy_n(tile_.get() + a * room_, filled_, larger.get() + a * room);
@@ -289,6 +291,7 @@ class Problem {
 
   // Step 3, after the sum is right. Sets: beta and score of the near rows.
   void take_steps(Fold& fold) {
+    if (near_.empty()) return;
     Near near(fold, dual_.target, near_);
     const int64_t m = int64_t(near_.size());
     Subproblem p;
@@ -359,13 +362,18 @@ class Problem {
         folds_[k].score[others[i]] += sums[k * int64_t(others.size()) + int64_t(i)];
   }
 
-  // Sets: bias and violation of a fold over all rows; whether it is solved.
+  // Sets: bias and violation of a fold over all rows; whether it is solved. Comparisons overlook
+  // what is not a number, so it is looked for.
   void judge(Fold& fold) {
     Ends ends;
-    for (int64_t r = 0; r < rows_; ++r)
-      ends.add(dual_.target[r] - fold.score[r], fold.beta[r], fold.lower[r], fold.upper[r]);
+    bool finite = true;
+    for (int64_t r = 0; r < rows_; ++r) {
+      const double f = dual_.target[r] - fold.score[r];
+      finite &= std::isfinite(f) && std::isfinite(fold.beta[r]);
+      ends.add(f, fold.beta[r], fold.lower[r], fold.upper[r]);
+    }
     fold.bias = ends.bias();
-    fold.violation = fold.possible ? ends.violation() : kInf;
+    fold.violation = fold.possible && finite ? ends.violation() : kInf;
     fold.solved = fold.violation <= task_.tol;
   }
 

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 
 #include "kernels/kernel.hpp"
 #include "kernels/rows.hpp"
@@ -47,10 +48,12 @@ struct HeldOutTask {
 };
 
 struct HeldOutReport {
-  double violation = 0;  // the largest of all folds; infinite if there are too many near rows
-  int64_t steps = 0;     // pair steps of all folds
-  int64_t near = 0;      // near rows in the end
-  int64_t values = 0;    // kernel values computed
+  // The largest of all folds; infinite if there are too many near rows, if a score is not finite,
+  // or if the call was stopped.
+  double violation = std::numeric_limits<double>::infinity();
+  int64_t steps = 0;   // pair steps of all folds
+  int64_t near = 0;    // near rows in the end
+  int64_t values = 0;  // kernel values computed
 };
 
 // Sets: scores, one report per problem. Returns whether it was stopped.
