@@ -59,8 +59,8 @@ struct FewSums {
   void take(int64_t r, int64_t t, Vec<T> k0, Vec<T> k1) {
     for (int q = 0; q < sums; ++q) {
       const T* c = &coef.values[q * coef.padded + t * width];
-      partial[r * sums + q] += load(c) * k0;
-      partial[r * sums + q] += load(c + lanes) * k1;
+      const Vec<T> sum = partial[r * sums + q] + load(c) * k0;
+      partial[r * sums + q] = sum + load(c + lanes) * k1;
     }
   }
   void flush(int64_t, int64_t) {
