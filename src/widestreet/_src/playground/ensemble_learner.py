@@ -52,7 +52,7 @@ class EnsembleLearner:
     def estimator(self) -> EnsembleSVC:
         """An ordinary `EnsembleSVC` with the present model, which can be saved."""
         found = EnsembleSVC()
-        vars(found).update(vars(self._ensemble))
+        found.__dict__.update(vars(self._ensemble))
         return found
 
     @property
