@@ -6,6 +6,8 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from numbers import Integral
 from typing import Any
 
@@ -25,6 +27,10 @@ threadpool_limits(1, "blas")  # tests run side by side, and threads of OpenBLAS 
 
 SEED = int(os.environ.get("WIDESTREET_TEST_SEED", "0"))  # 0: the same examples in every run
 PORT = os.environ.get("WIDESTREET_TEST_PORT", "local")  # "pickling": see ports.py
+
+# The first import of Triton decides whether its programs are interpreted, whichever test that is.
+if find_spec("torch") and not import_module("torch").cuda.is_available():
+    os.environ["TRITON_INTERPRET"] = "1"
 
 # Ctrl-C is ignored in a shell's background jobs; tests send it, also to processes they start.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

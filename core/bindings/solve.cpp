@@ -1,7 +1,10 @@
 // Pair steps and Newton steps on a tile, and small problems from their rows on.
+#include <limits>
+
 #include "bindings/arrays.hpp"
 #include "dispatch.hpp"
 #include "solve/chain.hpp"
+#include "solve/held_out.hpp"
 #include "solve/newton.hpp"
 #include "solve/small.hpp"
 
@@ -155,6 +158,44 @@ int64_t solve_chain_on(Any tile, const HeldVariables& variables, Array2<const do
   });
 }
 
+// Returns the scores of the rows that are tested, and a line of figures for each problem.
+nb::tuple hold_out_of(const Kernel& kernel, const HeldRows& rows, Index index,
+                      const HeldVariables& variables, Array2<const double> beta, Index end,
+                      Array2<const uint8_t> role, double tol, double near, bool in_double,
+                      int64_t most_near, int threads, Poll poll) {
+  require_threads(threads);
+  const Variables& all = variables.view;
+  const size_t problems = end.shape(0), size = size_t(all.rows);
+  require(all.layers == 1 && all.groups == 1, "a row must have one variable, in one group");
+  require(index.shape(0) == size, "one index per row is needed");
+  require_ends(end, all.rows);
+  require(beta.shape(0) == 1 && beta.shape(1) == size, "one coefficient per row is needed");
+  require(int64_t(role.shape(1)) == rows.view.n, "one role per row and fold is needed");
+  std::vector<double> score(size, std::numeric_limits<double>::quiet_NaN()), lines;
+  std::vector<HeldOutReport> report(problems);
+  HeldOutTask task;
+  task.kernel = kernel;
+  task.rows = &rows.view;
+  task.problems = int64_t(problems);
+  task.end = end.data();
+  task.index = rows.list(index).index;
+  task.dual = all;
+  task.beta = beta.data();
+  task.folds = int64_t(role.shape(0));
+  task.role = role.data();
+  task.tol = tol;
+  task.near = near;
+  task.in_double = in_double;
+  task.most_near = most_near;
+  task.threads = threads;
+  task.score = score.data();
+  polled(task, poll, [&](const HeldOutTask& t) { return hold_out(t, report.data()); });
+  for (const HeldOutReport& r : report)
+    for (double value : {r.violation, double(r.steps), double(r.near), double(r.values)})
+      lines.push_back(value);
+  return nb::make_tuple(give(std::move(score)), give_matrix(std::move(lines), 4));
+}
+
 Tilt tilt_of(Array1<const double> log, Array1<const double> margin) {
   require(log.shape(0) == margin.shape(0) && log.shape(0) > 0,
           "one margin per logarithm is needed");
@@ -193,6 +234,9 @@ void bind_solve(nb::module_& m) {
   m.def("solve_chain", &solve_chain_on, "tile"_a.noconvert(), "variables"_a, "total"_a.noconvert(),
         "scale"_a.noconvert(), "tol"_a.noconvert(), "beta"_a.noconvert(), "score"_a.noconvert(),
         "figures"_a.noconvert(), "bias"_a.noconvert(), "poll"_a = nb::none());
+  m.def("hold_out", &hold_out_of, "kernel"_a, "rows"_a, "index"_a.noconvert(), "variables"_a,
+        "beta"_a.noconvert(), "end"_a.noconvert(), "role"_a.noconvert(), "tol"_a, "near"_a,
+        "in_double"_a, "most_near"_a, "threads"_a, "poll"_a = nb::none());
   m.def("find_eta", &eta_of_edge, "log"_a.noconvert(), "margin"_a.noconvert(), "edge"_a, "start"_a);
   m.def("tilt", &tilt_by, "log"_a.noconvert(), "margin"_a.noconvert(), "eta"_a,
         "new_log"_a.noconvert(), "weight"_a.noconvert());

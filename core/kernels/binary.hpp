@@ -7,6 +7,10 @@
 
 #include "kernels/products.hpp"
 
+#if defined(__SSE2__)
+#  include <immintrin.h>
+#endif
+
 namespace widestreet {
 namespace WIDESTREET_ISA {
 
@@ -30,6 +34,14 @@ inline void add_bytes(Bytes bytes, Sums (&z)[4]) {
   z[1] += (Sums)_mm256_cvtepu8_epi32(_mm_srli_si128(low, 8));
   z[2] += (Sums)_mm256_cvtepu8_epi32(high);
   z[3] += (Sums)_mm256_cvtepu8_epi32(_mm_srli_si128(high, 8));
+#elif defined(__SSE2__)
+  const __m128i zero = _mm_setzero_si128();
+  const __m128i low = _mm_unpacklo_epi8((__m128i)bytes, zero);
+  const __m128i high = _mm_unpackhi_epi8((__m128i)bytes, zero);
+  z[0] += (Sums)_mm_unpacklo_epi16(low, zero);
+  z[1] += (Sums)_mm_unpackhi_epi16(low, zero);
+  z[2] += (Sums)_mm_unpacklo_epi16(high, zero);
+  z[3] += (Sums)_mm_unpackhi_epi16(high, zero);
 #else
   for (int h = 0; h < 4; ++h)
     for (int l = 0; l < Simd<float>::lanes; ++l) z[h][l] += bytes[h * Simd<float>::lanes + l];
@@ -39,7 +51,7 @@ inline void add_bytes(Bytes bytes, Sums (&z)[4]) {
 // kBlock left rows, by the columns in which they are not zero.
 struct BinaryBlock {
   std::vector<std::vector<int32_t>> place = std::vector<std::vector<int32_t>>(kBlock);
-  int64_t count[kBlock];
+  int32_t square[kBlock];  // the number of these columns
   int64_t filled = 0;
 };
 
@@ -95,20 +107,20 @@ struct BinaryPanel {
         place[count] = int32_t(k * width);  // written in any case: a branch would be a guess
         count += used;
       });
-      block.count[i - from] = count;
+      block.square[i - from] = int32_t(count);
     }
   }
 
-  // Hands the sums of all rows against a tile to emit(row, square of the row, sums, squares).
-  template <class Emit>
-  void sums(const Block& block, int64_t t, Emit&& emit) const {
+  // Sets: out[4 r] to out[4 r + 3], the sums of row r against tile t.
+  void sums(const Block& block, int64_t t, Sums* out) const {
     const uint8_t* tile = bytes_of.data() + t * d * width;
     for (int64_t r = 0; r < block.filled; ++r) {
       Sums z[4] = {};
       const int32_t* place = block.place[r].data();
-      for (int64_t p0 = 0; p0 < block.count[r]; p0 += kMostCounted) {
+      const int64_t count = block.square[r];
+      for (int64_t p0 = 0; p0 < count; p0 += kMostCounted) {
         Bytes sum = {};
-        const int64_t p1 = std::min(block.count[r], p0 + kMostCounted);
+        const int64_t p1 = std::min(count, p0 + kMostCounted);
         for (int64_t p = p0; p < p1; ++p) {
           Bytes b;
           std::memcpy(&b, tile + place[p], sizeof b);
@@ -116,9 +128,7 @@ struct BinaryPanel {
         }
         add_bytes(sum, z);
       }
-      const int32_t n = int32_t(block.count[r]);
-      emit(r, 0, n, z[0], z[1], &square[t * width]);
-      emit(r, 1, n, z[2], z[3], &square[t * width + 2 * lanes]);
+      for (int h = 0; h < 4; ++h) out[4 * r + h] = z[h];
     }
   }
 };

@@ -125,33 +125,40 @@ inline void add_to(Vec<double>& sum, Floats k, const double* c) {
   sum += widen(high_half(k)) * load(c + kLanes / 2);
 }
 
-// Adds one tile to the sums of a block. With `bare`, no z is below kLowest.
-template <bool bare>
-void add_tile(BoundedBlock& rows, const BoundedPanel& panel, int64_t t) {
+// Sets: z to the products of a block of rows and tile t.
+inline void block_products(const BoundedBlock& rows, const BoundedPanel& panel, int64_t t,
+                           Floats (*z)[kRows][2]) {
   const float* tile = panel.features.data() + t * panel.d * kWidth;
+  for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows) {
+    const float* x = rows.features.data() + r0 * panel.d;
+    if (panel.d <= kTerms)
+      products(x, panel.d, tile, z[r0 / kRows]);
+    else
+      products_in_parts(x, panel.d, tile, z[r0 / kRows]);
+  }
+}
+
+// Adds the values of one tile to the sums of a block. With `bare`, no z is below kLowest.
+template <bool bare>
+[[gnu::noinline]] void add_values(const Floats* z, BoundedBlock& rows, const BoundedPanel& panel,
+                                  int64_t t) {
   const Floats b0 = load(&panel.start[t * kWidth]), b1 = load(&panel.start[t * kWidth + kLanes]);
   const Floats w0 = load(&panel.weight[t * kWidth]), w1 = load(&panel.weight[t * kWidth + kLanes]);
   const double* c = &panel.coef[t * kWidth];
   const Floats least = splat(kLowest<float>);
-  for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows) {
-    Floats z[kRows][2];
-    const float* x = rows.features.data() + r0 * panel.d;
-    if (panel.d <= kTerms)
-      products(x, panel.d, tile, z);
-    else
-      products_in_parts(x, panel.d, tile, z);
-    for (int r = 0; r < kRows; ++r) {
-      Floats z0 = z[r][0] + (b0 + rows.start[r0 + r]), z1 = z[r][1] + (b1 + rows.start[r0 + r]);
-      if (!bare) {
-        z0 = larger(z0, least);
-        z1 = larger(z1, least);
-      }
-      const Floats k0 = fine_exp2(z0), k1 = fine_exp2(z1);
-      rows.part[r0 + r] += w0 * k0;
-      rows.part[r0 + r] += w1 * k1;
-      add_to(rows.sum[r0 + r], k0, c);
-      add_to(rows.sum[r0 + r], k1, c + kLanes);
+  for (int64_t r = 0; r < rows.padded; ++r) {
+    Floats z0 = z[2 * r] + (b0 + rows.start[r]), z1 = z[2 * r + 1] + (b1 + rows.start[r]);
+    if (!bare) {
+      z0 = larger(z0, least);
+      z1 = larger(z1, least);
     }
+    const Floats k0 = fine_exp2(z0), k1 = fine_exp2(z1);
+    const Floats part = rows.part[r] + w0 * k0;
+    rows.part[r] = part + w1 * k1;
+    Vec<double> sum = rows.sum[r];
+    add_to(sum, k0, c);
+    add_to(sum, k1, c + kLanes);
+    rows.sum[r] = sum;
   }
 }
 
@@ -165,14 +172,16 @@ void bounded_scan(const BoundedScanTask& task) {
     const BoundedPanel panel(task, first, std::min(first + width, task.right.size));
     share(blocks, task.threads, [&](Tasks& tasks) {
       BoundedBlock rows;
+      Floats z[kBlock / kRows][kRows][2];
       for (int64_t b; tasks.draw(b);) {
         const int64_t from = b * step, to = std::min(from + step, task.left.size);
         rows.read(task, from, to);
         for (int64_t t = 0; t < panel.tiles; ++t) {
+          block_products(rows, panel, t, z);
           if (in_range(rows.lowest, panel.lowest[t]))
-            add_tile<true>(rows, panel, t);
+            add_values<true>(&z[0][0][0], rows, panel, t);
           else
-            add_tile<false>(rows, panel, t);
+            add_values<false>(&z[0][0][0], rows, panel, t);
           if (t % kTilesPerFlush == kTilesPerFlush - 1) rows.flush();
         }
         rows.flush();

@@ -36,9 +36,10 @@ struct ByteRows {
   int64_t count = 0;
   std::vector<int32_t> place;   // of the word in a tile of right rows
   std::vector<uint32_t> words;  // count x kRows
-  int32_t square[kRows], missing[kRows];
+  int32_t missing[kRows];
 
-  void read(const RowList& list, int64_t from, int64_t to, int group) {
+  // Sets: square, the sums of squared levels, as well.
+  void read(const RowList& list, int64_t from, int64_t to, int group, int32_t* square) {
     const Levels& levels = list.rows->levels;
     const int64_t all = (list.rows->d + group - 1) / group;
     place.resize(all);
@@ -78,8 +79,7 @@ inline Sums add_pairs(Sums z, Sums x, Sums s) {
 }
 
 // Sets: out, the sums of the left rows against a tile of words.
-[[gnu::noinline]] inline void pair_sums(const ByteRows& x, const int32_t* tile,
-                                        Sums (&out)[kRows][2]) {
+[[gnu::noinline]] inline void pair_sums(const ByteRows& x, const int32_t* tile, Sums* out) {
   constexpr int lanes = Simd<float>::lanes;
   Sums z[kRows][2];
   for (int r = 0; r < kRows; ++r) z[r][0] = z[r][1] = Sums{};
@@ -96,13 +96,12 @@ inline Sums add_pairs(Sums z, Sums x, Sums s) {
     }
   }
   for (int r = 0; r < kRows; ++r)
-    for (int h = 0; h < 2; ++h) out[r][h] = z[r][h];
+    for (int h = 0; h < 2; ++h) out[2 * r + h] = z[r][h];
 }
 
 #if defined(__AVX512F__)
 [[gnu::noinline, gnu::target("avx512vnni")]] inline void quad_sums(const ByteRows& x,
-                                                                   const int32_t* tile,
-                                                                   Sums (&out)[kRows][2]) {
+                                                                   const int32_t* tile, Sums* out) {
   __m512i z[kRows][2];
   for (int r = 0; r < kRows; ++r) z[r][0] = z[r][1] = _mm512_set1_epi32(x.missing[r]);
   const uint32_t* word = x.words.data();
@@ -116,13 +115,14 @@ inline Sums add_pairs(Sums z, Sums x, Sums s) {
     }
   }
   for (int r = 0; r < kRows; ++r)
-    for (int h = 0; h < 2; ++h) out[r][h] = (Sums)z[r][h];
+    for (int h = 0; h < 2; ++h) out[2 * r + h] = (Sums)z[r][h];
 }
 #endif
 
 // kBlock left rows.
 struct ByteBlock {
   std::vector<ByteRows> rows = std::vector<ByteRows>(kBlock / kRows);
+  int32_t square[kBlock];
   int64_t filled = 0;
 };
 
@@ -164,24 +164,20 @@ struct BytePanel {
   void read(Block& block, const RowList& list, int64_t from, int64_t to) const {
     block.filled = to - from;
     for (int64_t i = from; i < to; i += kRows)
-      block.rows[(i - from) / kRows].read(list, i, to, group);
+      block.rows[(i - from) / kRows].read(list, i, to, group, &block.square[i - from]);
   }
 
-  // Hands the sums of all rows against a tile to emit(row, square of the row, sums, squares).
-  template <class Emit>
-  void sums(const Block& block, int64_t t, Emit&& emit) const {
+  // Sets: out[2 r] and out[2 r + 1], the sums of row r against tile t.
+  void sums(const Block& block, int64_t t, Sums* out) const {
     const int32_t* tile = words.data() + t * words_of_row * width;
-    for (int64_t r0 = 0; r0 < block.filled; r0 += kRows) {
+    for (int64_t r0 = 0; r0 < block.filled; r0 += kRows, out += 2 * kRows) {
       const ByteRows& rows = block.rows[r0 / kRows];
-      Sums z[kRows][2];
 #if defined(__AVX512F__)
       if (group == 4)
-        quad_sums(rows, tile, z);
+        quad_sums(rows, tile, out);
       else
 #endif
-        pair_sums(rows, tile, z);
-      for (int r = 0; r < kRows && r0 + r < block.filled; ++r)
-        emit(r0 + r, 0, rows.square[r], z[r][0], z[r][1], &square[t * width]);
+        pair_sums(rows, tile, out);
     }
   }
 };

@@ -25,6 +25,8 @@ namespace widestreet {
 namespace WIDESTREET_ISA {
 namespace {
 
+constexpr int64_t kStoredBytes = 1 << 18;  // of tiles that a few left rows meet before others do
+
 // Calls work(block, sink, from, to) for blocks of left rows, each thread with its own of both.
 template <class Block, class Sink, class Work>
 void for_blocks(int64_t size, int threads, const Sink& prototype, Work&& work) {
@@ -42,35 +44,63 @@ void for_blocks(int64_t size, int threads, const Sink& prototype, Work&& work) {
   });
 }
 
+// Hands kernel values to a sink, given accumulated z of rows [r0, r0 + count) against `tiles` tiles
+// from t on, which are kBlock or kRows rows apart. A function of its own, so that constants stay in
+// registers.
+template <KernelKind kind, class T, bool bare, int apart, class Sink>
+[[gnu::noinline]] void take_values(const Vec<T>* z, int64_t r0, int64_t count, int64_t t,
+                                   int64_t tiles, int degree, Sink& sink) {
+  for (int64_t i = 0; i < tiles; ++i, z += 2 * apart)
+    for (int64_t r = 0; r < count; ++r)
+      sink.take(r0 + r, t + i, value_of<kind, T, bare>(z[2 * r], degree),
+                value_of<kind, T, bare>(z[2 * r + 1], degree));
+}
+
+// Evaluates a block of dense rows against tiles [t0, t1), tile by tile.
+template <KernelKind kind, class T, class Sink>
+void by_tiles(const LeftBlock<T>& rows, const Panel<T>& panel, int64_t t0, int64_t t1, int degree,
+              Sink& sink) {
+  constexpr bool may_be_bare = kind == KernelKind::rbf && !Sink::kAtMostOne;
+  Vec<T> z[kBlock / kRows][kRows][2];
+  for (int64_t t = t0; t < t1; ++t) {
+    block_sums<sum_of(kind)>(rows, panel, t, z);
+    const Vec<T>* first = &z[0][0][0];
+    if (may_be_bare && in_range(rows.lowest, panel.lowest[t]))
+      take_values<kind, T, may_be_bare, kBlock>(first, 0, rows.filled, t, 1, degree, sink);
+    else
+      take_values<kind, T, false, kBlock>(first, 0, rows.filled, t, 1, degree, sink);
+  }
+}
+
+// The same by groups of rows, whose values are written in long pieces.
+template <KernelKind kind, class T, class Sink>
+void by_groups(const LeftBlock<T>& rows, const Panel<T>& panel, int64_t t0, int64_t t1, int degree,
+               Sink& sink) {
+  constexpr int64_t together = kBlock / kRows;
+  Vec<T> z[together][kRows][2];
+  for (int64_t r0 = 0; r0 < rows.filled; r0 += kRows) {
+    const int64_t count = std::min<int64_t>(kRows, rows.filled - r0);
+    for (int64_t t = t0; t < t1; t += together) {
+      const int64_t tiles = std::min(together, t1 - t);
+      for (int64_t i = 0; i < tiles; ++i) group_sums<sum_of(kind)>(rows, r0, panel, t + i, z[i]);
+      take_values<kind, T, false, kRows>(&z[0][0][0], r0, count, t, tiles, degree, sink);
+    }
+  }
+}
+
 template <KernelKind kind, class T, class Sink>
 void dense_rows(const RowList& left, int threads, const Folding<T>& fold, const Panel<T>& panel,
                 const Sink& prototype) {
-  constexpr int width = Panel<T>::width;
+  const int64_t chunk =
+      Sink::kStores ? std::max(kChunk, kStoredBytes / panel.tile_bytes()) : kChunk;
   auto work = [&](LeftBlock<T>& rows, Sink& sink, int64_t from, int64_t to) {
     rows.read(fold, left, from, to);
-    auto values = [&](auto together, auto bare, int64_t r0, int64_t t) {
-      dense_tile<kind, T, decltype(together)::value, decltype(bare)::value>(
-          rows.features.data() + r0 * panel.d, rows.start + r0, panel.d,
-          panel.features.data() + t * panel.d * width, &panel.start[t * width], fold.degree,
-          [&](int r, Vec<T> k0, Vec<T> k1) {
-            if (r0 + r < rows.filled) sink.take(r0 + r, t, k0, k1);
-          });
-    };
-    auto groups = [&](auto bare, int64_t t) {
-      if (rows.filled == 1)
-        values(std::integral_constant<int, 1>{}, bare, 0, t);
+    for (int64_t t0 = 0; t0 < panel.tiles; t0 += chunk) {
+      const int64_t t1 = std::min(panel.tiles, t0 + chunk);
+      if constexpr (Sink::kStores)
+        by_groups<kind>(rows, panel, t0, t1, fold.degree, sink);
       else
-        for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows)
-          values(std::integral_constant<int, kRows>{}, bare, r0, t);
-    };
-    constexpr bool may_be_bare = kind == KernelKind::rbf && !Sink::kAtMostOne;
-    for (int64_t t0 = 0; t0 < panel.tiles; t0 += kChunk) {
-      const int64_t t1 = std::min(panel.tiles, t0 + kChunk);
-      for (int64_t t = t0; t < t1; ++t)
-        if (may_be_bare && in_range(rows.lowest, panel.lowest[t]))
-          groups(std::bool_constant<may_be_bare>{}, t);
-        else
-          groups(std::false_type{}, t);
+        by_tiles<kind>(rows, panel, t0, t1, fold.degree, sink);
       sink.flush(t0, t1);
     }
   };
@@ -129,25 +159,42 @@ void matching_rows(const RowList& left, int threads, const Folding<T>& fold,
   });
 }
 
-// Evaluates rows of levels, whose sums of products a panel hands over half by half of its tiles.
+// Hands the values of `count` rows to a sink, given two vectors of sums of products for each, `stride`
+// vectors apart. They belong to tiles [t, t + parts), of which those below `tiles` exist.
+template <KernelKind kind, class T, class Sink>
+[[gnu::noinline]] void take_products(const OfProducts<kind, T> kernel, const Sums* sums,
+                                     int64_t stride, const int32_t* square, const int32_t* squares,
+                                     int64_t count, int64_t t, int64_t tiles, Sink& sink) {
+  const bool both = tiles - t >= kernel.parts;
+  for (int64_t r = 0; r < count; ++r)
+    kernel.values(sums[stride * r], sums[stride * r + 1], square[r], squares,
+                  [&](int part, Vec<T> k0, Vec<T> k1) {
+                    if (part == 0 || both) sink.take(r, t + part, k0, k1);
+                  });
+}
+
+// Evaluates rows of levels, whose sums of products a panel computes tile by tile.
 template <KernelKind kind, class T, class LevelPanel, class Sink>
 void level_rows(const RowList& left, int threads, const OfProducts<kind, T>& kernel,
                 const LevelPanel& panel, const Sink& prototype) {
   constexpr int64_t width = Panel<T>::width, tiles_each = LevelPanel::width / width;
+  constexpr int64_t lanes = Simd<float>::lanes, vectors = LevelPanel::width / lanes;
   const int64_t tiles = (panel.size + width - 1) / width;
   auto work = [&](typename LevelPanel::Block& rows, Sink& sink, int64_t from, int64_t to) {
     panel.read(rows, left, from, to);
+    Sums sums[kBlock * vectors];
     for (int64_t t0 = 0; t0 < tiles; t0 += kChunk) {
       const int64_t t1 = std::min(tiles, t0 + kChunk);
-      for (int64_t t = t0 / tiles_each; t * tiles_each < t1; ++t)
-        panel.sums(
-            rows, t,
-            [&](int64_t r, int half, int32_t square, Sums low, Sums high, const int32_t* squares) {
-              const int64_t first = t * tiles_each + half * kernel.parts;
-              kernel.values(low, high, square, squares, [&](int part, Vec<T> k0, Vec<T> k1) {
-                if (first + part < t1) sink.take(r, first + part, k0, k1);
-              });
-            });
+      for (int64_t t = t0 / tiles_each; t * tiles_each < t1; ++t) {
+        panel.sums(rows, t, sums);
+        for (int64_t v = 0; v < vectors; v += 2) {
+          const int64_t first = t * tiles_each + v / 2 * kernel.parts;
+          if (first < t1)
+            take_products(kernel, sums + v, vectors, rows.square,
+                          &panel.square[t * LevelPanel::width + v * lanes], rows.filled, first, t1,
+                          sink);
+        }
+      }
       sink.flush(t0, t1);
     }
   };

@@ -124,6 +124,7 @@ struct Panel {
   int64_t d = 0;
   int64_t size = 0;
   int64_t tiles = 0;
+  int64_t tile_bytes() const { return std::max<int64_t>(1, d) * width * int64_t(sizeof(T)); }
   AlignedVector<T> features;  // tiles x d x width
   AlignedVector<T> start;     // tiles x width
   std::vector<T> lowest;      // smallest start value of each tile
@@ -247,17 +248,14 @@ template <Sum sum, int R, class T>
   }
 }
 
-// Values of R of kRows dense left rows against one tile, handed to `emit(r, low half, high half)`.
-template <KernelKind kind, class T, int R, bool bare, class Emit>
-inline void dense_tile(const T* x, const T* x_start, int64_t d, const T* tile, const T* start,
-                       int degree, Emit&& emit) {
-  Vec<T> z[R][2];
+// The same, by either of them.
+template <Sum sum, int R, class T>
+inline void dense_sums(const T* x, const T* x_start, int64_t d, const T* tile, const T* start,
+                       Vec<T> (&out)[R][2]) {
   if (d <= kTerms)
-    short_sums<sum_of(kind), R>(x, x_start, d, tile, start, z);
+    short_sums<sum, R>(x, x_start, d, tile, start, out);
   else
-    long_sums<sum_of(kind), R>(x, x_start, d, tile, start, z);
-  for (int r = 0; r < R; ++r)
-    emit(r, value_of<kind, T, bare>(z[r][0], degree), value_of<kind, T, bare>(z[r][1], degree));
+    long_sums<sum, R>(x, x_start, d, tile, start, out);
 }
 
 // Whether the exponents of an rbf kernel are at least kLowest, given the smallest start values of
@@ -300,6 +298,31 @@ struct LeftBlock {
  private:
   std::vector<T> row_;
 };
+
+// Sets: z of kRows rows of a block from r0 on against tile t; of the first, if there is one only.
+template <Sum sum, class T>
+inline void group_sums(const LeftBlock<T>& rows, int64_t r0, const Panel<T>& panel, int64_t t,
+                       Vec<T> (&z)[kRows][2]) {
+  const T* tile = panel.features.data() + t * panel.d * Panel<T>::width;
+  const T* start = &panel.start[t * Panel<T>::width];
+  if (rows.filled == 1) {
+    Vec<T> one[1][2];
+    dense_sums<sum, 1>(rows.features.data(), rows.start, panel.d, tile, start, one);
+    z[0][0] = one[0][0];
+    z[0][1] = one[0][1];
+    return;
+  }
+  dense_sums<sum, kRows>(rows.features.data() + r0 * panel.d, rows.start + r0, panel.d, tile, start,
+                         z);
+}
+
+// Sets: z of all rows of a block against tile t, in groups of kRows.
+template <Sum sum, class T>
+inline void block_sums(const LeftBlock<T>& rows, const Panel<T>& panel, int64_t t,
+                       Vec<T> (*z)[kRows][2]) {
+  for (int64_t r0 = 0; r0 < rows.filled; r0 += kRows)
+    group_sums<sum>(rows, r0, panel, t, z[r0 / kRows]);
+}
 
 inline int64_t left_block_size(int64_t size, int threads) {
   const int64_t share = size / (int64_t(threads) * 4);

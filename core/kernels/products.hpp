@@ -8,6 +8,12 @@ namespace WIDESTREET_ISA {
 
 typedef Simd<float>::Int Sums;  // 32-bit sums of as many right rows as a vector of floats holds
 
+inline Sums load_sums(const int32_t* p) {
+  Sums v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
 // A kernel as a function of p = sum of products of levels, for two rows with the sums of squared
 // levels n and m: RBF kernels depend on the squared distance n + m - 2 p, which is an integer too.
 template <KernelKind kind, class T>
@@ -25,18 +31,21 @@ struct OfProducts {
   }
 
   Vec<T> value(Ints p) const {
-    return value_of<kind, T>(__builtin_convertvector(p, Vec<T>) * scale + start, degree);
+    const Vec<T> z = __builtin_convertvector(p, Vec<T>) * scale + start;
+    if constexpr (distance)
+      return exp2_of(z);  // squared distances are exact, so that z is at most zero
+    else
+      return value_of<kind, T>(z, degree);
   }
 
   // Hands the values of two vectors of sums to emit(part, low half, high half), one part for each
   // tile of T. `square` and `squares` are those of the left row and of the right rows.
   template <class Emit>
-  void values(Sums low, Sums high, int32_t square, const int32_t* squares, Emit&& emit) const {
+  [[gnu::always_inline]] void values(Sums low, Sums high, int32_t square, const int32_t* squares,
+                                     Emit&& emit) const {
     if constexpr (distance) {
-      Sums m[2];
-      std::memcpy(m, squares, sizeof m);
-      low = square + m[0] - 2 * low;
-      high = square + m[1] - 2 * high;
+      low = square + load_sums(squares) - 2 * low;
+      high = square + load_sums(squares + Simd<float>::lanes) - 2 * high;
     }
     if constexpr (parts == 1) {
       emit(0, value(low), value(high));

@@ -7,7 +7,8 @@
 // Sums in the kernel's precision run over at most kChunk tiles before they are added to doubles:
 // with large coefficients of both signs, longer float sums would cost more digits than the kernel.
 //
-// `kAtMostOne` says whether values of an rbf kernel must not exceed one, not even by rounding.
+// `kAtMostOne` says whether values of an rbf kernel must not exceed one, not even by rounding, and
+// `kStores` whether values are written, which is faster in long pieces of a row.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +40,7 @@ struct Coefficients {
 // One or two sums per left row, the kernel values never leaving the registers.
 template <class T, int sums>
 struct FewSums {
-  static constexpr bool kAtMostOne = false;
+  static constexpr bool kAtMostOne = false, kStores = false;
   static constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
   const ScanTask& task;
   const Coefficients<T>& coef;
@@ -58,8 +59,8 @@ struct FewSums {
   void take(int64_t r, int64_t t, Vec<T> k0, Vec<T> k1) {
     for (int q = 0; q < sums; ++q) {
       const T* c = &coef.values[q * coef.padded + t * width];
-      partial[r * sums + q] += load(c) * k0;
-      partial[r * sums + q] += load(c + lanes) * k1;
+      const Vec<T> sum = partial[r * sums + q] + load(c) * k0;
+      partial[r * sums + q] = sum + load(c + lanes) * k1;
     }
   }
   void flush(int64_t, int64_t) {
@@ -78,7 +79,7 @@ struct FewSums {
 // More sums per left row: the values of kChunk tiles wait in a buffer that stays in the cache.
 template <class T>
 struct ManySums {
-  static constexpr bool kAtMostOne = false;
+  static constexpr bool kAtMostOne = false, kStores = false;
   static constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
   const ScanTask& task;
   const Coefficients<T>& coef;
@@ -119,7 +120,7 @@ struct ManySums {
 // Writes values into a tile, from column `column` on.
 template <class T>
 struct Store {
-  static constexpr bool kAtMostOne = true;
+  static constexpr bool kAtMostOne = true, kStores = true;
   static constexpr int width = Panel<T>::width, lanes = Simd<T>::lanes;
   const TileTask& task;
   int64_t column, size;

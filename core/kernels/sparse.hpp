@@ -180,7 +180,7 @@ struct JointRows {
   }
 };
 
-// As dense_tile, over the columns of the rows only.
+// Values of kRows rows against a tile, over the columns of the rows only.
 template <KernelKind kind, class T, class Emit>
 inline void joint_tile(const JointRows<T>& x, const Panel<T>& panel, int64_t t, int degree,
                        Emit&& emit) {

@@ -15,28 +15,30 @@ constexpr int kWidth = Panel<double>::width, kLanes = Simd<double>::lanes;
 constexpr int64_t kParts = 32;  // of the blocks of rows: each has its own sums by column
 static_assert(kBlock % kWidth == 0, "blocks of rows must be whole tiles");
 
-// A block of rows against one tile: sums by row, and by column if these are wanted.
+typedef Doubles Exponents[kBlock / kRows][kRows][2];  // of a block of rows and a tile
+
+// Adds the values of a block of `padded` rows and one tile to sums by row, and by column if these
+// are wanted. `coef` and `by_column` are those of the tile.
 template <bool bare, bool columns>
-void add_tile(const LeftBlock<double>& rows, const double* row_coef, const Panel<double>& panel,
-              int64_t t, const double* coef, Doubles* sum, double* by_column) {
-  const double* tile = panel.features.data() + t * panel.d * kWidth;
-  const Doubles c0 = load(coef + t * kWidth), c1 = load(coef + t * kWidth + kLanes);
-  for (int64_t r0 = 0; r0 < rows.padded; r0 += kRows) {
+[[gnu::noinline]] void add_values(const Exponents& z, int64_t padded, const double* row_coef,
+                                  const double* coef, Doubles* sum, double* by_column) {
+  const Doubles c0 = load(coef), c1 = load(coef + kLanes);
+  for (int64_t r0 = 0; r0 < padded; r0 += kRows) {
     Doubles column0 = {}, column1 = {};
-    dense_tile<KernelKind::rbf, double, kRows, bare>(
-        rows.features.data() + r0 * panel.d, rows.start + r0, panel.d, tile,
-        &panel.start[t * kWidth], 1, [&](int r, Doubles k0, Doubles k1) {
-          sum[r0 + r] += c0 * k0;
-          sum[r0 + r] += c1 * k1;
-          if (columns) {
-            column0 += row_coef[r0 + r] * k0;
-            column1 += row_coef[r0 + r] * k1;
-          }
-        });
+    for (int r = 0; r < kRows; ++r) {
+      const auto& both = z[r0 / kRows][r];
+      const Doubles k0 = value_of<KernelKind::rbf, double, bare>(both[0], 1);
+      const Doubles k1 = value_of<KernelKind::rbf, double, bare>(both[1], 1);
+      const Doubles first = sum[r0 + r] + c0 * k0;
+      sum[r0 + r] = first + c1 * k1;
+      if (columns) {
+        column0 += row_coef[r0 + r] * k0;
+        column1 += row_coef[r0 + r] * k1;
+      }
+    }
     if (columns) {
-      double* place = by_column + t * kWidth;
-      store(place, load(place) + column0);
-      store(place + kLanes, load(place + kLanes) + column1);
+      store(by_column, load(by_column) + column0);
+      store(by_column + kLanes, load(by_column + kLanes) + column1);
     }
   }
 }
@@ -58,6 +60,7 @@ void symmetric_scan(const SymmetricScanTask& task) {
     Doubles sum[kBlock];
     WideSum total[kBlock];
     double row_coef[kBlock];
+    Exponents z;
     for (int64_t part; tasks.draw(part);)
       for (int64_t b = part; b < blocks; b += kParts) {
         const int64_t first = b * kBlock, last = std::min(first + kBlock, rows_here);
@@ -71,9 +74,11 @@ void symmetric_scan(const SymmetricScanTask& task) {
         const int64_t own = std::min(panel.tiles, (first + kBlock) / kWidth);
         for (int64_t t = first / kWidth; t < panel.tiles; ++t) {
           const bool bare = in_range(rows.lowest, panel.lowest[t]);
-          const auto add = t < own ? (bare ? add_tile<true, false> : add_tile<false, false>)
-                                   : (bare ? add_tile<true, true> : add_tile<false, true>);
-          add(rows, row_coef, panel, t, coef.data(), sum, &columns[part * width]);
+          const auto add = t < own ? (bare ? add_values<true, false> : add_values<false, false>)
+                                   : (bare ? add_values<true, true> : add_values<false, true>);
+          block_sums<Sum::products>(rows, panel, t, z);
+          add(z, rows.padded, row_coef, &coef[t * kWidth], sum,
+              &columns[part * width + t * kWidth]);
           if (t % kChunk == kChunk - 1 || t == panel.tiles - 1)
             for (int64_t r = 0; r < rows.padded; ++r) {
               total[r].add(sum[r]);

@@ -7,13 +7,12 @@
 #include "dispatch.hpp"
 #include "parallel.hpp"
 #include "solve/newton.hpp"
+#include "solve/symmetric_tile.hpp"
 
 namespace widestreet {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr int64_t kStrip = 96;   // rows computed at a time, up to the diagonal
-constexpr int64_t kSquare = 32;  // side of the squares that are mirrored at a time
 constexpr int64_t kRoundTo = 16;
 constexpr int64_t kLeastPortion = 1000;  // pair steps before Newton steps
 constexpr int64_t kPatience = 4;         // times as many after Newton steps that were cut
@@ -44,32 +43,6 @@ struct Part {
     return sum;
   }
 };
-
-// Sets: the tile, of which little more than half is computed. Returns the number of values.
-int64_t fill(const Part& part, double* tile, int64_t ld, int threads) {
-  const int64_t* index = part.task.index + part.begin;
-  if (part.rows * part.rows <= kWorthSharing) threads = 1;
-  for_ranges(part.rows, kStrip, threads, [&](int64_t a, int64_t b) {
-    TileTask strip;
-    strip.kernel = part.task.kernel;
-    strip.left = {part.task.rows, index + a, b - a};
-    strip.right = {part.task.rows, index, b};
-    strip.out = tile + a * ld;
-    strip.ld = ld;
-    functions().tile(strip);
-  });
-  for_ranges(part.rows, kSquare, threads, [&](int64_t a, int64_t end) {
-    for (int64_t b = 0; b <= a; b += kSquare)
-      for (int64_t r = a; r < end; ++r)
-        for (int64_t q = b; q < std::min(b + kSquare, r); ++q) tile[q * ld + r] = tile[r * ld + q];
-  });
-  int64_t values = 0;
-  for (int64_t a = 0; a < part.rows; a += kStrip) {
-    const int64_t b = std::min(a + kStrip, part.rows);
-    values += (b - a) * b;
-  }
-  return values;
-}
 
 // Sets: the scores of the point to begin at.
 void score_start(const Part& part, const double* tile, int64_t ld) {
@@ -163,7 +136,8 @@ void solve_small(const SmallTask& task, SmallReport* report, double* bias) {
       const Part part(task, p);
       const int64_t mine = rounded(part.rows);  // so that a small tile stays in the cache
       report[p] = SmallReport();
-      report[p].values = fill(part, tile.get(), mine, inner);
+      report[p].values = fill_symmetric(task.kernel, *task.rows, task.index + part.begin, 0,
+                                        part.rows, tile.get(), mine, inner);
       score_start(part, tile.get(), mine);
       double* biases = bias + p * task.dual.groups;
       solve_part(subproblem(part, tile.get(), mine, inner), part, task.max_steps[p], biases,

@@ -2,6 +2,7 @@
 // instruction set, against plain loops; then its threads (threads.cpp). No output and status 0 mean
 // that all is well. Argument: "values", "threads" or nothing for both.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "check.hpp"
@@ -13,6 +14,7 @@
 #include "path/cholesky_factor.hpp"
 #include "path/next_breakpoint.hpp"
 #include "solve/examine.hpp"
+#include "solve/held_out.hpp"
 #include "solve/newton.hpp"
 #include "solve/skipping_and_violators.hpp"
 #include "solve/slots.hpp"
@@ -247,6 +249,55 @@ void check_solvers(int64_t n, bool regression, Data::Layout layout) {
   judge(shard, index.data(), n, bias.data(), 1e-3, 2);
 }
 
+// Folds of two problems: rows on the wrong side of their fold, others that become near, a fold
+// without one of the classes. Models of all rows are zero: all else is left to the folds.
+void check_held_out(int64_t n, Data::Layout layout, bool in_double) {
+  const Data data(n, 5, layout, in_double, unsigned(n + 1));
+  const Dual dual(data, false);
+  const int64_t folds = 4;
+  std::vector<int64_t> index(n), end = {n / 3, n};
+  std::vector<uint8_t> role(size_t(folds * n));
+  std::vector<double> score(size_t(n), NAN);
+  for (int64_t i = 0; i < n; ++i) {
+    index[i] = n - 1 - i;
+    for (int64_t k = 0; k + 1 < folds; ++k) role[k * n + i] = i % 3 == k ? 2 : 1;
+    role[(folds - 1) * n + index[i]] = dual.target[i] > 0 ? 1 : 0;
+  }
+  HeldOutTask task;
+  task.kernel = {KernelKind::rbf, 1.0, 0.0, 3};
+  task.rows = &data.rows;
+  task.problems = 2;
+  task.end = end.data();
+  task.index = index.data();
+  task.dual = dual.variables();
+  task.beta = dual.beta.data();
+  task.folds = folds;
+  task.role = role.data();
+  task.tol = 1e-2;
+  task.in_double = in_double;
+  task.most_near = n;
+  task.score = score.data();
+  for (int threads : {1, 3}) {
+    task.threads = threads;
+    std::vector<HeldOutReport> report(2);
+    EXPECT(!hold_out(task, report.data()));
+    for (const HeldOutReport& r : report) EXPECT(r.violation <= task.tol && r.near <= n);
+    for (double value : score) EXPECT(std::isfinite(value));
+  }
+  task.problems = 1;  // folds side by side
+  end = {n};
+  HeldOutReport whole;
+  EXPECT(!hold_out(task, &whole) && whole.violation <= task.tol);
+  task.most_near = 10;
+  HeldOutReport few;
+  EXPECT(!hold_out(task, &few) && std::isinf(few.violation));
+  task.most_near = n;
+  std::atomic<int> calls{0};
+  task.stop = [&] { return ++calls > 3; };
+  HeldOutReport stopped;
+  EXPECT(hold_out(task, &stopped) && std::isinf(stopped.violation));
+}
+
 void check_rows() {
   for (int l = 0; l < Data::layouts; ++l) {
     const Data data(300, 6, Data::Layout(l), l % 2 == 0, 5);
@@ -384,6 +435,10 @@ int main(int count, char** arguments) {
         for (bool regression : {false, true})
           for (Data::Layout layout : {Data::row_major, Data::strided, Data::csr32})
             check_solvers(n, regression, layout);
+      for (int64_t n : {40, 300, 700})
+        for (bool in_double : {false, true})
+          for (Data::Layout layout : {Data::row_major, Data::csr32})
+            check_held_out(n, layout, in_double);
     }
     check_rows();
     check_factor();

@@ -9,6 +9,7 @@
 #include "check.hpp"
 #include "dispatch.hpp"
 #include "parallel.hpp"
+#include "solve/held_out.hpp"
 #include "solve/small.hpp"
 
 namespace widestreet {
@@ -70,6 +71,42 @@ void fit(unsigned seed) {
   scan.threads = 3;
   functions().scan(scan);
   for (double value : out) EXPECT(value > 0 && value <= 4.0 + 1e-9);
+}
+
+// Folds of one problem side by side, or several problems.
+void hold_out_folds(unsigned seed) {
+  const int64_t n = 300, folds = 5;
+  const Data data(n, 6, Data::Layout(seed % Data::layouts), seed % 2 == 0, seed);
+  const Dual dual(data, false);
+  std::vector<int64_t> index(n), end = {n};
+  if (seed % 2) end = {80, 200, n};
+  std::vector<uint8_t> role(size_t(folds * n));
+  for (int64_t i = 0; i < n; ++i) {
+    index[i] = i;
+    for (int64_t k = 0; k < folds; ++k) role[k * n + i] = i % folds == k ? 2 : 1;
+  }
+  std::vector<double> score(size_t(n), NAN);
+  std::atomic<int> calls{0};
+  HeldOutTask task;
+  task.kernel = {KernelKind::rbf, 1.0, 0.0, 3};
+  task.rows = &data.rows;
+  task.problems = int64_t(end.size());
+  task.end = end.data();
+  task.index = index.data();
+  task.dual = dual.variables();
+  task.beta = dual.beta.data();
+  task.folds = folds;
+  task.role = role.data();
+  task.tol = 1e-2;
+  task.in_double = seed % 4 < 2;
+  task.most_near = n;
+  task.threads = 3;
+  task.score = score.data();
+  std::vector<HeldOutReport> report(end.size());
+  EXPECT(!hold_out(task, report.data()));
+  for (const HeldOutReport& r : report) EXPECT(r.violation <= task.tol);
+  task.stop = [&] { return ++calls > 4; };
+  if (hold_out(task, report.data())) EXPECT(calls > 4);
 }
 
 // A solver that another thread tells to stop, as an interrupt does.
@@ -156,6 +193,7 @@ void check_threads() {
     callers.emplace_back([c] {
       for (unsigned k = 0; k < 3; ++k) {
         fit(kCallers * k + c);
+        hold_out_folds(kCallers * k + c);
         for (int repeat = 0; repeat < 50; ++repeat) sum_by_parts(40 + repeat, 2 + int(c));
         throw_in_parts(2 + int(c));
       }

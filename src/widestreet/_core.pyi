@@ -229,6 +229,21 @@ def solve_small(
     tol: float,
     threads: int,
 ) -> tuple[Floats, Floats]: ...
+def hold_out(
+    kernel: Kernel,
+    rows: Rows,
+    index: Ints,
+    variables: Variables,
+    beta: Floats,
+    end: Ints,
+    role: Bytes,
+    tol: float,
+    near: float,
+    in_double: bool,
+    most_near: int,
+    threads: int,
+    poll: Callable[[], None] | None = None,
+) -> tuple[Floats, Floats]: ...
 def find_eta(log: Floats, margin: Floats, edge: float, start: float) -> float: ...
 def tilt(log: Floats, margin: Floats, eta: float, new_log: Floats, weight: Floats) -> float: ...
 def examine(

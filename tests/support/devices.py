@@ -6,7 +6,6 @@ PyTorch or Triton are not installed.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -344,8 +343,7 @@ def values(by: Map, X: np.ndarray, S: np.ndarray) -> np.ndarray:
 def _triton() -> Device:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     gpu = torch.cuda.is_available()
-    if not gpu:
-        os.environ["TRITON_INTERPRET"] = "1"  # read by the first import of Triton
+    if not gpu:  # Triton interprets its programs: see conftest.py
         torch.set_num_threads(1)
     pytest.importorskip("triton", reason="Triton is not installed")
     from widestreet._src.device.cuda import CudaDevice

@@ -150,6 +150,24 @@ def solve_small(**replaced: Any) -> None:
     _core.solve_small(**point() | arguments | replaced)
 
 
+def hold_out(**replaced: Any) -> None:
+    arguments = {
+        "kernel": _core.Kernel(_core.KernelKind.rbf, 1.0, 0.0, 1),
+        "rows": _core.Rows.dense(X(), None),
+        "index": INDEX,
+        "variables": variables(),
+        "beta": np.zeros((1, N)),
+        "end": np.array([N]),
+        "role": np.array([[1, 1, 1, 1, 2, 2]], dtype=np.uint8),
+        "tol": 1e-3,
+        "near": 0.25,
+        "in_double": True,
+        "most_near": N,
+        "threads": 1,
+    }
+    _core.hold_out(**arguments | replaced)
+
+
 def examine(**replaced: Any) -> None:
     _core.examine(**point() | {"end": np.array([N]), "total": np.zeros((1, 1))} | replaced)
 
@@ -355,6 +373,31 @@ CASES: dict[str, Callable[[], Any]] = {
     "small: end too far": partial(solve_small, end=np.array([N + 1])),
     "small: short beta": partial(solve_small, beta=np.zeros((1, N - 1))),
     "small: no threads": partial(solve_small, threads=0),
+    # hold_out
+    "hold out: index too far": partial(hold_out, index=FAR),
+    "hold out: negative index": partial(hold_out, index=BACK),
+    "hold out: short index": partial(hold_out, index=INDEX[1:]),
+    "hold out: int32 index": partial(hold_out, index=INDEX.astype(np.int32)),
+    "hold out: end too far": partial(hold_out, end=np.array([N + 1])),
+    "hold out: a problem without rows": partial(hold_out, end=np.array([3, 3, N])),
+    "hold out: ends going back": partial(hold_out, end=np.array([4, 2, N])),
+    "hold out: no problems": partial(hold_out, end=np.array([], dtype=np.int64)),
+    "hold out: short beta": partial(hold_out, beta=np.zeros((1, N - 1))),
+    "hold out: two lines of beta": partial(hold_out, beta=np.zeros((2, N))),
+    "hold out: float32 beta": partial(hold_out, beta=np.zeros((1, N), np.float32)),
+    "hold out: roles of too few rows": partial(hold_out, role=np.ones((1, N - 1), np.uint8)),
+    "hold out: roles of too many rows": partial(hold_out, role=np.ones((1, N + 1), np.uint8)),
+    "hold out: signed roles": partial(hold_out, role=np.ones((1, N), np.int8)),
+    "hold out: strided roles": partial(hold_out, role=strided(np.ones((1, N), np.uint8))),
+    "hold out: two groups": partial(hold_out, variables=variables(group=TWO_GROUPS, groups=2)),
+    "hold out: two layers": lambda: hold_out(
+        variables=variables(
+            **{name: np.zeros((2, N)) for name in ("target", "lower", "upper")},
+            group=np.zeros((2, N), np.uint8),
+        ),
+        beta=np.zeros((2, N)),
+    ),
+    "hold out: no threads": partial(hold_out, threads=0),
     "examine: end too far": partial(examine, end=np.array([N + 1])),
     "examine: a part without rows": partial(examine, end=np.array([N, N])),
     "examine: two totals": partial(examine, total=np.zeros((1, 2))),
@@ -476,6 +519,12 @@ SOUND: dict[str, Callable[[], Any]] = {
     "sound solve": solve,
     "sound newton": newton_steps,
     "sound small": solve_small,
+    "sound hold out": hold_out,
+    "sound hold out: unknown roles": partial(hold_out, role=np.full((3, N), 255, np.uint8)),
+    "sound hold out: beta outside its box": partial(hold_out, beta=np.full((1, N), 9.0)),
+    "sound hold out: lower above upper": lambda: hold_out(
+        variables=variables(lower=np.ones((1, N)), upper=-np.ones((1, N)))
+    ),
     "sound examine": examine,
     "sound mark_cells": mark_cells,
     "sound interpolate": interpolate,

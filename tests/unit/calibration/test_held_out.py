@@ -127,12 +127,18 @@ def test_the_budget_is_respected(cv, monkeypatch):
         held_out(machine("svc").fit(X, y), X, y, cv=cv, budget=Budget(1e-9))
 
 
+def fits_of_their_own(monkeypatch):
+    """Let folds share no work."""
+    monkeypatch.setattr(module, "_SHARED_ROWS", 10)
+    monkeypatch.setattr(module, "scores_by_near_rows", lambda *given, **options: None)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of a fold
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_a_fold_that_its_time_ends_is_not_used(kind, monkeypatch):
     X, y = data(kind, 40)
     model = machine(kind).fit(X, y)
-    monkeypatch.setattr(module, "MOST_ROWS", 10)
+    fits_of_their_own(monkeypatch)
     monkeypatch.setattr(Budget, "part", lambda *given, **options: Budget(1e-9))
     with pytest.raises(OutOfBudget):
         held_out(model, X, y, cv=3)
@@ -141,7 +147,7 @@ def test_a_fold_that_its_time_ends_is_not_used(kind, monkeypatch):
 @pytest.mark.parametrize("cv", ["loo", 3])
 def test_the_finished_part_of_the_work_is_told(cv, monkeypatch):
     X, y = data("svc", 40)
-    monkeypatch.setattr(module, "MOST_ROWS", 10)  # folds share no work
+    fits_of_their_own(monkeypatch)
     parts: list[float] = []
     model = machine("svc").fit(X, y)
     code = np.searchsorted(model.classes_, y)
@@ -149,3 +155,15 @@ def test_the_finished_part_of_the_work_is_told(cv, monkeypatch):
     assert len(parts) > 1
     assert parts == sorted(parts)
     assert 0.0 <= parts[0] < parts[-1] <= 1.0
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("number", [2, 5])
+def test_folds_are_those_of_scikit_learn(classes, number):
+    rng = np.random.default_rng(classes)
+    code = np.concatenate([np.repeat(np.arange(classes), number), rng.integers(classes, size=40)])
+    code = rng.permutation(code)
+    found = module.stratified_folds(code, number)
+    for one, other in zip(found, StratifiedKFold(number).split(code, code), strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])

@@ -146,6 +146,18 @@ def test_tile_writes_the_rows_it_is_told_to(dtype, path, rng):
     assert np.isnan(out[:, 33:]).all()
 
 
+@every_dtype
+@pytest.mark.parametrize("m", [1, 7, 60])
+def test_a_wide_tile_is_filled_in_pieces(dtype, m, rng):
+    """A few left rows meet a piece of the right rows before others do; here are several pieces."""
+    n, d = 500, 1100
+    S = rng.normal(size=(n, d)) / np.sqrt(d)
+    X = S[rng.permutation(n)[:m]]
+    k, K = native.kernel("rbf", gamma=1.0), np.exp(-cross_distances(X, S))
+    found = native.tile(k, native.rows(X), native.rows(S), (m, n), dtype)
+    assert_kernel(found, K, dtype)
+
+
 def test_no_columns_at_all():
     empty = native.rows(np.empty((3, 0)))
     for kernel, value in (("linear", 0.0), ("rbf", 1.0), ("laplacian", 1.0)):

@@ -12,6 +12,7 @@ from widestreet._src.kernels import bounded_scan
 from widestreet._src.kernels.bounded_scan import BoundedScan
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
+from widestreet._src.kernels.rounding_bounds import UNIT_FLOAT32
 from widestreet._src.rows import as_rows
 
 pytestmark = pytest.mark.numeric
@@ -74,6 +75,45 @@ def test_roundings_that_all_go_in_one_direction(features, isa, rng):
         gamma = float(rng.choice([0.1, 1.0])) / (features * a * a)
         found, bound = scan_of(gamma, rows, J, np.ones(21)).sums(I)
         assert (np.abs(found - exact_sums(gamma, rows, I, J, np.ones(21))) <= bound).all()
+
+
+def terms_of_errors(scan, I):
+    """The errors of all values that the module names, added up one by one in extended precision."""
+    scale, grid = bounded_scan._scale(scan.gamma), scan.grid
+    rows, vectors = bounded_scan.Operands.of(scan.left, I, scale, grid), scan.vectors
+    x, s = rows.features.astype(WIDE)[:, None], vectors.features.astype(WIDE)
+    z = 0.5 * ((x - s) ** 2).sum(axis=2)
+    products = np.cumsum(x * s, axis=2)
+    before = np.concatenate([np.zeros((*z.shape, 1), dtype=WIDE), products], axis=2)
+    sums = sum(
+        np.abs(before[:, :, end] - before[:, :, a])
+        for a, ends in bounded_scan.ranges(s.shape[1]).items()
+        for end in ends
+    )
+    power = bounded_scan._EXPONENTIAL if bounded_scan.fused() else bounded_scan._EXPONENTIAL_UNFUSED
+    removed = np.sqrt(2 * z) * (rows.error[:, None] + vectors.error)
+    error = power + np.log(WIDE(2)) * (UNIT_FLOAT32 * (sums + z) + removed)
+    return (np.exp2(-z) * error) @ np.abs(scan.coef)
+
+
+@extended
+@pytest.mark.parametrize("features", [1, 3, 40])
+@pytest.mark.parametrize("apart", [0.0, 0.1, 0.25, 1.0, 4.0])
+def test_the_bound_is_at_least_the_sum_of_its_terms(features, apart, isa, rng):
+    """Also for rows near all vectors, whose sum of sizes is nearly that of the coefficients."""
+    gamma = 0.5 * float(np.log(2))  # rows are not scaled
+    for length in (1.0, 4.1, 8.1, 40.0):
+        X = np.full((24, features), length / np.sqrt(features))
+        X += (
+            apart
+            / np.sqrt(features)
+            * rng.uniform(0.5, 1.5, (24, 1))
+            * (np.arange(24) >= 8)[:, None]
+        )
+        X *= 1 + 1e-6 * rng.random(X.shape)
+        for J in (np.arange(8, 24), np.array([8])):
+            scan = scan_of(gamma, as_rows(X), J, rng.normal(size=len(J)))
+            assert (scan.sums(np.arange(8))[1] >= terms_of_errors(scan, np.arange(8))).all()
 
 
 @extended

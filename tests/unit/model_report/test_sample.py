@@ -8,8 +8,9 @@ import pytest
 import widestreet as ws
 from conftest import OF_THREE
 from support.machines import data
-from widestreet._src.model_report.sample import Sample
+from widestreet._src.model_report.sample import Sample, margins
 from widestreet._src.model_report.subject import Subject
+from widestreet._src.problems.class_pairs import PairLayout
 from widestreet.online import OnlineSVC
 
 
@@ -57,3 +58,11 @@ def test_what_is_wrong_with_labels():
         Sample.of(subject, "", X, np.full(len(y), "a"))
     with pytest.raises(ValueError, match="inconsistent"):
         Sample.of(subject, "", X, y[:-1])
+
+
+def test_the_margin_of_a_row_is_that_of_its_worst_pair():
+    three = PairLayout(3)  # pairs 01, 02, 12; positive for the first class
+    decision = np.array([[2.0, 3.0, -9.0]] * 3)
+    np.testing.assert_array_equal(margins(three, decision, np.arange(3)), [2.0, -9.0, -3.0])
+    two = margins(PairLayout(2), np.array([[2.0], [2.0]]), np.array([0, 1]))
+    np.testing.assert_array_equal(two, [-2.0, 2.0])

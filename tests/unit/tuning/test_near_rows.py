@@ -185,3 +185,24 @@ def test_folds_that_differ_too_much_are_left_to_the_engine(monkeypatch, kind):
     monkeypatch.setattr(NearRows, "_check", checking)
     check(K, values, chains, solved(values, chains))
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("least", [20, 10**6])
+def test_the_bias_is_the_best_one_of_the_float64_scores(monkeypatch, kind, least):
+    """Kernel values of near rows are float32: their scores are not those of the check."""
+    monkeypatch.setattr(near_rows, "_LEAST_ROWS", least)
+    monkeypatch.setattr(near_rows, "_NEAR", 0.0)
+    K, values, chains = problems(kind)
+    loose = settings(goal=Goal(1e-3))
+    chains = [[replace(step, settings=loose) for step in chain] for chain in chains]
+    found = solved(values, chains, Memory(MEMORY, np.float32))
+    for (c, k), point in found.items():
+        dual = chains[c][k].dual
+        F = dual.indicator(K @ point.beta.sum(axis=0))
+
+        def loss(b, dual=dual, F=F):
+            return b * dual.total[0] + np.maximum(dual.upper * (F - b), dual.lower * (F - b)).sum()
+
+        best = min(loss(b) for b in F.ravel())
+        assert loss(point.bias[0]) <= best + TOL.twin * max(1.0, abs(best))

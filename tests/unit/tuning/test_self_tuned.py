@@ -81,6 +81,17 @@ def test_a_grid_that_is_too_small_is_extended(monkeypatch):
     assert model.best_score_ >= wide.best_score_ - 0.03
 
 
+def test_large_C_is_tried_only_near_a_best_point():
+    """On noisy rows large values of C take most of the time, and are not chosen."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = X[:, 0] + rng.standard_normal(60)
+    model = ws.SVRCV(gammas=[0.1], epsilons=[0.3], cv=3, random_state=0, n_jobs=1).fit(X, y)
+    tried = [point["C"] / np.std(y) for point in model.cv_results_["params"]]
+    assert model.C_ / np.std(y) < 2.0**5
+    assert max(tried) <= 2.0**7
+
+
 @pytest.mark.filterwarnings("ignore:the best")
 def test_values_of_the_user_are_used_as_they_are():
     X, y = data("svr")

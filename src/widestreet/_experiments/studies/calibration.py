@@ -30,6 +30,7 @@ from widestreet._experiments.harness.tables import markdown
 from widestreet.datasets import checkerboard, ringnorm, twonorm
 
 ROWS, TEST_ROWS, SPLITS = 3000, 5000, 5  # of the data sets whose probabilities are compared
+FEW_ROWS, MANY_SPLITS = 300, 60  # few rows need more splits
 LEVEL, SAMPLES, SAMPLE_ROWS, SAMPLE_TESTS = 0.9, 30, 200, 500  # of intervals
 REPEATS = 3  # of each fit, of which the fastest counts
 
@@ -64,7 +65,7 @@ def probabilities(threads: int) -> str:
     for name, X, y, svm in _classifications():
         svm.set_params(n_jobs=threads, random_state=0)
         found: list[list[float]] = []
-        for seed in range(SPLITS):
+        for seed in range(SPLITS if X.shape[0] > FEW_ROWS else MANY_SPLITS):
             X_train, X_test, y_train, y_test = train_test_split(
                 X, y, test_size=0.5, stratify=y, random_state=seed
             )

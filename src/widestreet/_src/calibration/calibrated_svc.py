@@ -125,7 +125,16 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
         code = np.searchsorted(machine.classes_, present)
         try:
             with held_out_bar(machine) as tell:
-                found = held_out_decisions(machine, X, code, weight, self.cv, budget, tell)
+                found = held_out_decisions(
+                    machine,
+                    X,
+                    code,
+                    weight,
+                    self.cv,
+                    budget,
+                    tell,
+                    every_pair=self.method == Temperature.name,
+                )
         except OutOfBudget as stop:
             raise out_of_time(outer.max_time, stop) from None
         layout = PairLayout(len(machine.classes_))
@@ -257,14 +266,15 @@ def fitted_maps(method: str, layout: PairLayout, found: HeldOut, code: Ints) -> 
     """Return the map of each pair of classes, or the one of all."""
     if method == Temperature.name:
         return [Temperature.fit(class_scores(layout, found.values), code, found.weight)]
-    kind = Sigmoid if method == Sigmoid.name else Isotonic
-    maps: list[Map] = []
-    prior = 1.0 / (layout.classes - 1)  # of each class, divided among its maps
+    samples = []
     for p, (i, j) in enumerate(layout.pairs):
-        mine = (code == i) | (code == j)
+        mine = ((code == i) | (code == j)) & np.isfinite(found.values[:, p])
         positive = code[mine] == (i if layout.sign_of_first > 0 else j)
-        maps.append(kind.fit(found.values[mine, p], positive, found.weight[mine], prior))
-    return maps
+        samples.append((found.values[mine, p], positive, found.weight[mine]))
+    prior = 1.0 / (layout.classes - 1)  # of each class, divided among its maps
+    if method == Sigmoid.name:
+        return list(Sigmoid.fit_all(samples, prior))
+    return [Isotonic.fit(*sample, prior) for sample in samples]
 
 
 def probabilities(maps: list[Map], layout: PairLayout, decision: Floats) -> Floats:

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.calibration.near_rows import MOST_ROWS, scores_by_near_rows
+from widestreet._src.calibration.near_rows import scores_by_near_rows
 from widestreet._src.calibration.removals import (
     Folds,
     Tell,
@@ -31,6 +30,8 @@ from widestreet._src.status import Status
 from widestreet._src.threads import resolve_threads
 from widestreet._src.tuning.folds import coefficients_of, fold_models, held_out_scores
 
+_SHARED_ROWS = 5000  # whose kernel matrix folds share
+
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
@@ -39,6 +40,7 @@ class HeldOut:
     Attributes
     ----------
     values : ndarray of shape (n, pairs)
+        They may be nan for pairs of other classes than that of the row.
     rows : ndarray of shape (n,)
         Indices of the rows.
     weight : ndarray of shape (n,)
@@ -60,6 +62,8 @@ def held_out_decisions(
     cv: Any,
     budget: Budget,
     tell: Tell = lambda part: None,
+    *,
+    every_pair: bool = True,
 ) -> HeldOut:
     """Return decision values of models without the row, for each row of positive weight.
 
@@ -77,7 +81,11 @@ def held_out_decisions(
         OutOfBudget is raised when it is used up.
     tell : callable
         Called with the finished part of the removals, or of folds that share no work.
+    every_pair : bool
+        Whether values of rows of other classes than those of the pair are wanted; otherwise they
+        may be nan.
     """
+    merged = None
     if is_number(cv):
         merged = _distinct(machine, X, code, weight)
         rows, weight = merged.kept, merged.box
@@ -95,18 +103,26 @@ def held_out_decisions(
         look = counting(budget.look_at_end, tell, total)
         values = twin.fit(X, labels, sample_weight=weight)._leave_one_out(look)
     else:
-        alike = with_numbers_of(machine).set_params(decision_function_shape="ovo")
-        coef = coefficients_of(machine, len(rows)) if whole else None
-        values = None
-        if linear_loss(machine):
-            with _explained():
-                values = scores_by_near_rows(
-                    machine, alike, coef, X, code[rows], weight, splits, budget
-                )
+        values, coef = None, coefficients_of(machine, len(code))
+        if coef is not None and merged is not None:
+            coef = merged.gather(coef[0])[None]
+        if coef is not None and linear_loss(machine):
+            values = scores_by_near_rows(
+                machine,
+                coef[0],
+                X,
+                code[rows],
+                weight,
+                splits,
+                budget,
+                every_pair=every_pair,
+            )
         if values is None:
+            alike = with_numbers_of(machine).set_params(decision_function_shape="ovo")
             values = _scores_of_folds(alike, coef, X, labels, weight, splits, budget, tell)
     values = values.reshape(len(rows), -1)
-    known = np.isfinite(values).all(axis=1) & (weight > 0)
+    finite = np.isfinite(values)
+    known = (finite.all(axis=1) if every_pair else finite.any(axis=1)) & (weight > 0)
     number = "loo" if splits is None else len(splits)
     return HeldOut(values[known], rows[known], weight[known], number)
 
@@ -121,7 +137,7 @@ def with_numbers_of(machine: Any) -> Any:
 
 def are_shared(estimator: Any, X: Any) -> bool:
     """Return whether folds share one kernel matrix, which pays for small problems."""
-    return linear_loss(estimator) and X.shape[0] <= MOST_ROWS
+    return linear_loss(estimator) and X.shape[0] <= _SHARED_ROWS
 
 
 def models_of_folds(
@@ -218,4 +234,19 @@ def _splits(machine: Any, code: Ints, weight: Floats, cv: str | int) -> Folds | 
     number = number_of_folds("probabilities", machine, weight, cv, fewest, of)
     if number is None:
         return None
-    return list(StratifiedKFold(number).split(code[:, None], code))
+    return stratified_folds(code, number)
+
+
+def stratified_folds(code: Ints, number: int) -> Folds:
+    """Return the folds of scikit-learn's `StratifiedKFold`, whose Python code takes longer.
+
+    Folds have equal parts of the classes, which are counted in the order of their first rows.
+    """
+    _, first, kind = np.unique(code, return_index=True, return_inverse=True)
+    kind = np.argsort(np.argsort(first))[kind]
+    ordered = np.sort(kind)
+    fold = np.empty(len(code), dtype=np.int64)
+    parts = [np.bincount(ordered[k::number], minlength=len(first)) for k in range(number)]
+    for c, counts in enumerate(np.transpose(parts)):
+        fold[kind == c] = np.repeat(np.arange(number), counts)
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(number)]

@@ -21,6 +21,7 @@ count as 1: a class that wins by far against one class must not win against all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -35,6 +36,7 @@ from widestreet._src.problems.class_pairs import PairLayout
 _WIDEST = 1e6  # factor between 1 and the extremes of the temperature, relative to the scores
 _EXACT = 1e-10  # tolerance of the optimisers, relative to scaled decision values
 _MOST_STEPS = 100  # of Newton's method; about ten suffice
+_LOSS_ROUNDING = 1e-15  # of a mean loss: what is not worse by more is not worse
 _RIDGE = 1e-12  # added to second derivatives, which vanish for separable rows
 
 
@@ -55,36 +57,27 @@ class Sigmoid:
     @classmethod
     def fit(cls, value: Floats, positive: Bools, weight: Floats, prior: float = 1.0) -> Sigmoid:
         """Maximise the likelihood of Platt's targets, a concave function of slope and offset."""
-        target, weight = platt_targets(positive, weight, prior), weight / weight.sum()
-        size = float(np.abs(value).max(initial=0.0)) or 1.0
-        x, rest = value / size, weight * (1.0 - target)
+        return cls.fit_all([(value, positive, weight)], prior)[0]
 
-        def loss(slope: float, offset: float) -> float:
-            z = slope * x + offset  # p = expit(-z)
-            return float(weight @ np.logaddexp(0.0, z) - rest @ z)
+    @classmethod
+    def fit_all(
+        cls, samples: Sequence[tuple[Floats, Bools, Floats]], prior: float = 1.0
+    ) -> list[Sigmoid]:
+        """Return the map of each sample, all of which take their Newton steps at the same time.
 
-        def derivatives(slope: float, offset: float) -> tuple[float, float, float, float, float]:
-            p = expit(-(slope * x + offset))
-            first, second = weight * (target - p), weight * p * (1.0 - p)
-            across = second * x
-            return first @ x, first.sum(), across @ x + _RIDGE, across.sum(), second.sum() + _RIDGE
-
-        slope, offset = 0.0, float(-logit(weight @ target))  # the best one without a slope
-        if derivatives(slope, offset)[0] <= 0:  # by convexity no negative slope is better
-            return cls(0.0, offset)
-        before = loss(slope, offset)
-        for _ in range(_MOST_STEPS):
-            g, h, gg, gh, hh = derivatives(slope, offset)
-            if max(abs(g), abs(h)) <= _EXACT:
-                break
-            determinant = gg * hh - gh * gh  # of the second derivatives
-            step = (gh * h - hh * g) / determinant, (gh * g - gg * h) / determinant
-            length, after = 1.0, loss(slope + step[0], offset + step[1])
-            while length > _EXACT and after > before:
-                length /= 2.0
-                after = loss(slope + length * step[0], offset + length * step[1])
-            slope, offset, before = slope + length * step[0], offset + length * step[1], after
-        return cls(float(min(slope, 0.0)) / size, float(offset))
+        Parameters
+        ----------
+        samples : sequence of tuple
+            Decision values, whether rows are positive, and weights.
+        prior : float
+            Weight of the additional row of each label.
+        """
+        sizes = np.array([float(np.abs(value).max(initial=0.0)) or 1.0 for value, _, _ in samples])
+        slope, offset = _Likelihoods.join(samples, sizes, prior).maximisers()
+        return [
+            cls(float(one), float(other))
+            for one, other in zip(np.minimum(slope, 0.0) / sizes, offset, strict=True)
+        ]
 
     def check(self) -> None:
         """Raise ValueError if these are not the numbers of such a map."""
@@ -182,6 +175,85 @@ class Temperature:
     def __call__(self, score: Floats) -> Floats:
         """Return the probability of each class, of shape (n, classes)."""
         return np.asarray(softmax(score / self.temperature, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Likelihoods:
+    """Negative log-likelihoods of sigmoids p = expit(-(slope x + offset)), one for each sample.
+
+    Attributes
+    ----------
+    x, target, weight : ndarray
+        Scaled decision values, targets, and weights with a sum of one in each sample.
+    of : ndarray
+        Sample of each row; the rows of a sample stand together.
+    begin : ndarray
+        First row of each sample.
+    """
+
+    x: Floats
+    target: Floats
+    weight: Floats
+    of: Ints
+    begin: Ints
+
+    @classmethod
+    def join(
+        cls, samples: Sequence[tuple[Floats, Bools, Floats]], sizes: Floats, prior: float
+    ) -> _Likelihoods:
+        """Return those of some samples, whose decision values are divided by `sizes`."""
+        counts = [len(value) for value, _, _ in samples]
+        return cls(
+            np.concatenate([v / size for (v, _, _), size in zip(samples, sizes, strict=True)]),
+            np.concatenate([platt_targets(plus, w, prior) for _, plus, w in samples]),
+            np.concatenate([w / w.sum() for _, _, w in samples]),
+            np.repeat(np.arange(len(counts)), counts),
+            np.cumsum([0, *counts[:-1]]),
+        )
+
+    def maximisers(self) -> tuple[Floats, Floats]:
+        """Return the slopes, zero where the best one is positive, and the offsets."""
+        offset = -np.asarray(logit(self._sums(self.weight * self.target)))  # without a slope
+        slope = np.zeros_like(offset)
+        rising = self._derivatives(slope, offset)[0] > 0  # else, by convexity, no slope is better
+        value = self._loss(slope, offset)
+        for _ in range(_MOST_STEPS):
+            g, h, gg, gh, hh = self._derivatives(slope, offset)
+            left = rising & (np.maximum(np.abs(g), np.abs(h)) > _EXACT)
+            if not left.any():
+                break
+            length = left / (gg * hh - gh * gh)  # over the determinant of the second derivatives
+            step = length * (gh * h - hh * g), length * (gh * g - gg * h)
+            length = np.ones_like(slope)
+            while True:
+                after = self._loss(slope + length * step[0], offset + length * step[1])
+                worse = (after > value + _LOSS_ROUNDING) & (length > _EXACT)
+                if not worse.any():
+                    break
+                length[worse] /= 2.0
+            slope, offset, value = slope + length * step[0], offset + length * step[1], after
+        return slope, offset
+
+    def _sums(self, values: Floats) -> Floats:
+        found: Floats = np.add.reduceat(values, self.begin)
+        return found
+
+    def _loss(self, slope: Floats, offset: Floats) -> Floats:
+        z = slope[self.of] * self.x + offset[self.of]
+        return self._sums(self.weight * (np.logaddexp(0.0, z) - (1.0 - self.target) * z))
+
+    def _derivatives(self, slope: Floats, offset: Floats) -> tuple[Floats, ...]:
+        """Return the first and second derivatives of the losses."""
+        p = expit(-(slope[self.of] * self.x + offset[self.of]))
+        first, second = self.weight * (self.target - p), self.weight * p * (1.0 - p)
+        across = second * self.x
+        return (
+            self._sums(first * self.x),
+            self._sums(first),
+            self._sums(across * self.x) + _RIDGE,
+            self._sums(across),
+            self._sums(second) + _RIDGE,
+        )
 
 
 Map = Sigmoid | Isotonic | Temperature

@@ -1,14 +1,9 @@
-"""Decision values without a fold, from the rows near the margin.
+"""Decision values without a fold, from the model of all rows and the rows near the margin.
 
-A row that is far on the right side of the margin has no coefficient in the C-SVC of all rows, and
-hardly ever in one without a fold. So the folds are solved over the other rows only:
-
-    1) the near rows are those whose decision value for their class is at most 1 + NEAR
-    2) solve all folds over the near rows
-    3) score all rows by all models, with one scan of the union of their support vectors
-    4) rows of a training set whose decision value is below 1 - tol are added; repeat from 2
-
-The result is that of folds of all rows. Step 3 contains the decision values that are wanted.
+A variable far from the margin is at the same bound in the C-SVC of all rows and in those of all
+folds. So the core (`core/solve/held_out.hpp`) starts each fold from the model of all rows, solves
+it over the rows near the margin, and checks all other rows by their scores, which are the wanted
+values as well. All pairs of classes are solved in one call.
 """
 
 from __future__ import annotations
@@ -17,118 +12,125 @@ from typing import Any
 
 import numpy as np
 
+from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.calibration.removals import Folds
 from widestreet._src.engines.budget import Budget, parse_memory
 from widestreet._src.estimators.svc import SVC
+from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels.kernels import Linear
 from widestreet._src.problems.class_pairs import PairLayout
-from widestreet._src.tuning.folds import fold_coefficients
+from widestreet._src.rows import as_rows
+from widestreet._src.threads import resolve_threads
 
-NEAR = 0.5  # distance from the margin, in its units
-LEAST_ROWS = 1000  # rows of a pair of classes, on average, whose kernel matrix is worth saving
-MOST_ROWS = 5000  # near rows, whose kernel matrix is stored
-_MEMORY_SHARE = 0.25  # of max_memory, for the decision values of all models
+NEAR = 0.25  # distance from the margin, in its units
+MOST_ROWS = 5000  # near rows of a pair of classes: with more, folds are as large as fits
+_TRAIN, _TEST = 1, 2  # roles of a row in a fold
+_MEMORY_SHARE = 0.25  # of max_memory, for the kernel values of near rows, and for all scores
+_SCORES = 4  # arrays of the size of the scores of all rows by all folds
+_ROUNDING = 4 * 2.0**-24  # of a float32 kernel value
+_COARSE = 0.1  # of the tolerance: an error of scores that may come from float32
+_SNAP = 1e-9  # of the width of a box: what is nearer to a bound is at the bound
 
 
 def scores_by_near_rows(
     machine: Any,
-    alike: Any,
-    coef: Floats | None,
+    coef: Floats,
     X: Any,
     code: Ints,
     weight: Floats,
     folds: Folds,
     budget: Budget,
+    *,
+    every_pair: bool = False,
 ) -> Floats | None:
     """Return decision values of models without the fold of the row, of shape (n, pairs).
 
-    The result is None if the pairs of classes are so small that this does not pay, if there are too
-    many near rows, or too few of a class. Rows that are in no test set have the value nan.
+    The result is None if the core has no such kernel, if there are too many rows near the margin,
+    or if a fold was not solved. Rows that are in no test set have the value nan.
 
     Parameters
     ----------
     machine : SVC
         Fitted to all rows, with a linear loss.
-    alike : SVC
-        Estimator whose parameters the folds have.
-    coef : ndarray of shape (1, pairs, n) or None
-        Coefficients of all rows, from which the folds start.
+    coef : ndarray of shape (pairs, n)
+        Coefficients of the rows.
     X : ndarray or CSR
     code : ndarray
         Class of each row.
     weight : ndarray
     folds : list of tuple
     budget : Budget
+        OutOfBudget is raised when it is used up.
+    every_pair : bool
+        Whether values of the rows of other classes than those of the pair are wanted; otherwise
+        they are nan.
     """
-    layout = PairLayout(len(machine.classes_))
-    small = 2 * len(code) <= LEAST_ROWS * layout.classes
-    if small or type(machine) is not SVC or machine.kernel == "precomputed":
+    if type(machine) is not SVC or machine.kernel == "precomputed":
         return None
-    memory = 8 * len(folds) * len(layout.pairs) * len(code)
-    if memory > _MEMORY_SHARE * parse_memory(machine.max_memory):
+    n, layout = len(code), PairLayout(len(machine.classes_))
+    kernel, threads = machine._kernel, resolve_threads(machine.n_jobs)
+    centred = kernel.translation_invariant or isinstance(kernel, Linear)
+    gram = Gram(kernel, as_rows(X, centred=centred), threads=threads)
+    at_once = 1 if layout.classes == 2 else threads  # problems
+    room = _MEMORY_SHARE * parse_memory(machine.max_memory) / at_once
+    if gram.native is None or 8 * _SCORES * (len(folds) + 1) * n > room:
         return None
-    own = np.concatenate([values for _, values in machine._decisions(X)])
-    near = margins(layout, own, code) <= 1.0 + NEAR
-    while True:
-        rows = np.flatnonzero(near)
-        parts = _restricted(folds, rows, len(code))
-        complete = all(len(np.unique(code[rows[train]])) == layout.classes for train, _ in parts)
-        if len(rows) > MOST_ROWS or not complete:
-            return None
-        some, intercept = fold_coefficients(
-            alike,
-            X[rows],
-            machine.classes_[code[rows]],
-            parts,
-            sample_weight=weight[rows],
-            budget=budget,
-            start=None if coef is None else coef[:, :, rows],
-        )
-        coef = np.zeros((*some.shape[:2], len(code)))
-        coef[:, :, rows] = some
-        values = _values(machine, coef, intercept, X)
-        violating = np.zeros(len(code), dtype=bool)
-        for (train, _), one in zip(folds, values, strict=True):
-            violating[train] |= margins(layout, one[train], code[train]) < 1.0 - machine.tol
-        if not (violating & ~near & (weight > 0)).any():
-            break
-        near |= violating
-    found = np.full((len(code), len(layout.pairs)), np.nan)
-    for (_, test), one in zip(folds, values, strict=True):
-        found[test] = one[test]
+    own = machine._formulation().box(machine.class_weight_[code] * weight)
+    parts, targets = _pairs(layout, code, every_pair=every_pair)
+    index, pair = np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(p) for p in parts])
+    box = np.where(np.concatenate(targets) != 0, own[index], 0.0)
+    dual = machine._formulation().dual(np.concatenate(targets), box)
+    beta = _snapped(coef[pair, index][None], dual.lower, dual.upper)
+    double = not _is_coarse(gram, coef, machine.tol)
+    values, figures = _core.hold_out(
+        *gram.native,
+        index,
+        dual.native(),
+        beta,
+        end=np.cumsum([len(part) for part in parts]),
+        role=_roles(folds, n),
+        tol=machine.tol,
+        near=NEAR,
+        in_double=double,
+        most_near=min(MOST_ROWS, int(np.sqrt(room / (8 if double else 4)))),
+        threads=threads,
+        poll=budget.look_at_end,
+    )
+    if not (figures[:, 0] <= machine.tol).all():
+        return None
+    found = np.full((n, len(parts)), np.nan)
+    found[index, pair] = values
     return found
 
 
-def margins(layout: PairLayout, decision: Floats, code: Ints) -> Floats:
-    """Return the smallest decision value of each row for its class, in the pairs that it is in."""
-    sign = np.zeros((layout.classes, len(layout.pairs)))
-    pairs = np.arange(len(layout.pairs))
-    sign[layout.first, pairs], sign[layout.second, pairs] = 1.0, -1.0
-    sign *= layout.sign_of_first
-    found: Floats = np.where(sign[code] != 0, sign[code] * decision, np.inf).min(axis=1)
+def _pairs(layout: PairLayout, code: Ints, *, every_pair: bool) -> tuple[list[Ints], list[Floats]]:
+    """Return the rows of each pair of classes, and their targets: zero for other classes."""
+    parts, targets = [], []
+    for i, j in layout.pairs:
+        sign = layout.sign_of_first * ((code == i) - (code == j).astype(np.float64))
+        parts.append(np.arange(len(code)) if every_pair else np.flatnonzero(sign))
+        targets.append(sign[parts[-1]])
+    return parts, targets
+
+
+def _roles(folds: Folds, n: int) -> Any:
+    """Return the role of each row in each fold."""
+    found = np.zeros((len(folds), n), dtype=np.uint8)
+    for role, (train, test) in zip(found, folds, strict=True):
+        role[train], role[test] = _TRAIN, _TEST
     return found
 
 
-def _restricted(folds: Folds, rows: Ints, n: int) -> Folds:
-    """Return folds of n rows as folds of some of them."""
-    position = np.full(n, -1)
-    position[rows] = np.arange(len(rows))
-    parts = [(position[train], position[test]) for train, test in folds]
-    return [(train[train >= 0], test[test >= 0]) for train, test in parts]
+def _snapped(beta: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Return variables within their boxes; those that rounding moved from a bound are put there."""
+    slack = _SNAP * (upper - lower)
+    beta = np.where(upper - beta <= slack, upper, beta)
+    found: Floats = np.where(beta - lower <= slack, lower, beta)
+    return found
 
 
-def _values(machine: Any, coef: Floats, intercept: Floats, X: Any) -> Any:
-    """Return decision values of all rows by all models, of shape (models, n, pairs).
-
-    Parameters
-    ----------
-    machine : SVC
-    coef : ndarray of shape (models, pairs, n)
-    intercept : ndarray of shape (models, pairs)
-    X : ndarray or CSR
-    """
-    lines = coef.reshape(-1, coef.shape[2])
-    union = np.flatnonzero(lines.any(axis=0))
-    gram = machine._gram(X, X[union], union)
-    scores = gram.scan(None, np.arange(len(union)), np.ascontiguousarray(lines[:, union]))
-    return scores.reshape(*coef.shape[:2], -1).swapaxes(1, 2) + intercept[:, None]
+def _is_coarse(gram: Gram, coef: Floats, tol: float) -> bool:
+    """Return whether float32 kernel values suffice: errors of sums grow like those of noise."""
+    size = float(np.sqrt(np.square(coef).sum(axis=1).max())) * float(gram.diag().max(initial=0.0))
+    return gram.fits_float32 and _ROUNDING * size <= _COARSE * tol

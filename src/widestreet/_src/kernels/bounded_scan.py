@@ -17,7 +17,8 @@ All of these are relative to K, times log(2) for an exponent. They are added up 
 With V = sum_j |c_j| K_ij, which the core computes beside the score, and W = sum_j |c_j|:
 
 - -K log(K) and K sqrt(-log(K)) are concave, so by Jensen's inequality
-  sum_j |c_j| K_ij |z_ij| <= V log2(W / V), and the same for the square root of |z|.
+  sum_j |c_j| K_ij |z_ij| <= V log2(W / V), and the same for the square root of |z|. These fall
+  where V is near to W, so that log2(W / V) gets what the computed V may be too large by.
 - By Cauchy's inequality and K <= 1, sum_j |c_j| K_ij |x''.s''_j| <= sqrt(V x'' M x''), where
   M = sum_j |c_j| s''_j s''_j^T, hence at most |x''| sqrt(V trace(M)). For values far below one
   it is less: at most V |x''| max_j |s''_j|.
@@ -45,6 +46,7 @@ _EXPONENTIAL, _EXPONENTIAL_UNFUSED = 6.8e-8, 9.1e-8
 _LARGEST_ERROR = 0.02
 _SECOND_ORDER = 1.01
 _SIZES = 1.026  # factor that covers the error of V: 2^.02 of exponents, 2^(1/64) of norms
+_BITS = 0.076  # more than log2 of its square, by which V may be too large
 _TINY = float(np.finfo(np.float32).tiny)  # the least kernel value, and more than lost products
 _PART = 32  # features that the core adds up in sequence (kTerms)
 _VALUES_AT_ONCE = 1 << 20  # of rows in float64
@@ -169,7 +171,7 @@ class BoundedScan:
         total = float(self._size.sum())
         lost = _TINY * (total + len(self._size))
         V = _SIZES * sizes + lost
-        bits = np.maximum(np.log2(total / V), 0.0) + 0.003  # V may be too large by 0.2 %
+        bits = np.maximum(np.log2(total / V), 0.0) + _BITS
         exponent = UNIT_FLOAT32 * (self._ranges.bound(rows.features, V) + V * bits)
         apart = np.sqrt(2.0 * bits) * (rows.error + self.vectors.error.max())
         power = _EXPONENTIAL if fused() else _EXPONENTIAL_UNFUSED

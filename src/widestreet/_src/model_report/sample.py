@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.calibration.near_rows import margins
 from widestreet._src.estimators import columns, data_checks
 from widestreet._src.model_report import training_rows
 from widestreet._src.model_report.subject import Subject
+from widestreet._src.problems.class_pairs import PairLayout
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,3 +122,13 @@ def _targets(subject: Subject, what: str, y: Any) -> Any:
             f"y{what} has the label {y[~known][0]!s}, but the classes are {classes.tolist()}"
         )
     return code
+
+
+def margins(layout: PairLayout, decision: Floats, code: Ints) -> Floats:
+    """Return the smallest decision value of each row for its class, in the pairs that it is in."""
+    sign = np.zeros((layout.classes, len(layout.pairs)))
+    pairs = np.arange(len(layout.pairs))
+    sign[layout.first, pairs], sign[layout.second, pairs] = 1.0, -1.0
+    sign *= layout.sign_of_first
+    found: Floats = np.where(sign[code] != 0, sign[code] * decision, np.inf).min(axis=1)
+    return found

@@ -404,11 +404,18 @@ class NearRows:
         return found
 
     def _spread(self, fold: _Fold, step: Step) -> ChainPoint:
-        """Return the last point of a fold over all rows."""
+        """Return the last point of a fold over all rows, with the best bias of their scores."""
         beta, size = self._fixed(step.dual), fold.point.beta.shape[1]
         beta[:, self.rows[:size]] = fold.point.beta
+        _, [bias] = _core.examine(
+            step.dual.native(),
+            beta,
+            fold.total,
+            end=np.array([self._size]),
+            total=step.dual.total[None],
+        )
         norm = float(beta.sum(axis=0) @ fold.total)
-        return replace(fold.point, beta=beta, score=fold.total, norm=norm)
+        return replace(fold.point, beta=beta, score=fold.total, bias=bias, norm=norm)
 
 
 def _ends(dual: Dual, score: Floats, beta: Floats) -> tuple[float, float]:

@@ -62,7 +62,7 @@ def test_a_survey_searches_for_no_more_than_the_next_round_admits(seed, size, ne
     limit = min(now.capacity, max(STRATEGY.max_size, 2 * int(now.free.sum())))
     after = int((~found.drop).sum()) + len(found.add)
     assert found.survey.quota <= max(STRATEGY.start_size, after)
-    assert found.survey.quota <= max(STRATEGY.start_size, limit - after // 2)
+    assert found.survey.quota <= max(STRATEGY.start_size, limit - after // 3)
 
 
 @pytest.mark.parametrize(

@@ -291,7 +291,6 @@ def test_precision_rises_where_float32_cannot_do_it():
     y = np.where(np.random.default_rng(1).random(len(y)) < 0.02, -y, y)
     dual = build_dual("c_svc", np.float64(y), C=1e4)
     hard = solve_dual(X, dual, SMALL, gamma=2.0, tol=1e-5)
-    assert hard.engine.inputs.shards.news.double
     assert hard.engine.state.work.double
     assert hard.engine.state.work.tile.dtype == np.float64
     assert hard.found.violation <= 1e-5

@@ -58,11 +58,10 @@ def test_rows_bring_exact_scores_once_those_of_the_set_are_exact():
     assert inputs.shards.news.double
 
 
-def test_scores_that_were_exact_are_sampled_before_all_are_computed():
+def test_scores_nearest_to_violating_are_compared_before_all_are_computed():
     engine = engine_with(300)
     inputs, state = engine.inputs, engine.state
     state.goal = Goal(10.0)  # met by the zero expansion
-    switch_to_float64.refresh_working_set(inputs, state)
     asked = []
     scores = inputs.shards.scores
     inputs.shards.scores = lambda ids: asked.append(len(ids)) or scores(ids)

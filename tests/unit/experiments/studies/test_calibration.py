@@ -21,6 +21,7 @@ def first(problems, monkeypatch, name):
 def test_probabilities_in_miniature(monkeypatch):
     first(calibration._classifications, monkeypatch, "_classifications")
     monkeypatch.setattr(calibration, "SPLITS", 1)
+    monkeypatch.setattr(calibration, "MANY_SPLITS", 1)
     monkeypatch.setattr(calibration, "REPEATS", 1)
     ((name, size, used, *figures),) = cells(calibration.probabilities(1))
     assert (name, size) == ("breast cancer", "284 x 30")

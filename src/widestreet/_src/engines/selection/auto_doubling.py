@@ -38,7 +38,7 @@ from widestreet._src.engines.selection.strategy_protocol import (
 from widestreet._src.engines.solution import Solution
 from widestreet._src.shards.survey_order import SurveyOrder
 
-_FIRST_ON_DEVICE, _LARGEST_ON_DEVICE = 4, 32  # times the sizes of the CPU
+_FIRST_ON_DEVICE, _LARGEST_ON_DEVICE = 4, 64  # times the sizes of the CPU
 _LOOSER_ON_DEVICE = 2.0  # times the looseness of the CPU
 _ALL_AT_ONCE = 1.5  # times `start_size`: up to this many rows all are in the first working set
 
@@ -52,11 +52,11 @@ class Auto(Stateless):
     start_size : int, default=1024
         Number of rows in the first working set. With at most 1.5 times as many rows in total, the
         first working set contains all of them.
-    max_size : int, default=8192
+    max_size : int, default=4096
         Number of rows up to which the working set grows freely. Beyond it the set keeps only free
         support vectors and violators, up to twice the number of free support vectors. Other support
         vectors leave the set and keep their coefficients in the model. If a GPU solves the working
-        set, `start_size` is multiplied by 4, `max_size` by 32 and `looseness` by 2. If its memory
+        set, `start_size` is multiplied by 4, `max_size` by 64 and `looseness` by 2. If its memory
         has all rows, the set grows in device memory and `max_size` is not used.
     looseness : float, default=0.05
         Fraction of the violations last seen outside the working set, to which the set is solved:
@@ -67,7 +67,7 @@ class Auto(Stateless):
     """
 
     start_size: int = 1024
-    max_size: int = 8192
+    max_size: int = 4096
     looseness: float = 0.05
     keep_slack: float = 0.2
     solves_small: ClassVar[bool] = True
@@ -112,7 +112,7 @@ class Auto(Stateless):
         if size < situation.rows:
             average = situation.excess.mean() if len(situation.excess) else situation.violation
             inner = max(inner, self.looseness * float(np.sqrt(average * situation.violation)))
-        quota = max(self.start_size, min(size, limit - size // 2))
+        quota = max(self.start_size, min(size, limit - size // 3))
         order = SurveyOrder(quota, goal.aim, whole=situation.complete)
         growth = Growth(self.start_size, self.looseness, self.keep_slack)
         return Proposal(drop, add, inner, order, growth=growth)

@@ -258,16 +258,16 @@ def make_room(
 ) -> Bools:
     """Extend the mask of dropped rows so that the working set has at most `limit` rows.
 
-    Up to half of the set is freed by dropping support vectors at a bound. Those farthest from
-    violating are dropped first, and the newest last, because two rows that violate against each
-    other must be in the set together. Free support vectors are dropped at random, and only to free
-    a quarter of the set. This happens if the memory is too small for all of them.
+    Up to two thirds of the set are freed by dropping support vectors at a bound. Those farthest
+    from violating are dropped first, and the newest last, because two rows that violate against
+    each other must be in the set together. Free support vectors are dropped at random, and only to
+    free a quarter of the set. This happens if the memory is too small for all of them.
     """
     if len(drop) - int(drop.sum()) + newcomers <= limit:
         return drop
     drop = drop.copy()
     for movable, share, urgency in (
-        (~situation.free, limit // 2, np.where(situation.newest, -np.inf, situation.slack)),
+        (~situation.free, 2 * limit // 3, np.where(situation.newest, -np.inf, situation.slack)),
         (situation.free, max(1, limit // 4), rng.random(len(drop))),
     ):
         excess = len(drop) - int(drop.sum()) + min(newcomers, share) - limit

@@ -113,20 +113,19 @@ def exact_violation(inputs: Inputs, state: State) -> float:
     """Return the violation of the working set by exact scores.
 
     Pair steps add up the rounding of float32 kernel values. Looking at the working set first
-    costs little and saves a check of all rows that would fail. If the scores were exact in an
-    earlier round, those of the rows nearest to violating show how far they are off by now.
-    Sets: scores of the working set, unless they are still as good as exact.
+    costs little and saves a check of all rows that would fail. The scores of the rows nearest to
+    violating show how far they are off; where that decides, all of them are computed.
+    Sets: scores of the working set, unless they are as good as exact.
     """
     work = state.work
-    if state.exact_at >= 0:
-        slack = work.slack(state.expansion.bias)
-        nearest = np.argsort(slack, kind="stable")[:ROWS_COMPARED]
-        exact = inputs.shards.scores(work.ids[nearest])
-        error = float(np.abs(exact - work.score[nearest]).max())
-        highest, lowest = work.extremes()
-        violation = float(np.max(highest - lowest))
-        if state.goal.met(violation + _SAFETY * error):
-            return violation
+    slack = work.slack(state.expansion.bias)
+    nearest = np.argsort(slack, kind="stable")[:ROWS_COMPARED]
+    exact = inputs.shards.scores(work.ids[nearest])
+    error = float(np.abs(exact - work.score[nearest]).max())
+    highest, lowest = work.extremes()
+    violation = float(np.max(highest - lowest))
+    if state.goal.met(violation + _SAFETY * error):
+        return violation
     return refresh_working_set(inputs, state)
 
 

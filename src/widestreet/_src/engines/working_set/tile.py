@@ -21,7 +21,7 @@ from widestreet._src.shards.shard import Candidates
 # Pair steps times rows of a block in one native call: some tenths of a second.
 _CALL_WORK = 4e8
 _ROUND_TO = 16  # arrays grow by multiples of this
-_ROOMS = (2048, 8192, 12_288)  # lengths of arrays, as far as rows may enter
+_ROOMS = (2048, 4096, 8192, 12_288)  # lengths of arrays, as far as rows may enter
 _AHEAD = 2.0  # length of longer arrays that grow, relative to the length needed
 _APART = 16  # values between two rows of a tile, so that a column uses more than one cache set
 _NO_LIMIT = 1 << 62  # bytes
