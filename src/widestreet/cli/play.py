@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 
 SUMMARY = "open a page to add, move and remove points, and see the model follow exactly"
 
@@ -24,15 +25,12 @@ def run(options: argparse.Namespace) -> int:
 
     from widestreet._src.playground.server import PlaygroundServer
 
-    with PlaygroundServer(options.port) as server:
+    with PlaygroundServer(options.port) as server, suppress(KeyboardInterrupt):
         sys.stdout.write(f"{server.address}\n")
         sys.stdout.flush()
         if not options.no_browser:
             webbrowser.open(server.address)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            return 0
+        server.serve_forever()
     return 0
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 import webbrowser
 from urllib.request import urlopen
@@ -63,3 +66,27 @@ def test_a_port_that_is_taken(opened, capsys):
     with PlaygroundServer() as taken:
         assert main(["play", "--port", str(taken.server_port)]) == 2
     assert "in use" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT for another process")
+def test_an_interrupt_ends_the_command():
+    command = [sys.executable, "-m", "widestreet", "play", "--no-browser"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:
+        try:
+            address = process.stdout.readline().strip()
+            with urlopen(address) as page:
+                assert page.status == 200
+            process.send_signal(signal.SIGINT)
+            rest, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, rest, errors) == (0, "", "")
+
+
+def test_an_interrupt_while_the_browser_opens(opened, monkeypatch):
+    def interrupted(address):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(webbrowser, "open", interrupted)
+    assert main(["play"]) == 0

@@ -53,6 +53,12 @@ def test_a_plot_has_its_marks_and_words():
     assert all(word in page.text for word in ("across", "up", "one < two", "bars"))
 
 
+def test_long_numbers_leave_room_for_the_name_of_the_axis():
+    x, short, long = np.arange(3.0), np.array([0.0, 5.0]), np.array([0.0, 5.0e5])
+    left = [Plot.of(x, y, ("across", "up")).x.start for y in (short, long)]
+    assert left[1] > left[0]
+
+
 def test_values_without_a_place_are_left_out():
     plot = Plot.of(np.array([0.0, 1.0]), np.array([1.0, 10.0]), ("x", "y"), log_y=True)
     plot.line("line", "first", np.arange(3.0), np.array([1.0, 0.0, np.nan]))

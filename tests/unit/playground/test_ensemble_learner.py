@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from conftest import TOL
+from widestreet import EnsembleSVC, load
 from widestreet._src.playground.ensemble_learner import EnsembleLearner
 from widestreet._src.playground.examples import example
 from widestreet._src.playground.machines import MACHINES, Point, starting_parameters
@@ -41,6 +43,20 @@ def test_models_from_the_first_member_to_all(points):
     assert learner.counts()["members"] >= 1
     assert learner.certificate() == fresh.certificate_
     assert len(y) == len(points)
+
+
+def test_the_estimator_is_an_ordinary_one(points, tmp_path):
+    learner = EnsembleLearner(MACHINE, starting_parameters("ensemble"), points)
+    model, X = learner.estimator, np.array(MACHINE.rows(points)[0])
+    assert type(model) is EnsembleSVC
+    model.save(tmp_path / "model.ws")
+    before = model.decision_function(X)
+    np.testing.assert_array_equal(load(tmp_path / "model.ws").decision_function(X), before)
+    again = clone(model).fit(X, MACHINE.rows(points)[1])
+    np.testing.assert_allclose(again.decision_function(X), before, atol=TOL.twin)
+    learner.change([Point(500, 0.1, 0.2, 1)], [], {"gamma": 9.0})
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    assert learner.estimator.gamma == 9.0
 
 
 def test_without_both_classes_there_is_no_model(points):

@@ -21,6 +21,9 @@ _TICKS = 5
 _BAR, _GAP = 26.0, 14.0  # height and distance of horizontal bars
 _LABEL_WIDTH = 150.0  # of the names of horizontal bars
 _CHARACTER = 6.2  # width of one, on average
+_DIGIT = 7.0  # width of one
+_NAME_WIDTH = 20.0  # of the turned name of the axis that goes up
+_TICK_GAP = 6.0  # from a tick to its number
 
 
 @dataclass(frozen=True)
@@ -98,8 +101,10 @@ class Plot:
     @classmethod
     def of(cls, x: Floats, y: Floats, names: tuple[str, str], *, log_y: bool = False) -> Plot:
         """Return an empty picture in which all of these values have a place."""
-        across = Axis.over(np.asarray(x, dtype=np.float64), _LEFT, WIDTH - _RIGHT)
         up = Axis.over(np.asarray(y, dtype=np.float64), HEIGHT - _BOTTOM, _TOP, log=log_y)
+        longest = _DIGIT * max((len(in_digits(value)) for value in up.ticks()), default=0)
+        left = max(_LEFT, _NAME_WIDTH + longest + _TICK_GAP)
+        across = Axis.over(np.asarray(x, dtype=np.float64), left, WIDTH - _RIGHT)
         return cls(across, up, names)
 
     def line(self, name: str, style: str, x: Floats, y: Floats) -> None:
@@ -160,7 +165,7 @@ class Plot:
         for value in self.y.ticks():
             at = f"{self.y(value):.1f}"
             axes.append(tag("line", y1=at, y2=at, x1=self.x.start, x2=self.x.end, class_="grid"))
-            axes.append(_text(self.x.start - 6, self.y(value) + 4, in_digits(value), "end"))
+            axes.append(_text(self.x.start - _TICK_GAP, self.y(value) + 4, in_digits(value), "end"))
         middle = (self.y.start + self.y.end) / 2
         across = _text((self.x.start + self.x.end) / 2, HEIGHT - 8, self.names[0], "middle")
         up = tag(

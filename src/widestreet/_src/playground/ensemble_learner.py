@@ -39,15 +39,21 @@ class EnsembleLearner:
     Attributes
     ----------
     estimator : EnsembleSVC
+        A new estimator, which later changes leave as it is.
     """
 
     def __init__(self, machine: Machine, parameters: Parameters, points: Sequence[Point]) -> None:
-        self.estimator: EnsembleSVC = _ShownEnsemble(
-            **parameters, keep_stages=True, n_jobs=1, random_state=0
-        )
+        self._ensemble = _ShownEnsemble(**parameters, keep_stages=True, n_jobs=1, random_state=0)
         self._machine = machine
         self._points: list[Point] = []
         self.change(points, (), {})
+
+    @property
+    def estimator(self) -> EnsembleSVC:
+        """An ordinary `EnsembleSVC` with the present model, which can be saved."""
+        found = EnsembleSVC()
+        found.__dict__.update(vars(self._ensemble))
+        return found
 
     @property
     def _trained(self) -> bool:
@@ -61,16 +67,16 @@ class EnsembleLearner:
         new, gone = {point.id: point for point in arriving}, {point.id for point in leaving}
         kept = [p for p in self._points if p.id in new or p.id not in gone]
         self._points = [new.pop(p.id, p) for p in kept] + list(new.values())
-        self.estimator.set_params(**parameters)
+        self._ensemble.set_params(**parameters)
         if self._trained:
-            self.estimator.fit(*self._machine.rows(self._points))
+            self._ensemble.fit(*self._machine.rows(self._points))
 
     def motion(self, points: Sequence[Point], left: Sequence[Point]) -> Motion:
         """Return the ensembles of the first members, up to all; `left` have no coefficients."""
         shown = len(points) + len(left)
         if not self._trained:
             return constant_motion(points, shown, labels=True)
-        model, stages = self.estimator, self.estimator._stages
+        model, stages = self._ensemble, self._ensemble._stages
         assert stages is not None
         members = int(model.n_members_[0])
         frames = np.unique(np.linspace(0, members - 1, MOST_FRAMES).astype(np.int64))
@@ -86,11 +92,11 @@ class EnsembleLearner:
 
     def certificate(self) -> Certificate | None:
         """Return the distance from the hard-margin SVM; None if there is no model."""
-        return self.estimator.certificate_ if self._trained else None
+        return self._ensemble.certificate_ if self._trained else None
 
     def counts(self) -> dict[str, int]:
         """Return the number of steps and of members."""
         if not self._trained:
             return {}
-        model = self.estimator
+        model = self._ensemble
         return {"steps": int(model.n_iter_[0]), "members": int(model.n_members_[0])}

@@ -66,7 +66,10 @@ def constant_motion(points: Sequence[Point], rows: int, *, labels: bool) -> Moti
 class Learner(Protocol):
     """An estimator that is trained on points and follows their changes."""
 
-    estimator: Any
+    @property
+    def estimator(self) -> Any:
+        """The estimator, trained on the points."""
+        ...
 
     def change(
         self, arriving: Sequence[Point], leaving: Sequence[Point], parameters: Parameters
