@@ -68,7 +68,7 @@ class Learner(Protocol):
 
     @property
     def estimator(self) -> Any:
-        """The estimator, trained on the points."""
+        """A copy of the estimator, trained on the points."""
         ...
 
     def change(
