@@ -28,6 +28,7 @@ SUMMARY = "train an SVM on the rows of a file"
 
 _OUTPUT = Path("model.skops")
 _MOST_CLASSES = 50  # different numbers of a target that is classified
+_ROUNDING = 1e-12  # of the largest target: a smaller deviation is that of a constant
 _KINDS = {
     "svc": "SVC",
     "nusvc": "NuSVC",
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     name = options.estimator or _guessed(rows.y)
     if rows.y is None and name != "oneclass":
         raise ValueError(f"--estimator {name} needs --target, the column of labels or targets")
-    machine, X = _machine(name, options, rows.y), rows.X
+    machine, X = _machine(name, options, rows.y, rows.weight), rows.X
     _tell(options, f"{X.shape[0]:,} rows, {X.shape[1]:,} columns: {type(machine).__name__}")
     steps = _preprocessing(X, options)
     if options.tune:
@@ -196,7 +197,7 @@ def _guessed(y: Any) -> str:
     return "svc" if whole and len(np.unique(y)) <= _MOST_CLASSES else "svr"
 
 
-def _machine(name: str, options: argparse.Namespace, y: Any) -> Any:
+def _machine(name: str, options: argparse.Namespace, y: Any, weight: Any) -> Any:
     """Return the SVM with the parameters that are given, unfitted."""
     import widestreet as ws
 
@@ -218,13 +219,13 @@ def _machine(name: str, options: argparse.Namespace, y: Any) -> Any:
     keeps = options.tune or not options.probabilities  # calibration needs an optimal model
     given.setdefault("on_interrupt", "keep" if keeps else "raise")
     if name in ("svr", "nusvr") and not options.tune:
-        given = _in_units_of(y, name) | given
+        given = _in_units_of(y, weight, name) | given
     machine = kind(**given, **progress)
     return ws.CalibratedSVC(machine) if options.probabilities and not options.tune else machine
 
 
-def _in_units_of(y: Any, name: str) -> dict[str, float]:
-    """Return C and epsilon of a regression in units of the standard deviation of its targets.
+def _in_units_of(y: Any, weight: Any, name: str) -> dict[str, float]:
+    """Return C and epsilon of a regression in units of the weighted deviation of its targets.
 
     Those of the estimator suit targets of deviation one. With targets in thousands its model is
     nearly constant.
@@ -232,8 +233,17 @@ def _in_units_of(y: Any, name: str) -> dict[str, float]:
     import numpy as np
 
     y = np.asarray(y)
-    deviation = float(np.std(y, dtype=np.float64)) if np.issubdtype(y.dtype, np.number) else 0.0
-    if not 0.0 < deviation < np.inf:
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight)
+    if not all(values.dtype.kind in "biuf" for values in (y, weight)):
+        return {}
+    used = weight > 0
+    y, weight = y[used].astype(np.float64), weight[used].astype(np.float64)
+    if not (len(y) and np.isfinite(y).all() and np.isfinite(weight).all()):
+        return {}  # the fit refuses them
+    weight /= weight.max()  # so that their sum is finite
+    middle = np.average(y, weights=weight)
+    deviation = float(np.sqrt(np.average((y - middle) ** 2, weights=weight)))
+    if not _ROUNDING * np.abs(y).max() < deviation < np.inf:
         return {}
     found = {"C": float(f"{deviation:.3g}"), "epsilon": float(f"{0.1 * deviation:.3g}")}
     return {"C": found["C"]} if name == "nusvr" else found

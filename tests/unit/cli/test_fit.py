@@ -106,11 +106,26 @@ def test_given_parameters_of_a_regression_are_kept(tmp_path):
     assert (model.C, model.epsilon) == (2, 3.0)
 
 
-def test_a_constant_target_has_no_unit(tmp_path):
-    np.save(tmp_path / "rows.npy", np.column_stack([np.arange(5.0), np.full(5, 0.5)]))
+@pytest.mark.parametrize("value", [0.1, 0.5, 1.1])
+def test_a_constant_target_has_no_unit(tmp_path, value):
+    np.save(tmp_path / "rows.npy", np.column_stack([np.arange(7.0), np.full(7, value)]))
     given = [str(tmp_path / "rows.npy"), "--target", "-1", "-o", str(tmp_path / "m.street")]
     assert main(["fit", *given, "--preprocess", "none", "--quiet"]) == 0
     assert loaded(tmp_path / "m.street").C == 1.0
+
+
+def test_the_unit_of_a_target_is_weighted(tmp_path):
+    X, y = data("regression")
+    weight = 1.0 + np.arange(len(y)) % 2
+    weight[0], y[0] = 0.0, 1e6
+    np.save(tmp_path / "rows.npy", np.column_stack([X, weight, y]))
+    given = [str(tmp_path / "rows.npy"), "--target", "-1", "--weight", str(X.shape[1])]
+    options = ["--preprocess", "none", "--quiet", "-o", str(tmp_path / "m.street")]
+    assert main(["fit", *given, *options]) == 0
+    repeated = np.repeat(y, weight.astype(int))
+    model = loaded(tmp_path / "m.street")
+    np.testing.assert_allclose(model.C, np.std(repeated), rtol=0.01)
+    np.testing.assert_allclose(model.epsilon, 0.1 * np.std(repeated), rtol=0.01)
 
 
 def test_no_target_is_one_class(folder):
