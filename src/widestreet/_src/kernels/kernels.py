@@ -181,8 +181,11 @@ class Callable(Kernel):
 
     function: Function[[Any, Any], Any]
 
-    def __hash__(self) -> int:  # the function may have none
-        return id(self.function)
+    def __hash__(self) -> int:
+        try:
+            return hash(self.function)
+        except TypeError:  # it has none
+            return hash(type(self))
 
 
 NATIVE_KERNELS: dict[str, type[NativeKernel]] = {
