@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -206,3 +207,20 @@ def test_the_bias_is_the_best_one_of_the_float64_scores(monkeypatch, kind, least
 
         best = min(loss(b) for b in F.ravel())
         assert loss(point.bias[0]) <= best + TOL.twin * max(1.0, abs(best))
+
+
+def test_the_engine_keeps_the_last_point_of_one_fold(monkeypatch):
+    _, values, chains = problems("svc")
+    near = NearRows(values, chains, Memory(MEMORY), lambda: None)
+    near.far = True
+    points, kept, solve = [], [], StreamedValues.solve
+
+    def noting(self, step, before):
+        kept.append([ref() is before for ref in points if ref() is not None])
+        found = solve(self, step, before)
+        points.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(StreamedValues, "solve", noting)
+    near.solve(lambda chain, at, timed: None)
+    assert kept == [[], *[[True]] * (len(CS) - 1)] * len(chains)

@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -221,11 +222,12 @@ class NearRows:
         if left:
             vars(self).pop("_matrix", None)
             self.memory.free()  # the engine needs it
-        last: dict[int, ChainPoint] = {}
-        for c, k, point in sorted(left, key=lambda one: one[:2]):
-            begun = time.perf_counter()
-            last[c] = more = self.values.solve(self.chains[c][k], point or last.get(c, whole))
-            report(c, k, (more, time.perf_counter() - begun))
+        for _, mine in groupby(sorted(left, key=lambda one: one[:2]), key=lambda one: one[0]):
+            last = whole
+            for c, k, point in mine:
+                begun = time.perf_counter()
+                last = self.values.solve(self.chains[c][k], last if point is None else point)
+                report(c, k, (last, time.perf_counter() - begun))
 
     # -- the problem of all rows -------------------------------------------------------------------
 
