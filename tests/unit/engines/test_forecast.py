@@ -11,6 +11,7 @@ from support.fitting import build_dual
 from support.ports import shard_set
 from support.shard_sets import shards_at_a_point
 from widestreet._src.engines import forecast as module
+from widestreet._src.engines.budget import Budget
 from widestreet._src.engines.forecast import SAMPLED_ROWS, Forecast
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
@@ -131,6 +132,19 @@ def test_a_longer_measurement_follows_if_there_is_time(shards, monkeypatch):
     before = shards.poll.kernel_values
     Forecast().probe(shards, np.inf)
     assert shards.poll.kernel_values - before == 200
+
+
+def test_kernel_values_of_an_interrupted_probe_are_counted(shards, monkeypatch):
+    def interrupted(self, shards, limit, *, now=False):
+        shards.poll.kernel_values += 500
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Forecast, "probe", interrupted)
+    outer, before = shards.poll, shards.poll.kernel_values
+    with pytest.raises(KeyboardInterrupt):
+        Forecast().measure(shards, Budget(max_time=100.0))
+    assert shards.poll is outer
+    assert outer.kernel_values == before + 500
 
 
 def test_forecasts_follow_the_pace_of_the_machine(shards, monkeypatch):

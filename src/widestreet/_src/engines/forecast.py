@@ -76,9 +76,12 @@ class Forecast:
         if budget.max_time is None or budget.remaining() == 0:
             return
         look = budget.look_at_end if now else budget.look_at_clock
-        with shards.polling(replace(shards.poll, look=look)) as poll:
-            self.probe(shards, budget.max_time, now=now)
-        shards.poll.kernel_values = poll.kernel_values
+        outer = shards.poll
+        with shards.polling(replace(outer, look=look)) as poll:
+            try:
+                self.probe(shards, budget.max_time, now=now)
+            finally:
+                outer.kernel_values = poll.kernel_values
 
     def keep_back(
         self,
