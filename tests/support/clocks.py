@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -19,14 +20,17 @@ class SimulatedClock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
+        self._lock = threading.Lock()
         monkeypatch.setattr(time, "perf_counter", self.look)
 
     def look(self) -> float:
-        self.now += _LOOK
-        return self.now
+        with self._lock:
+            self.now += _LOOK
+            return self.now
 
     def wait(self, seconds: float) -> None:
-        self.now += seconds
+        with self._lock:
+            self.now += seconds
 
 
 class SimulatedMachine(SimulatedClock):
