@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -29,8 +30,9 @@ SEED = int(os.environ.get("WIDESTREET_TEST_SEED", "0"))  # 0: the same examples 
 PORT = os.environ.get("WIDESTREET_TEST_PORT", "local")  # "pickling": see ports.py
 
 # The first import of Triton decides whether its programs are interpreted, whichever test that is.
-if find_spec("torch") and not import_module("torch").cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"
+with suppress(ImportError, OSError):  # of a broken installation, which is like none
+    if find_spec("torch") and not import_module("torch").cuda.is_available():
+        os.environ["TRITON_INTERPRET"] = "1"
 
 # Ctrl-C is ignored in a shell's background jobs; tests send it, also to processes they start.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
