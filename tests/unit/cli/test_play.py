@@ -14,6 +14,8 @@ import pytest
 from widestreet._src.playground.server import PlaygroundServer
 from widestreet.cli import main
 
+_LIMIT = 60  # seconds, so that a hang is a failure
+
 
 @pytest.fixture
 def opened(monkeypatch):
@@ -73,13 +75,16 @@ def test_an_interrupt_ends_the_command():
     command = [sys.executable, "-m", "widestreet", "play", "--no-browser"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as process:
+        timer = threading.Timer(_LIMIT, process.kill)  # ends the read of the first line, too
+        timer.start()
         try:
             address = process.stdout.readline().strip()
-            with urlopen(address) as page:
+            with urlopen(address, timeout=_LIMIT) as page:
                 assert page.status == 200
             process.send_signal(signal.SIGINT)
-            rest, errors = process.communicate(timeout=60)
+            rest, errors = process.communicate(timeout=_LIMIT)
         finally:
+            timer.cancel()
             process.kill()
     assert (process.returncode, rest, errors) == (0, "", "")
 
