@@ -20,7 +20,7 @@ class SimulatedClock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # the handler of a signal may look
         monkeypatch.setattr(time, "perf_counter", self.look)
 
     def look(self) -> float:

@@ -68,7 +68,7 @@ class Learner(Protocol):
 
     @property
     def estimator(self) -> Any:
-        """A copy of the estimator, trained on the points."""
+        """The estimator, trained on the points, or a copy."""
         ...
 
     def change(
