@@ -22,7 +22,8 @@ using Clock = std::chrono::steady_clock;
 // that wakes up beside the one that woke it: jobs of less than a millisecond would be over before
 // it is moved to another processor.
 constexpr std::chrono::microseconds kAwake{200};
-constexpr int kLooks = 64;  // before the thread gives way to others
+constexpr int kLooks = 64;                      // before the thread gives way to others
+constexpr std::chrono::milliseconds kIdle{20};  // between two calls of `idle`
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -47,7 +48,7 @@ struct Job {
 // calls of a fit. In an idle process all of them sleep.
 class Pool {
  public:
-  void run(Job& job, int helpers) {
+  void run(Job& job, int helpers, const std::function<void()>& idle) {
     std::unique_lock<std::mutex> lock(mutex_);
     helpers = std::min(helpers, grown_to(helpers));
     invitations_.insert(invitations_.end(), helpers, &job);
@@ -59,7 +60,13 @@ class Pool {
     invitations_.erase(std::remove(invitations_.begin(), invitations_.end(), &job),
                        invitations_.end());
     count();
-    job.left.wait(lock, [&] { return job.active == 0; });
+    const auto done = [&] { return job.active == 0; };
+    if (!idle) job.left.wait(lock, done);
+    while (!job.left.wait_for(lock, kIdle, done)) {
+      lock.unlock();
+      idle();
+      lock.lock();
+    }
   }
 
  private:
@@ -146,14 +153,15 @@ Pool& pool() {
 
 }  // namespace
 
-void share(int64_t count, int threads, const std::function<void(Tasks&)>& body) {
+void share(int64_t count, int threads, const std::function<void(Tasks&)>& body,
+           const std::function<void()>& idle) {
   Job job(body, count);
   const int helpers = int(std::min<int64_t>(threads, count)) - 1;
   if (helpers <= 0) {
     body(job.tasks);
     return;
   }
-  pool().run(job, helpers);
+  pool().run(job, helpers, idle);
   if (job.error) std::rethrow_exception(job.error);
 }
 

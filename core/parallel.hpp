@@ -33,18 +33,22 @@ class Tasks {
 };
 
 // Calls body on the calling thread and on up to threads - 1 others at the same time; each call
-// draws from the tasks until there are none. An exception of a body reaches the caller.
-void share(int64_t count, int threads, const std::function<void(Tasks&)>& body);
+// draws from the tasks until there are none. An exception of a body reaches the caller. If given,
+// `idle` is called on the calling thread from time to time while it waits for the others; it must
+// not throw. (Python handles signals on the main thread only.)
+void share(int64_t count, int threads, const std::function<void(Tasks&)>& body,
+           const std::function<void()>& idle = {});
 
 // Calls work(begin, end) for parts of [0, size), all of length `step` except the last.
 template <class Work>
-void for_ranges(int64_t size, int64_t step, int threads, Work&& work) {
+void for_ranges(int64_t size, int64_t step, int threads, Work&& work,
+                const std::function<void()>& idle = {}) {
   const int64_t count = (size + step - 1) / step;
   auto body = [&](Tasks& tasks) {
     for (int64_t t; tasks.draw(t);) work(t * step, std::min((t + 1) * step, size));
   };
   if (count > 1 && threads > 1)
-    share(count, threads, body);
+    share(count, threads, body, idle);
   else if (count > 0)
     for (int64_t t = 0; t < count; ++t) work(t * step, std::min((t + 1) * step, size));
 }

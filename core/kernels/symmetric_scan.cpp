@@ -60,7 +60,7 @@ void symmetric_scan(const SymmetricScanTask& task) {
     Doubles sum[kBlock];
     WideSum total[kBlock];
     double row_coef[kBlock];
-    Exponents z;
+    Exponents z = {};  // a block of one row sets the first line only
     for (int64_t part; tasks.draw(part);)
       for (int64_t b = part; b < blocks; b += kParts) {
         const int64_t first = b * kBlock, last = std::min(first + kBlock, rows_here);

@@ -102,10 +102,12 @@ class Problem {
     for (int64_t pass = 0; pass < kPasses && !stopped_ && unsolved(); ++pass) {
       if (int64_t(near_.size()) > task_.most_near) break;
       fill(report);
+      if (stopped_) return;
       for (Fold& fold : folds_) fold.possible = fold.solved || balance(fold);
-      for_ranges(task_.folds, 1, threads_, [&](int64_t k, int64_t) {
+      auto steps = [&](int64_t k, int64_t) {
         if (!folds_[k].solved && folds_[k].possible) take_steps(folds_[k]);
-      });
+      };
+      for_ranges(task_.folds, 1, threads_, steps, [&] { stop(); });
       score_others(report);
       for (Fold& fold : folds_)
         if (!fold.solved) judge(fold);
@@ -195,6 +197,8 @@ class Problem {
     }
     for (int64_t k = 0; k < task_.folds; ++k) {
       Fold& fold = folds_[k];
+      for (auto* values : {&fold.lower, &fold.upper, &fold.beta, &fold.score})
+        values->reserve(size_t(rows_));
       for (int64_t r = 0; r < rows_; ++r) {
         const bool trained = role(k, r) == Role::train;
         fold.lower.push_back(trained ? dual_.lower[r] : 0.0);
@@ -230,7 +234,7 @@ class Problem {
     near_.push_back(r);
   }
 
-  // Sets: the tile, to which the rows that became near are added.
+  // Sets: the tile, to which the rows that became near are added, unless it is stopped.
   void fill(HeldOutReport& report) {
     const int64_t m = int64_t(near_.size());
     if (m == filled_) return;
@@ -243,9 +247,16 @@ class Problem {
       tile_ = std::move(larger);
       room_ = room;
     }
-    report.values += fill_symmetric(task_.kernel, *task_.rows, indices(near_).data(), filled_, m,
-                                    tile_.get(), room_, threads_);
-    filled_ = m;
+    const std::vector<int64_t> rows = indices(near_);
+    const int64_t step =
+        std::max<int64_t>(1, threads_ * kCallCost / (m * (task_.rows->d + 10) * kTileStrip)) *
+        kTileStrip;
+    while (filled_ < m && !stop()) {
+      const int64_t end = std::min(filled_ + step, m);
+      report.values += fill_symmetric(task_.kernel, *task_.rows, rows.data(), filled_, end,
+                                      tile_.get(), room_, threads_);
+      filled_ = end;
+    }
   }
 
   // Moves the near variables nearest to the margin until the sum is zero. Returns false if they
@@ -438,7 +449,10 @@ bool hold_out(const HeldOutTask& task, HeldOutReport* report) {
         Problem<float>(task, p, inner, stopped).solve(report[p]);
     }
   };
-  share(task.problems, task.problems == 1 ? 1 : task.threads, body);
+  auto idle = [&] {
+    if (!stopped && task.stop && task.stop()) stopped = true;
+  };
+  share(task.problems, task.problems == 1 ? 1 : task.threads, body, idle);
   return stopped;
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -58,7 +60,7 @@ def test_kernel_values_in_float32_give_the_same_values(monkeypatch):
     model, X, _, code = problem("svc")
     folds = list(StratifiedKFold(3).split(code, code))
     wanted = scores(model, X, code, folds)
-    monkeypatch.setattr(near_rows, "_is_coarse", lambda *given: True)
+    monkeypatch.setattr(near_rows, "_float32_suffices", lambda *given: True)
     found = scores(model.set_params(tol=1e-4), X, code, folds)
     assert np.abs(found - wanted).max() <= 0.05 * np.abs(wanted).max()
 
@@ -67,9 +69,9 @@ def test_float32_is_left_to_small_coefficients():
     model, X, _, _ = problem("svc")
     gram = model._gram(X, X, np.arange(N))
     coef = coefficients_of(model, N)[0]
-    assert near_rows._is_coarse(gram, coef, 1e-3)
-    assert not near_rows._is_coarse(gram, 1e6 * coef, 1e-3)
-    assert not near_rows._is_coarse(gram, coef, 1e-9)
+    assert near_rows._float32_suffices(gram, coef, 1e-3)
+    assert not near_rows._float32_suffices(gram, 1e6 * coef, 1e-3)
+    assert not near_rows._float32_suffices(gram, coef, 1e-9)
 
 
 def test_rows_of_weight_zero_do_not_matter():
@@ -148,3 +150,18 @@ def test_rows_in_no_test_set_have_no_value():
     wanted = held_out_scores(model, X, y, [(train, test)])
     assert np.isnan(found[train]).all()
     np.testing.assert_allclose(found[test], wanted[test], rtol=0, atol=TOL.decision * 100)
+
+
+def test_arrays_of_many_pairs_count_as_memory(rng):
+    X, code = rng.normal(size=(400, 3)), np.arange(400) % 40
+    model = ws.SVC(max_memory="4MB", tol=0.1, n_jobs=1).fit(X, code)
+    folds, weight = list(StratifiedKFold(3).split(code, code)), np.ones(400)
+    coef = coefficients_of(model, 400)[0]
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        scores_by_near_rows(model, coef, X, code, weight, folds, Budget(), every_pair=True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak - before < 4e6

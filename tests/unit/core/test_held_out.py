@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from itertools import combinations
 from typing import NamedTuple
@@ -232,3 +233,24 @@ def test_poll_ends_it(threads):
     parts = [(rows, whole.dual, whole.beta) for rows, whole, _ in exact(1)]
     with pytest.raises(RuntimeError, match="enough"):
         hold_out(held(data(1).X), parts, data(1).role, threads=threads, poll=poll)
+
+
+def test_the_caller_polls_while_others_work():
+    """Python handles signals on the main thread, which may have no problem left to solve.
+
+    Another thread is held up in its first call until the caller has polled more often than its own
+    problem lets it.
+    """
+    given, (rows, whole, _) = data(2), exact(2)[0]
+    caller, polled, enough = threading.get_ident(), [], threading.Event()
+
+    def poll():
+        if threading.get_ident() != caller:
+            assert enough.wait(timeout=60.0)
+            return
+        polled.append(None)
+        if len(polled) >= 100:
+            enough.set()
+
+    part = (rows, whole.dual, whole.beta)
+    hold_out(held(given.X), [part, part], given.role, threads=2, poll=poll)

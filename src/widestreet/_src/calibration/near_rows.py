@@ -27,7 +27,8 @@ NEAR = 0.25  # distance from the margin, in its units
 MOST_ROWS = 5000  # near rows of a pair of classes: with more, folds are as large as fits
 _TRAIN, _TEST = 1, 2  # roles of a row in a fold
 _MEMORY_SHARE = 0.25  # of max_memory, for the kernel values of near rows, and for all scores
-_SCORES = 4  # arrays of the size of the scores of all rows by all folds
+_SCORES = 7  # arrays of the size of the scores of all rows by all folds
+_ARRAYS = 10  # of the size of the rows of all pairs of classes
 _ROUNDING = 4 * 2.0**-24  # of a float32 kernel value
 _COARSE = 0.1  # of the tolerance: an error of scores that may come from float32
 _SNAP = 1e-9  # of the width of a box: what is nearer to a bound is at the bound
@@ -46,8 +47,9 @@ def scores_by_near_rows(
 ) -> Floats | None:
     """Return decision values of models without the fold of the row, of shape (n, pairs).
 
-    The result is None if the core has no such kernel, if there are too many rows near the margin,
-    or if a fold was not solved. Rows that are in no test set have the value nan.
+    The result is None if the core has no such kernel, if its arrays do not fit into a share of
+    `max_memory`, if there are too many rows near the margin, or if a fold was not solved. Rows that
+    are in no test set have the value nan.
 
     Parameters
     ----------
@@ -73,8 +75,10 @@ def scores_by_near_rows(
     centred = kernel.translation_invariant or isinstance(kernel, Linear)
     gram = Gram(kernel, as_rows(X, centred=centred), threads=threads)
     at_once = 1 if layout.classes == 2 else threads  # problems
-    room = _MEMORY_SHARE * parse_memory(machine.max_memory) / at_once
-    if gram.native is None or 8 * _SCORES * (len(folds) + 1) * n > room:
+    share = _MEMORY_SHARE * parse_memory(machine.max_memory)
+    room, copies = share / at_once, len(layout.pairs) if every_pair else layout.classes - 1
+    arrays = max(8 * _SCORES * (len(folds) + 1) * n * at_once, 8 * _ARRAYS * copies * n)
+    if gram.native is None or arrays > share:
         return None
     own = machine._formulation().box(machine.class_weight_[code] * weight)
     parts, targets = _pairs(layout, code, every_pair=every_pair)
@@ -82,7 +86,7 @@ def scores_by_near_rows(
     box = np.where(np.concatenate(targets) != 0, own[index], 0.0)
     dual = machine._formulation().dual(np.concatenate(targets), box)
     beta = _snapped(coef[pair, index][None], dual.lower, dual.upper)
-    double = not _is_coarse(gram, coef, machine.tol)
+    double = not _float32_suffices(gram, coef, machine.tol)
     values, figures = _core.hold_out(
         *gram.native,
         index,
@@ -93,7 +97,7 @@ def scores_by_near_rows(
         tol=machine.tol,
         near=NEAR,
         in_double=double,
-        most_near=min(MOST_ROWS, int(np.sqrt(room / (8 if double else 4)))),
+        most_near=min(MOST_ROWS, int(np.sqrt(room / (16 if double else 8)))),  # and a larger copy
         threads=threads,
         poll=budget.look_at_end,
     )
@@ -130,7 +134,7 @@ def _snapped(beta: Floats, lower: Floats, upper: Floats) -> Floats:
     return found
 
 
-def _is_coarse(gram: Gram, coef: Floats, tol: float) -> bool:
+def _float32_suffices(gram: Gram, coef: Floats, tol: float) -> bool:
     """Return whether float32 kernel values suffice: errors of sums grow like those of noise."""
     size = float(np.sqrt(np.square(coef).sum(axis=1).max())) * float(gram.diag().max(initial=0.0))
     return gram.fits_float32 and _ROUNDING * size <= _COARSE * tol

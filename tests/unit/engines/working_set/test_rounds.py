@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
 from conftest import TOL
@@ -35,11 +36,14 @@ from support.problems import (
     toy_svr,
 )
 from widestreet._src.engines import budget
+from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.engines.working_set import state_of_rounds
+from widestreet._src.engines.working_set.tile import WorkingSet
 from widestreet._src.kernels import kernels
 from widestreet._src.problems.dual import Dual
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey_order import SurveyOrder
+from widestreet._src.status import Status
 from widestreet.datasets import checkerboard, friedman, twonorm
 from widestreet.strategies import SMO, Auto, Proposal, Situation, Stateless, Strategy
 
@@ -297,6 +301,27 @@ def test_precision_rises_where_float32_cannot_do_it():
     easy = solve_dual(X, build_dual("c_svc", np.float64(y), C=1.0), SMALL, gamma=2.0, tol=1e-2)
     assert not easy.engine.state.work.double
     assert easy.found.violation <= 1e-2
+
+
+def test_a_change_of_the_tile_that_the_clock_ends(monkeypatch):
+    """All rows leave the working set then. The certificate follows, and no further round."""
+    compute, ended = WorkingSet._compute, []
+
+    def late(self, slots, size):
+        if self.tile.dtype == np.float64 and not ended:
+            ended.append(size)
+            raise OutOfBudget(Status.TIME_LIMIT)
+        compute(self, slots, size)
+
+    monkeypatch.setattr(WorkingSet, "_compute", late)
+    X, y = checkerboard(3000, random_state=0, dtype=np.float32)
+    y = np.where(np.random.default_rng(1).random(len(y)) < 0.02, -y, y)
+    model = ws.SVC(C=1e4, gamma=2.0, tol=1e-5, strategy=SMALL, max_time=600.0, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        found = model.fit(X, y).certificate_
+    assert ended
+    assert found.status == Status.TIME_LIMIT
+    assert np.isfinite(found.gap)
 
 
 # -- kernels that are not positive semidefinite ------------------------------------------------

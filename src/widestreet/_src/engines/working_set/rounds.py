@@ -99,9 +99,12 @@ class WorkingSetEngine:
         inputs, state = self.inputs, self.state
         if state.before is not None:
             self._publish()
-        if state.order is not None and inputs.resident is None and inputs.budget.remaining():
+        rows_left = state.work.size > 0  # none if the change of the tile to float64 was cut short
+        goes_on = state.order is not None and inputs.resident is None and rows_left
+        if goes_on and inputs.budget.remaining():
             self._keep_time(now=True)
             if inputs.budget.worthwhile:
+                assert state.order is not None
                 self._survey(state.order)
                 return None
         if not inputs.budget.affordable:
@@ -113,7 +116,7 @@ class WorkingSetEngine:
         if check.next_violation is None:
             return Status.OPTIMAL
         self._keep_time()
-        if not inputs.budget.worthwhile:
+        if not (inputs.budget.worthwhile and rows_left):
             return Status.TIME_LIMIT
         self._accept(check, drift=state.drift)
         return None
