@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,6 +78,12 @@ def test_a_stalled_fit_names_the_condition_that_fails(violation, rounding, gap, 
     assert re.search(words, found)
     assert re.search(f"To get closer to the optimum, .*{cure}", found)
     assert ("exceeds tol" in found) == (violation > 1e-3)
+
+
+def test_a_limit_comes_before_the_rounding_that_a_later_point_would_meet():
+    limited = replace(certificate("time_limit", 8.6), rounding=2e-3)
+    assert limited.lost_in_rounding
+    assert re.search(r"raise max_time, and scale.*rounding error", advice([limited]))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,11 @@ from widestreet._src.certificate.gap_estimate import GapEstimate
 from widestreet._src.status import Status
 
 _CLOSE_GAP, _USABLE_GAP = 0.01, 0.1  # relative gaps up to which a model is close, and usable
+_LIMITS = {
+    Status.TIME_LIMIT: "raise max_time",
+    Status.ITERATION_LIMIT: "raise max_iter or set it to -1",
+    Status.INTERRUPTED: "let the fit run to the end",
+}
 
 
 def worst(certificates: Sequence[Certificate]) -> Certificate:
@@ -84,23 +89,20 @@ def _cure(certificate: Certificate) -> str:
     """Return the action that can make a fit optimal."""
     if certificate.inconsistent:
         return "set the environment variable WIDESTREET_ISA=portable, and please report this"
+    first = _LIMITS.get(certificate.status)
     if certificate.limited_by_rounding or certificate.lost_in_rounding:
-        return (
+        cure = (
             f"scale or centre the features, lower C or accept a larger tol: the rounding error of "
             f"the violation in float64 is up to {certificate.rounding:.2g}"
         )
+        return cure if first is None or certificate.limited_by_rounding else f"{first}, and {cure}"
     if certificate.kkt_violation <= certificate.tol and certificate.gap_limited_by_rounding:
         return (
             "lower C: the loss of a row changes by C times the rounding error of its score; or "
             "scale the features, or accept a larger gap_tol"
         )
-    limits = {
-        Status.TIME_LIMIT: "raise max_time",
-        Status.ITERATION_LIMIT: "raise max_iter or set it to -1",
-        Status.INTERRUPTED: "let the fit run to the end",
-    }
-    if certificate.status in limits:
-        return limits[certificate.status]
+    if first is not None:
+        return first
     if certificate.kkt_violation <= certificate.tol and _gap_too_large(certificate):
         return "lower tol, scale the features, lower C, or accept a larger gap_tol"
     return "scale the features, lower C, or accept a larger tol"
