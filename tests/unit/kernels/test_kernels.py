@@ -59,25 +59,3 @@ def test_kernels_are_values_with_named_parameters():
     }
     assert not Precomputed().positive
     assert not Callable(len).positive
-
-
-class _Without:
-    """Functions of which all are equal, without a hash."""
-
-    __hash__ = None
-
-    def __eq__(self, other):
-        return isinstance(other, _Without)
-
-    def __call__(self, X, S):
-        return X @ S.T
-
-
-def test_equal_functions_have_the_same_hash():
-    words = {}
-    mine, same = Callable(words.get), Callable(words.get)
-    assert mine == same
-    assert hash(mine) == hash(same)
-    mine, same = Callable(_Without()), Callable(_Without())
-    assert mine == same
-    assert hash(mine) == hash(same)
