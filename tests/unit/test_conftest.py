@@ -1,4 +1,4 @@
-"""What is set up before the tests are collected."""
+"""Set-up before the tests are collected."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def test_the_budget_is_respected(cv, monkeypatch):
 
 
 def fits_of_their_own(monkeypatch):
-    """Let folds share no work."""
+    """Fit the model of each fold separately, as for kernels that the core does not have."""
     monkeypatch.setattr(module, "_SHARED_ROWS", 10)
     monkeypatch.setattr(module, "scores_by_near_rows", lambda *given, **options: None)
 

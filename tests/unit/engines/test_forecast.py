@@ -148,7 +148,7 @@ def test_kernel_values_of_an_interrupted_probe_are_counted(shards, monkeypatch):
 
 
 def test_forecasts_follow_the_pace_of_the_machine(shards, monkeypatch):
-    """Of an examination that was measured as well; one measurement in between is not enough."""
+    """Forecasts from the time of an earlier examination are scaled by the measured pace as well."""
     monkeypatch.setattr(module, "_PROBED_VALUES", 500)
     monkeypatch.setattr(module, "_LEAST_VALUES", 1)
     clock, pace = SimulatedClock(monkeypatch), [1e-3]

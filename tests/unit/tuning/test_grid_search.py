@@ -22,6 +22,7 @@ from sklearn.preprocessing import KernelCenterer, StandardScaler
 
 import widestreet as ws
 from conftest import OF_THREE, TOL
+from support.interrupted import InterruptedScores
 from support.machines import any_street, data, machine
 from widestreet._src.tuning.plan import Plan
 from widestreet._src.tuning.search import Search
@@ -394,9 +395,7 @@ def test_errors_of_the_shared_run_are_raised(error, monkeypatch):
 
 
 class Raising:
-    """Linear kernel that fails for some rows; like a dataclass, it has no hash."""
-
-    __hash__ = None  # type: ignore[assignment]
+    """Linear kernel that may fail. It defines equality, so Python gives it no hash."""
 
     def __init__(self, error):
         self.error = error
@@ -436,27 +435,11 @@ def test_rounds_in_which_all_fits_fail(options):
             search.fit(X, y)
 
 
-class Interrupted:
-    """Scores of which the one with this number is interrupted."""
-
-    def __init__(self, number):
-        self.number, self.calls = number, 0
-
-    def __call__(self, truth, found):
-        self.calls += 1
-        if self.calls == self.number:
-            raise KeyboardInterrupt
-        return float((truth == found).mean())
-
-    def __deepcopy__(self, memo):
-        return self
-
-
 @pytest.mark.parametrize("action", ["keep", "raise"])
 def test_ctrl_c_while_candidates_are_scored_keeps_the_best_so_far(action):
     X, y = data("svc")
     expected = GridSearchCV(machine("svc"), GRIDS["svc"], cv=3).fit(X, y)
-    scorer = make_scorer(Interrupted(8))  # in the second fold of the third candidate
+    scorer = make_scorer(InterruptedScores(8))  # in the second fold of the third candidate
     search = GridSearchCV(
         machine("svc"), GRIDS["svc"], cv=3, scoring=scorer, on_interrupt=action, error_score="raise"
     )
@@ -476,7 +459,7 @@ def test_ctrl_c_while_candidates_are_scored_keeps_the_best_so_far(action):
 def test_ctrl_c_while_the_first_candidate_is_scored_changes_nothing():
     X, y = data("svc")
     search = GridSearchCV(machine("svc"), GRIDS["svc"], on_interrupt="keep").fit(X, y)
-    search.set_params(scoring=make_scorer(Interrupted(2)))
+    search.set_params(scoring=make_scorer(InterruptedScores(2)))
     before = dict(vars(search))
     with pytest.raises(KeyboardInterrupt, match="there is no model to keep"):
         search.fit(X, y)

@@ -19,6 +19,7 @@ from sklearn.utils.fixes import parse_version
 
 import widestreet as ws
 from conftest import OF_THREE, TOL
+from support.interrupted import InterruptedScores
 from support.machines import data
 from widestreet._src.engines.budget import OutOfBudget
 from widestreet._src.tuning.plan import Plan
@@ -177,22 +178,6 @@ def test_a_stage_without_a_complete_point_keeps_the_stages_before(stop, monkeypa
             ws.SVCCV(**options).fit(X, y)
 
 
-class _Interrupted:
-    """Scores of which the one with this number is interrupted."""
-
-    def __init__(self, number):
-        self.number, self.calls = number, 0
-
-    def __call__(self, truth, found):
-        self.calls += 1
-        if self.calls == self.number:
-            raise KeyboardInterrupt
-        return float((truth == found).mean())
-
-    def __deepcopy__(self, memo):
-        return self
-
-
 @pytest.mark.parametrize("action", ["keep", "raise"])
 @pytest.mark.filterwarnings("ignore:the best")
 @pytest.mark.parametrize("stage", [0, 1])
@@ -201,7 +186,7 @@ def test_ctrl_c_while_points_are_scored_keeps_the_best_so_far(stage, action):
     grid = {"gammas": [0.5], "cv": 3}
     expected = ws.SVCCV(**grid).fit(X, y)
     done = stage * len(COARSE_C) + 1
-    scorer = make_scorer(_Interrupted(3 * done + 2))  # in the second fold of the next point
+    scorer = make_scorer(InterruptedScores(3 * done + 2))  # in the second fold of the next point
     model = ws.SVCCV(scoring=scorer, on_interrupt=action, **grid)
     raised = pytest.raises(KeyboardInterrupt) if action == "raise" else nullcontext()
     with raised, pytest.warns(UserWarning, match="Ctrl-C ended the search after"):

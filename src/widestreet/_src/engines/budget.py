@@ -129,7 +129,7 @@ class Budget:
 
     @property
     def worthwhile(self) -> bool:
-        """Whether much time is left for rounds."""
+        """True if at least a tenth of `max_time` is left for rounds."""
         left = self.remaining(self.reserve)
         return left is not None and left >= _WORTH_GOING_ON * (self.max_time or 0.0)
 

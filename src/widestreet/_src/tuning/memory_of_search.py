@@ -39,7 +39,7 @@ class MemoryOfSearch:
 
     @cached_property
     def shares_distances(self) -> bool:
-        """Whether RBF kernels of several widths share squared distances."""
+        """True if RBF kernels with different gamma are computed from the same squared distances."""
         widths = {task.kernel for task in self.tasks if isinstance(task.kernel, RBF)}
         many = len(widths) > 1 and self.data.X.shape[1] > MANY_COLUMNS
         return many and self.fits(2)
