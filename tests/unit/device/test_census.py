@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import TOL
+from support.devices import device_of
 from widestreet._src.device.contract import Choice
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -27,7 +28,7 @@ ENDS = np.array([0.5, -0.1])
 
 
 def tensors(*arrays: np.ndarray) -> list:
-    return [torch.from_numpy(array.copy()) for array in arrays]
+    return [device_of("triton").to(array.copy()) for array in arrays]
 
 
 def test_figures():
@@ -71,7 +72,7 @@ def choice(**changes: float) -> Choice:
 def test_rows_that_are_chosen(changes, chosen):
     lines, inside, ends = tensors(LINES, INSIDE, ENDS)
     found = census.chosen(lines, inside, ends, choice(**changes), 1)
-    np.testing.assert_array_equal(np.flatnonzero(found.numpy()), chosen)
+    np.testing.assert_array_equal(np.flatnonzero(found.cpu().numpy()), chosen)
 
 
 def test_no_more_rows_than_allowed():
@@ -84,5 +85,6 @@ def test_slack_of_an_open_interval_counts_from_its_nearer_end():
     lines, inside, _ = tensors(LINES[:, :2], INSIDE[:2], ENDS)
     lines[0] = torch.tensor([0.0, 2.0])  # the first may grow, the second may shrink
     lines[2] = torch.tensor([-4.0, 6.0])
-    found = census.chosen(lines, inside, torch.tensor([-4.5, 5.5]), choice(slack=0.1), 1)
+    [ends] = tensors(np.array([-4.5, 5.5]))
+    found = census.chosen(lines, inside, ends, choice(slack=0.1), 1)
     assert found.tolist() == [True, True]

@@ -141,3 +141,13 @@ def test_changed_coefficients_return(rng):
     assert np.count_nonzero(coef) == 2
     assert len(block.tile) == ROWS
     problem.checked()
+
+
+def test_rows_without_curvature_move_to_their_bounds(rng):
+    problem = Problem(rng, Map("linear", 0.0), 0.0)
+    look = problem.work.pairs(64, (1.0, 1.0), 1e-3, 0.0, 100)
+    coef, _ = problem.work.result()
+    v = problem.variables
+    side = min(v.upper.sum(), -v.lower.sum())
+    assert coef.clip(min=0.0).sum() == side
+    assert look.violation <= 0.0

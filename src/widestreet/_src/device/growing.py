@@ -74,14 +74,14 @@ class GrowingWork:
         work, values = self.work, self._update_all()
         if len(work.slots) < len(work.members):
             work.activate(work.members)
-        return of_rows(self._lines, self.inside, work.standing.ends, tol, values)
+        return of_rows(work.each, self.inside, work.standing.ends, tol, values)
 
     @within_memory()
     def choose(self, by: Choice) -> None:
         """Choose the working set anew, after a census. Sets: inside, outside; the members."""
         work = self.work
         work.seed += 1
-        self._enter(chosen(self._lines, self.inside, work.standing.ends, by, work.seed))
+        self._enter(chosen(work.each, self.inside, work.standing.ends, by, work.seed))
 
     @within_memory()
     def refresh(self) -> int:

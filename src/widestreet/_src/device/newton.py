@@ -29,7 +29,7 @@ def newton_step(
         Kernel values between the rows.
     slots : tensor of int32, shape (n,)
         The rows.
-    lines : tensor of float64
+    lines : tuple of tensors of float64
         Coefficients, scores, targets, tubes and bounds of the working set.
     ends : tensor of float64, shape (2,)
         Largest F where a coefficient may grow, and smallest F where it may shrink.

@@ -13,6 +13,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from widestreet._src.device.launching import Program
+
 KINDS = ("rbf", "linear", "poly", "sigmoid", "laplacian", "far_rbf")
 
 _RBF = tl.constexpr(0)
@@ -45,7 +47,7 @@ def _value(z, x_norm, s_norm, start, MAP: tl.constexpr, DEGREE: tl.constexpr):
     return power
 
 
-@triton.jit(do_not_specialize=["m", "s", "per", "alpha", "start"])
+@Program
 def scan_halves(
     X_HIGH, X_LOW, X_NORM, S_HIGH, S_LOW, S_NORM, I, J, COEF, OUT, alpha, start, m, s, per,
     BY_I: tl.constexpr, BY_J: tl.constexpr, D: tl.constexpr, CHUNK: tl.constexpr,
@@ -107,7 +109,7 @@ def _sum(sums, BM: tl.constexpr, BN: tl.constexpr):
     return tl.sum(tl.sum(tl.reshape(sums, (BM, BN // 8, 8)), 2), 1)
 
 
-@triton.jit(do_not_specialize=["m", "s", "per"])
+@Program
 def scan_double(
     X, X_NORM, S, S_NORM, I, J, COEF, OUT, START, m, s, per,
     BY_I: tl.constexpr, BY_J: tl.constexpr, D: tl.constexpr, CHUNK: tl.constexpr,
@@ -142,7 +144,7 @@ def scan_double(
     tl.store(out, _sum(sums, BM, BN), mask=at < m)
 
 
-@triton.jit(do_not_specialize=["m", "s", "per", "d"])
+@Program
 def scan_differences(
     X, S, I, J, COEF, OUT, d, m, s, per,
     BY_I: tl.constexpr, BY_J: tl.constexpr, D: tl.constexpr,

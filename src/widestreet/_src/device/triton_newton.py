@@ -10,12 +10,14 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from widestreet._src.device.launching import Program
+
 _HALVINGS = tl.constexpr(64)  # in which the multiplier of a sum is found
 _BALANCED = tl.constexpr(1e-9)  # of the change: larger sums make it useless
 _ON_BOUND = tl.constexpr(1e-12)  # of a box: nearer coefficients are put on the bound
 
 
-@triton.jit(do_not_specialize=["n", "ridge"])
+@Program
 def face(
     SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, ENDS, C, LEAST, MOST, F, R, n, ridge,
     B: tl.constexpr,
@@ -38,7 +40,7 @@ def face(
     tl.store(R + p, ridge * (top - bottom) / (high - low), mask=here)
 
 
-@triton.jit(do_not_specialize=["n", "q"])
+@Program
 def system(K, R, RIGHT, FREE, H, OUT, n, q, B: tl.constexpr):
     """H = K + R of the free variables, and the lines of OUT: their RIGHT, and ones."""
     a = tl.program_id(0) * B + tl.arange(0, B)
@@ -54,7 +56,7 @@ def system(K, R, RIGHT, FREE, H, OUT, n, q, B: tl.constexpr):
     tl.store(OUT + q + a, tl.full((B,), 1.0, tl.float64), mask=first)
 
 
-@triton.jit(do_not_specialize=["n", "q"])
+@Program
 def spread(FOUND, PLACE, FIXED, STEP, ONE, MU, n, q, B: tl.constexpr):
     """STEP that sums to zero, its change with the sum, and the multiplier, from two solutions."""
     p = tl.arange(0, B)
@@ -70,7 +72,7 @@ def spread(FOUND, PLACE, FIXED, STEP, ONE, MU, n, q, B: tl.constexpr):
     tl.store(MU, mu)
 
 
-@triton.jit(do_not_specialize=["n"])
+@Program
 def settle(
     STEP, PRODUCT, MU, C, LOW, HIGH, F, R, PLACE, FREE, FIXED, OUT, n, B: tl.constexpr
 ):  # fmt: skip
@@ -99,7 +101,7 @@ def settle(
     tl.store(OUT + 1, tl.sum(free.to(tl.int32), 0))
 
 
-@triton.jit(do_not_specialize=["n", "ratio"])
+@Program
 def arc(COEF, LOW, HIGH, STEP, ONE, OUT, n, ratio, B: tl.constexpr):
     """Point k of an arc: clip(c + ratio^k (STEP - mu ONE)) - c, where mu makes the sum zero."""
     p = tl.arange(0, B)
@@ -143,7 +145,7 @@ def _gain(POINTS, PRODUCTS, f, k, n, p, here):
     return tl.where((rise > 0) & (gain > 0), gain, 0.0), length
 
 
-@triton.jit(do_not_specialize=["n"])
+@Program
 def choose(
     POINTS, PRODUCTS, F, C, LOW, HIGH, SLOTS, COEF, DELTA, n, COUNT: tl.constexpr, B: tl.constexpr
 ):  # fmt: skip

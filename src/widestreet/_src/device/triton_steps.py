@@ -11,10 +11,13 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from widestreet._src.device.launching import Program
 from widestreet._src.device.triton_kernels import _value
 
 _BIG = tl.constexpr(1e30)
 _FINITE = tl.constexpr(1e29)  # less than _BIG in any precision
+_STEPS = tl.constexpr(4)  # pair steps between two tests of the violation
+_TINY = tl.constexpr(1e-30)  # where there is no curvature at all
 _LEAST_CURVATURE = tl.constexpr(3e-8)  # of the diagonal: about the rounding of float32
 
 
@@ -37,7 +40,7 @@ def _down(c, f, tube, low):
     return tl.where(c > 0, f, tl.where(c > low, f + tube, _BIG))
 
 
-@triton.jit(do_not_specialize=["m", "parts"])
+@Program
 def look(
     SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, PARTS, UP, DOWN, TOP, BOTTOM, m, parts,
     B: tl.constexpr,
@@ -58,7 +61,7 @@ def look(
     tl.store(BOTTOM + tl.program_id(0), tl.min(down, 0))
 
 
-@triton.jit(do_not_specialize=["m", "programs", "near"])
+@Program
 def mark(
     SLOTS, COEF, UP, DOWN, TOP, BOTTOM, ENDS, KIND, FREE, VIOLATE, m, programs, near,
     B: tl.constexpr, MOST: tl.constexpr,
@@ -84,7 +87,7 @@ def mark(
     tl.store(VIOLATE + tl.program_id(0), tl.sum(violates.to(tl.int32), 0))
 
 
-@triton.jit(do_not_specialize=["programs"])
+@Program
 def pack(STEPS, ENDS, FREE, VIOLATE, OUT, programs, MOST: tl.constexpr):
     """One small array for the host: steps, both ends, number of free rows and of violators."""
     q = tl.arange(0, MOST)
@@ -105,7 +108,7 @@ def _chosen(KIND, at, m, seed, free, violating):
     return (kind == 3) | ((kind == 2) & (x < free)) | ((kind == 1) & (x < violating))
 
 
-@triton.jit(do_not_specialize=["m", "seed", "free", "violating"])
+@Program
 def draw(KIND, COUNTS, m, seed, free, violating, B: tl.constexpr):
     """Number of rows that each program draws for a block."""
     at = tl.program_id(0) * B + tl.arange(0, B)
@@ -113,7 +116,7 @@ def draw(KIND, COUNTS, m, seed, free, violating, B: tl.constexpr):
     tl.store(COUNTS + tl.program_id(0), tl.sum(chosen.to(tl.int32), 0))
 
 
-@triton.jit(do_not_specialize=["m", "size", "programs", "seed", "free", "violating"])
+@Program
 def pick(
     KIND, COUNTS, SLOTS, ROWS, BLOCK, VECTORS, m, size, programs, seed, free, violating,
     B: tl.constexpr, MOST: tl.constexpr,
@@ -137,7 +140,7 @@ def pick(
     tl.store(VECTORS + at, tl.full((B,), 0, tl.int32), mask=empty)
 
 
-@triton.jit(do_not_specialize=["n"])
+@Program
 def tile(
     X, NORM, ROWS, SLOTS, OUT, START, n, W, D: tl.constexpr, CHUNK: tl.constexpr,
     B: tl.constexpr, MAP: tl.constexpr, DEGREE: tl.constexpr,
@@ -161,7 +164,7 @@ def tile(
     tl.store(OUT + a[:, None].to(tl.int64) * W + b[None, :], value, mask=inside)
 
 
-@triton.jit(do_not_specialize=["m", "parts"])
+@Program
 def add_parts(PARTS, SLOTS, SCORE, m, parts, B: tl.constexpr):
     """Add the parts of a scan to the scores of slots."""
     at = tl.program_id(0) * B + tl.arange(0, B)
@@ -171,7 +174,7 @@ def add_parts(PARTS, SLOTS, SCORE, m, parts, B: tl.constexpr):
     tl.store(SCORE + r, tl.load(SCORE + r, mask=here, other=0.0) + total, mask=here)
 
 
-@triton.jit(do_not_specialize=["n"])
+@Program
 def place(BLOCK, AT, NEW, ROWS, COEF, DELTA, VECTORS, n, B: tl.constexpr):
     """Set coefficients at places of a block; their changes and rows. Sets: COEF."""
     p = tl.program_id(0) * B + tl.arange(0, B)
@@ -184,15 +187,14 @@ def place(BLOCK, AT, NEW, ROWS, COEF, DELTA, VECTORS, n, B: tl.constexpr):
 
 
 @triton.jit
-def _first(f1, i1, l1, f2, i2, l2):
-    ahead = (f1 > f2) | ((f1 == f2) & (i1 < i2))
-    return tl.where(ahead, f1, f2), tl.where(ahead, i1, i2), tl.minimum(l1, l2)
+def _key_of_largest(x, p, W: tl.constexpr):
+    """Key that has the leading digits of the largest x, and its position in the last ones.
 
-
-@triton.jit
-def _second(g1, j1, f1, g2, j2, f2):
-    ahead = (g1 > g2) | ((g1 == g2) & (j1 < j2))
-    return tl.where(ahead, g1, g2), tl.where(ahead, j1, j2), tl.where(ahead, f1, f2)
+    Whole numbers in the order of float32 numbers are compared: a warp does so in one instruction.
+    The digits that give way to the position are 2^-12 of a number or less.
+    """
+    bits = x.to(tl.int32, bitcast=True)
+    return tl.max((tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits) & -W) | p, 0)
 
 
 @triton.jit
@@ -202,67 +204,98 @@ def _get(NOW, i, W: tl.constexpr):
 
 
 @triton.jit
+def _set(NOW, p, W: tl.constexpr, c, low, high, tube):
+    tl.store(NOW + p, c)
+    tl.store(NOW + W + p, low)
+    tl.store(NOW + 2 * W + p, high)
+    tl.store(NOW + 3 * W + p, tube)
+
+
+@triton.jit
+def _begun(COEF, TUBE, LOW, HIGH, NOW, slot, taken, p, W: tl.constexpr):
+    """Coefficients of a block, and what is added to F for UP and DOWN. Sets: NOW."""
+    c, tube = tl.load(COEF + slot), tl.load(TUBE + slot)
+    low, high = tl.load(LOW + slot), tl.load(HIGH + slot)
+    _set(NOW, p, W, c, low, high, tube)
+    grow = tl.where(taken, _up(c, 0.0 * c, tube, high), -_BIG).to(tl.float32)
+    return c, grow, tl.where(taken, _down(c, 0.0 * c, tube, low), _BIG).to(tl.float32)
+
+
+@triton.jit
+def _moved(c, step, room, bound):
+    """Coefficient after a step, which is exactly at its bound if there is no more room."""
+    return tl.where(tl.abs(step) >= tl.abs(room), bound, c + step)
+
+
+@triton.jit
+def _curvature(k_xx, k_yy, k_xy):
+    return tl.maximum(k_xx + k_yy - 2 * k_xy, _LEAST_CURVATURE * (k_xx + k_yy) + _TINY)
+
+
+@triton.jit
 def _replaced(values, p, i, at_i, j, at_j):
     values = tl.where(p == i, at_i.to(tl.float32), values)
     return tl.where(p == j, at_j.to(tl.float32), values)
 
 
-@triton.jit(do_not_specialize=["q", "tol", "part", "most"])
+@Program
 def pairs(
-    K, SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, ENDS, NOW, DELTA, STEPS, q, tol, part, most,
+    K, SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, ENDS, NOW, F, DELTA, STEPS, q, tol, part, most,
     W: tl.constexpr,
 ):  # fmt: skip
     """Pair steps with second-order choice within one tile, by one program.
 
-    F is float32, relative to the middle of the ends. Coefficients are float64 and lie in NOW, with
-    their bounds: a step reads those of its two rows, and reductions are in float32. Ends at the
-    larger of `tol` and `part` of the violation. Sets: COEF of the rows, NOW, DELTA; adds to STEPS.
+    F is float32, relative to the middle of the ends. Both rows of a step are the best ones up to
+    2^-12; the step itself is exact. Coefficients are float64 and lie in NOW, with their bounds: a
+    step reads those of its two rows, and their F. Ends at the larger of `tol` and `part` of the
+    violation, which is computed after every four steps. Sets: COEF of the rows, NOW, F, DELTA;
+    adds to STEPS.
     """
     p = tl.arange(0, W)
     slot = tl.load(SLOTS + p, mask=p < q, other=-1)
     taken = slot >= 0
     slot = tl.maximum(slot, 0)
     top, bottom = tl.load(ENDS), tl.load(ENDS + 1)
-    c, tube = tl.load(COEF + slot), tl.load(TUBE + slot)
-    low, high = tl.load(LOW + slot), tl.load(HIGH + slot)
-    tl.store(NOW + p, c)
-    tl.store(NOW + W + p, low)
-    tl.store(NOW + 2 * W + p, high)
-    tl.store(NOW + 3 * W + p, tube)
-    tl.debug_barrier()
+    c, grow, shrink = _begun(COEF, TUBE, LOW, HIGH, NOW, slot, taken, p, W)
     f = (tl.load(TARGET + slot) - tl.load(SCORE + slot) - 0.5 * (top + bottom)).to(tl.float32)
-    grow = tl.where(taken, _up(c, 0.0 * c, tube, high), -_BIG).to(tl.float32)
-    shrink = tl.where(taken, _down(c, 0.0 * c, tube, low), _BIG).to(tl.float32)
+    tl.store(F + p, f)
+    tl.debug_barrier()
     diagonal = tl.load(K + p * W + p, mask=taken, other=1.0)
     goal = tl.maximum(tol, part * (top - bottom)).to(tl.float32)
     steps = tl.full([], 0, tl.int32)
     busy = ((top - bottom).to(tl.float32) > goal) & (steps < most)
+    useful = busy
     while busy:
-        down = f + shrink
-        fi, i, least = tl.reduce((f + grow, p, down), 0, _first)
-        ki, kii = tl.load(K + i * W + p), tl.load(K + i * W + i)
-        rise, bend = tl.maximum(fi - down, 0.0), kii + diagonal
-        bend = tl.maximum(bend - 2 * ki, _LEAST_CURVATURE * bend)
-        _, j, fj = tl.reduce((rise * rise / bend, p, down), 0, _second)
-        kj, kjj = tl.load(K + j * W + p), tl.load(K + j * W + j)
-        bend_ij = kii + kjj
-        bend_ij = tl.maximum(bend_ij - 2 * tl.load(K + i * W + j), _LEAST_CURVATURE * bend_ij)
-        ci, li, hi, ti = _get(NOW, i, W)
-        cj, lj, hj, tj = _get(NOW, j, W)
-        room_i = tl.where(ci < 0, -ci, hi - ci)
-        room_j = tl.where(cj > 0, cj, cj - lj)
-        step = tl.minimum(((fi - fj) / bend_ij).to(tl.float64), tl.minimum(room_i, room_j))
-        step = tl.where(fi - least > goal, step, 0.0)
-        ni = tl.where(step >= room_i, tl.where(ci < 0, 0.0, hi), ci + step)
-        nj = tl.where(step >= room_j, tl.where(cj > 0, 0.0, lj), cj - step)
-        tl.store(NOW + i, ni)
-        tl.store(NOW + j, nj)
-        f -= step.to(tl.float32) * (ki - kj)
-        grow = _replaced(grow, p, i, _up(ni, 0.0, ti, hi), j, _up(nj, 0.0, tj, hj))
-        shrink = _replaced(shrink, p, i, _down(ni, 0.0, ti, li), j, _down(nj, 0.0, tj, lj))
-        steps += 1
-        busy = (fi - least > goal) & (steps < most)
-        tl.debug_barrier()
+        for _ in range(_STEPS):
+            i = _key_of_largest(f + grow, p, W) & (W - 1)
+            ki, kii = tl.load(K + i * W + p), tl.load(K + i * W + i)
+            ci, li, hi, ti = _get(NOW, i, W)
+            fi = _up(ci, tl.load(F + i), ti.to(tl.float32), hi)
+            rise = tl.maximum(fi - (f + shrink), 0.0)
+            gain = _key_of_largest(rise * tl.rsqrt(_curvature(kii, diagonal, ki)), p, W)
+            j = gain & (W - 1)
+            kj, kjj = tl.load(K + j * W + p), tl.load(K + j * W + j)
+            cj, lj, hj, tj = _get(NOW, j, W)
+            fj = _down(cj, tl.load(F + j), tj.to(tl.float32), lj)
+            useful = (gain >= W) & (fi > fj) & (steps < most)
+            room_i = tl.where(ci < 0, -ci, hi - ci)
+            room_j = tl.where(cj > 0, cj, cj - lj)
+            ratio = (fi - fj) / _curvature(kii, kjj, tl.load(K + i * W + j))
+            short = tl.minimum(ratio, tl.minimum(room_i.to(tl.float32), room_j.to(tl.float32)))
+            f -= tl.where(useful, short, 0.0) * (ki - kj)
+            step = tl.minimum(ratio.to(tl.float64), tl.minimum(room_i, room_j))
+            ni = tl.where(useful, _moved(ci, step, room_i, tl.where(ci < 0, 0.0, hi)), ci)
+            nj = tl.where(useful, _moved(cj, -step, -room_j, tl.where(cj > 0, 0.0, lj)), cj)
+            tl.debug_barrier()  # all have read what is replaced now
+            tl.store(F + p, f)
+            tl.store(NOW + i, ni)
+            tl.store(NOW + j, nj)
+            grow = _replaced(grow, p, i, _up(ni, 0.0, ti, hi), j, _up(nj, 0.0, tj, hj))
+            shrink = _replaced(shrink, p, i, _down(ni, 0.0, ti, li), j, _down(nj, 0.0, tj, lj))
+            steps += useful.to(tl.int32)
+            tl.debug_barrier()
+        violation = tl.max(f + grow, 0) - tl.min(f + shrink, 0)
+        busy = useful & (violation > goal) & (steps < most)
     new = tl.load(NOW + p)
     tl.store(COEF + slot, new, mask=taken)
     tl.store(DELTA + p, tl.where(taken, new - c, 0.0), mask=p < q)

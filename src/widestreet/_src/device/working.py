@@ -17,7 +17,6 @@ import torch
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device import triton_kernels as scans
 from widestreet._src.device import triton_steps as programs
-from widestreet._src.device.census import sides
 from widestreet._src.device.contract import Block, Look, Map, Variables
 from widestreet._src.device.newton import newton_step
 
@@ -28,6 +27,11 @@ _LINES = ("coef", "score", "target", "tube", "lower", "upper")
 _BLOCK, _MOST_BLOCKS = 1024, 1024  # rows of a program that reads a list, and number of programs
 _TILE = 32  # rows of a block of kernel values in float64
 _LEAST_WIDTH = 64  # of the tile of a block
+
+
+def _warps(width: int) -> int:
+    """Return the number of warps that take pair steps in a tile of this width."""
+    return 4 if width <= 256 else 8 if width <= 1024 else 16
 
 
 @contextmanager
@@ -41,7 +45,10 @@ def within_memory() -> Iterator[None]:
 
 @dataclass(eq=False)
 class _Standing:
-    """Sides, extremes and kinds of the active rows, and their counts per program."""
+    """Sides, extremes and kinds of the active rows, and their counts per program.
+
+    Arrays have room for all rows of the working set; the active ones come first.
+    """
 
     up: Any
     down: Any
@@ -58,6 +65,20 @@ class _Standing:
         most = _MOST_BLOCKS
         counts = new(3, most, dtype=torch.int32)
         return cls(new(m), new(m), new(2), new(m, dtype=torch.int8), new(2, most), counts)
+
+
+class _Scratch:
+    """Arrays for intermediate values on a device: the same one for each name and shape."""
+
+    def __init__(self, where: Any) -> None:
+        self._where = where
+        self._arrays: dict[tuple[Any, ...], Any] = {}
+
+    def __call__(self, name: str, *shape: int, dtype: Any = torch.float64) -> Any:
+        """Return an array; its values are those of the last use. Sets: arrays."""
+        if (name, *shape) not in self._arrays:
+            self._arrays[name, *shape] = torch.empty(shape, dtype=dtype, device=self._where)
+        return self._arrays[name, *shape]
 
 
 @dataclass(eq=False)
@@ -95,22 +116,25 @@ class CudaWork:
     aside: list[tuple[Any, Any]] = field(default_factory=list)
     members: Any = None
     seed: int = 0
-    standing: Any = None
     places: Any = None
+    each: Any = field(init=False)  # the lines one by one
+    standing: _Standing = field(init=False)
     _start: Any = None
     _parts: Any = None  # of a scan: the change of the scores of active rows, not added yet
     _block: Any = None  # slots of the last block for the host
+    _scratch: _Scratch = field(init=False)
 
     def __post_init__(self) -> None:
         self._start = torch.full((1,), self.by.start, dtype=torch.float64, device=self.rows.device)
-        self.members = self.slots
+        self.members, self.each = self.slots, self.lines.unbind()
+        self._scratch = _Scratch(self.rows.device)
+        self.standing = _Standing.of(len(self.rows), self.rows.device)
         self.activate(self.slots)
 
     def activate(self, slots: Any) -> None:
         """Set the active rows. Sets: slots, places, standing."""
         self.slots = slots
         self.places = self.rows[slots]
-        self.standing = _Standing.of(len(slots), slots.device)
         self._mark()
 
     @classmethod
@@ -140,7 +164,7 @@ class CudaWork:
 
     @property
     def coef(self) -> Any:
-        return self.lines[0]
+        return self.each[0]
 
     # -- the state of the rows -----------------------------------------------------------------
 
@@ -149,8 +173,8 @@ class CudaWork:
         """Return the state of the active rows. Sets: scores, standing."""
         self._mark()
         stand, count = self.standing, ceil(len(self.slots) / _BLOCK)
-        out = torch.empty(5, dtype=torch.float64, device=self.slots.device)
-        steps = torch.zeros(1, dtype=torch.float64, device=out.device) if steps is None else steps
+        out = self._scratch("look", 5)
+        steps = self._scratch("no steps", 1).zero_() if steps is None else steps
         programs.pack[(1,)](
             steps, stand.ends, stand.counts[0], stand.counts[1], out, count, _MOST_BLOCKS
         )
@@ -163,7 +187,7 @@ class CudaWork:
         count, parts = ceil(m / _BLOCK), 0 if self._parts is None else len(self._parts)
         (up, down), (top, bottom) = (stand.up, stand.down), stand.extremes
         programs.look[(count,)](
-            self.slots, *self.lines, up if self._parts is None else self._parts, up, down, top,
+            self.slots, *self.each, up if self._parts is None else self._parts, up, down, top,
             bottom, m, parts, _BLOCK,
         )  # fmt: skip
         self._parts = None
@@ -180,7 +204,7 @@ class CudaWork:
     def _add_parts(self, parts: Any, slots: Any) -> None:
         """Add the parts of a scan to the scores of slots. Sets: scores."""
         grid = (ceil(len(slots) / _BLOCK),)
-        programs.add_parts[grid](parts, slots, self.lines[1], len(slots), len(parts), _BLOCK)
+        programs.add_parts[grid](parts, slots, self.each[1], len(slots), len(parts), _BLOCK)
 
     def _tile(self, slots: Any, out: Any) -> Any:
         """Write the kernel values between slots into the lines of `out`, and zeros after them."""
@@ -206,7 +230,7 @@ class CudaWork:
         blocks: int = 1,
     ) -> Look:
         """Take pair steps within blocks, one after the other. Sets: coefficients, scores."""
-        steps = torch.zeros(1, dtype=torch.float64, device=self.rows.device)
+        steps = self._scratch("steps", 1).zero_()
         for k in range(blocks):
             if k:
                 self._mark()
@@ -221,22 +245,22 @@ class CudaWork:
         """Take pair steps within a block; return the changes. Sets: coefficients, steps."""
         q = len(block)
         width = max(_LEAST_WIDTH, 1 << (q - 1).bit_length())
-        tile = torch.empty((width, width), dtype=torch.float32, device=block.device)
-        now, change = torch.empty((5, width), dtype=torch.float64, device=block.device).split(
-            (4, 1)
-        )
-        self._tile(block, tile)
+        tile = self._tile(block, self._scratch("tile", width, width, dtype=torch.float32))
+        now, f = self._scratch("now", 4, width), self._scratch("F", width, dtype=torch.float32)
+        change = self._scratch("change", q)
         programs.pairs[(1,)](
-            tile, block, *self.lines, self.standing.ends, now, change, steps, q, tol, part, most,
-            W=width, num_warps=4 if width <= 512 else 8 if width <= 1024 else 16,
+            tile, block, *self.each, self.standing.ends, now, f, change, steps, q, tol, part, most,
+            W=width, num_warps=_warps(width),
         )  # fmt: skip
-        return change[0, :q]
+        return change
 
     def _drawn(self, size: int, free: float, violating: float) -> tuple[Any, Any]:
         """Return random slots, -1 where there are fewer, and their rows. Sets: seed."""
         m, stand = len(self.slots), self.standing
         assert size <= m
-        block, vectors = (torch.empty_like(self.slots[:size]) for _ in range(2))
+        block, vectors = (
+            self._scratch(name, size, dtype=torch.int32) for name in ("slots", "rows")
+        )
         count, counts = ceil(m / _BLOCK), stand.counts[2]
         self.seed += 1
         programs.draw[(count,)](stand.kind, counts, m, self.seed, free, violating, _BLOCK)
@@ -281,11 +305,11 @@ class CudaWork:
     @within_memory()
     def newton(self, ridge: float, passes: int) -> Look:
         """Take a Newton step. Sets: coefficients, scores."""
-        slots = self.slots[self.standing.kind > 0]
+        slots = self.slots[self.standing.kind[: len(self.slots)] > 0]
         n = len(slots)
         K = torch.empty((n, n), dtype=torch.float64, device=slots.device)
         change, taken = newton_step(
-            self._tile(slots, K), slots, self.lines, self.standing.ends, ridge, passes
+            self._tile(slots, K), slots, self.each, self.standing.ends, ridge, passes
         )
         self._parts = self.scan(self.places, self.rows[slots], change)
         return self.look(torch.full((1,), taken, dtype=torch.float64, device=K.device))
@@ -295,9 +319,9 @@ class CudaWork:
     @within_memory()
     def set_aside(self, distance: float) -> Look:
         """Make rows that are farther than this from violating inactive. Sets: slots, aside."""
-        up, down = sides(self.lines[:, self.slots.long()])
-        middle = 0.5 * self.standing.ends.sum()
-        stay = torch.maximum(up - middle, middle - down) > -distance
+        m, stand = len(self.slots), self.standing
+        middle = 0.5 * stand.ends.sum()
+        stay = torch.maximum(stand.up[:m] - middle, middle - stand.down[:m]) > -distance
         self.aside.append((self.slots[~stay], self.coef.clone()))
         self.activate(self.slots[stay])
         return self.look()
