@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from conftest import TOL
 from support.devices import device_of
+from unit.device.test_working import Problem
+from widestreet._src.device.contract import Map
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -42,6 +45,17 @@ def test_addresses_that_are_not_aligned(add_parts):
         add_parts[(1,)](torch.ones_like(part)[None], slots, part, 4, 1, 16)
         expected = [k + (begin <= k < begin + 4) for k in range(8)]
         assert score.tolist() == expected
+
+
+def test_widths_of_lines_that_are_not_aligned(rng):
+    """Triton compiles widths that are multiples of 16 in another way."""
+    work = Problem(rng, Map("rbf", 0.7), 0.0).work
+    for width in (64, 23, 32, 21, 1, 64):
+        slots = work.slots[: min(width, work.active)]
+        out = torch.full((len(slots), width), torch.nan, dtype=torch.float64, device=slots.device)
+        found = work._tile(slots, out).cpu().numpy()
+        np.testing.assert_allclose(found[: len(slots), : len(slots)].diagonal(), 1.0, rtol=TOL.twin)
+        assert np.isfinite(found).all()
 
 
 def test_a_missing_argument_is_an_error(add_parts):

@@ -18,14 +18,14 @@ import triton
 from triton.compiler import CompiledKernel
 
 _MOST_SHORT = 2**31 - 1  # larger whole numbers are arguments of another type
-_ALIGNED = 16  # bytes: Triton compiles pointers to multiples of it in another way
+_ALIGNED = 16  # Triton compiles pointers to multiples of it, and such numbers, in another way
 
 
 class Program:
-    """A Triton program whose pointers are in capitals, and other arguments in small letters.
+    """A Triton program, which is launched like one: ``program[grid](*arguments, **options)``.
 
-    It is launched like a Triton program, ``program[grid](*arguments, **options)``, and compiled
-    once for all values of the arguments that are no constants (`tl.constexpr`).
+    Arguments in small letters are numbers: it is compiled once for all of their values. Those in
+    capitals are pointers, widths of lines, and constants (`tl.constexpr`).
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -60,4 +60,6 @@ def _kind(value: Any, constant: bool) -> Any:
         return value
     if isinstance(value, torch.Tensor):
         return value.dtype, value.data_ptr() % _ALIGNED == 0
-    return abs(value) <= _MOST_SHORT if isinstance(value, int) else type(value)
+    if isinstance(value, int):
+        return abs(value) <= _MOST_SHORT, value % _ALIGNED == 0, value == 1
+    return type(value)

@@ -49,9 +49,9 @@ def _value(z, x_norm, s_norm, start, MAP: tl.constexpr, DEGREE: tl.constexpr):
 
 @Program
 def scan_halves(
-    X_HIGH, X_LOW, X_NORM, S_HIGH, S_LOW, S_NORM, I, J, COEF, OUT, alpha, start, m, s, per,
+    X_HIGH, X_LOW, X_NORM, S_HIGH, S_LOW, S_NORM, I, J, COEF, OUT, alpha, start, m, s, per, short,
     BY_I: tl.constexpr, BY_J: tl.constexpr, D: tl.constexpr, CHUNK: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr, SHORT: tl.constexpr, LINES: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, LINES: tl.constexpr,
     MAP: tl.constexpr, DEGREE: tl.constexpr,
 ):  # fmt: skip
     """OUT[part, line, i] = sum over a part of J of K(x_i, s_j) COEF[line, j]."""
@@ -67,10 +67,10 @@ def scan_halves(
     other = tl.zeros((BM,), tl.float64)
     begin = tl.program_id(1) * per
     end = tl.minimum(begin + per, s)
-    for j0 in range(begin, end, BN * SHORT):
+    for j0 in range(begin, end, BN * short):
         sums = tl.zeros((BM, BN), tl.float32)
         others = tl.zeros((BM, BN), tl.float32)
-        for f in range(SHORT):
+        for f in range(short):
             p = j0 + f * BN + tl.arange(0, BN)
             here = p < end
             j = _positions(J, p, here, BY_J)
@@ -90,10 +90,9 @@ def scan_halves(
                     high = tl.load(X_HIGH + x_at + k0)
                     z = tl.dot(high, tl.load(S_HIGH + s_at + k0).T, z)
             value = _value(alpha * z, x_norm, tl.load(S_NORM + j), start, MAP, DEGREE)
-            sums += value * tl.load(COEF + p, mask=here, other=0.0).to(tl.float32)[None, :]
+            sums += value * tl.load(COEF + p, mask=here, other=0.0)[None, :]
             if LINES == 2:
-                more = tl.load(COEF + s + p, mask=here, other=0.0).to(tl.float32)
-                others += value * more[None, :]
+                others += value * tl.load(COEF + s + p, mask=here, other=0.0)[None, :]
         total += tl.sum(sums, 1).to(tl.float64)
         if LINES == 2:
             other += tl.sum(others, 1).to(tl.float64)
