@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from itertools import product
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ import numpy as np
 
 import widestreet as ws
 from widestreet import datasets
+from widestreet._experiments.data import covtype
 from widestreet._experiments.harness.clock import seconds
 from widestreet._experiments.harness.tables import markdown
 from widestreet._src.device.finding import gpu
@@ -27,6 +29,7 @@ JOBS: dict[str, tuple[str, int, dict[str, Any]]] = {
     "friedman 1e5": ("friedman", 100_000, {"gamma": 0.5, "C": 10.0, "epsilon": 1.0}),
     "checkerboard 1e6": ("checkerboard", 1_000_000, {"gamma": 2.0, "C": 100.0}),
     "twonorm 1e6": ("twonorm", 1_000_000, {"gamma": 0.05, "C": 1.0}),
+    "covtype 2": ("covtype", 522_911, {"gamma": 1.0, "C": 10.0}),
 }
 LARGE: dict[str, tuple[str, int, dict[str, Any]]] = {
     "noisy 1e6": ("noisy", 1_000_000, {"gamma": 0.5, "C": 1.0}),
@@ -44,9 +47,14 @@ def machine(name: str, options: dict[str, Any], **more: Any) -> Any:
     return make(tol=1e-3, random_state=0, **options, **more)
 
 
+@cache
 def draw(name: str, rows: int, seed: int = 7) -> tuple[Any, Any]:
     if name == "noisy":
         return noisy(rows, seed)
+    if name == "covtype":
+        X, y = covtype.scaled()
+        some = np.random.default_rng(seed).permutation(len(X))[:rows]
+        return X[some].astype(np.float32), np.where(y[some] == 2, 1, -1)
     X, y = getattr(datasets, name)(rows, random_state=seed)
     return X.astype(np.float32), y
 
@@ -59,7 +67,9 @@ def noisy(rows: int, seed: int) -> tuple[Any, Any]:
     return X, np.where(f > np.quantile(f, 0.8), 1, -1)
 
 
-def line(job: str, how: str, taken: list[float], model: Any, carried: int = 0) -> list[str]:
+def line(
+    job: str, how: str, taken: list[float], model: Any, carried: int = 0, taken_memory: int = 0
+) -> list[str]:
     """Return one line of the table of fits; the phases are those of the last fit."""
     phases: Counter[str] = Counter()
     for record in model.trace_:
@@ -81,18 +91,22 @@ def line(job: str, how: str, taken: list[float], model: Any, carried: int = 0) -
         f"{model.trace_[-1].working_set:,}",
         f"{model.n_kernel_values_:.2e}",
         f"{carried / 1e6:,.0f}",
+        f"{taken_memory / 1e6:,.0f}",
     ]
 
 
 HEAD = ["job", "on", "median s", "worst", "status", "violation", "support vectors", *PHASES]
 HEAD += ["other", "rounds", "working set", "kernel values", "MB over the bus"]
+HEAD += ["MB on the device"]
 
 
-def fitted(job: str, repeats: int, **more: Any) -> tuple[list[float], Any]:
-    """Return the seconds of some fits of a job, and the last model."""
+def fitted(
+    job: str, repeats: int, lend: Callable[[Any], Any] | None = None, **more: Any
+) -> tuple[list[float], Any]:
+    """Return the seconds of some fits of a job, and the last model; `lend` moves the rows."""
     name, rows, options = (JOBS | LARGE)[job]
     X, y = draw(name, rows)
-    taken = []
+    X, taken = X if lend is None else lend(X), []
     for _ in range(repeats):
         model = machine(name, options, **more)
         begun = time.perf_counter()
@@ -101,27 +115,34 @@ def fitted(job: str, repeats: int, **more: Any) -> tuple[list[float], Any]:
     return taken, model
 
 
-def on_gpu(job: str, repeats: int, threads: int) -> list[str]:
+def on_gpu(job: str, repeats: int, threads: int, rows_there: bool = False) -> list[str]:
     """Return the line of a job on the GPU, the first fit left out."""
     device = cast(Any, gpu())
-    [first], _ = fitted(job, 1, device="cuda", n_jobs=threads)
+    lend, place = (device.to, "device") if rows_there else (None, "host")
+    [first], _ = fitted(job, 1, lend, device="cuda", n_jobs=threads)
+    device.peak()
     before = device.carried
-    taken, model = fitted(job, repeats, device="cuda", n_jobs=threads)
+    taken, model = fitted(job, repeats, lend, device="cuda", n_jobs=threads)
     carried = (device.carried - before) // repeats
-    return line(job, f"GPU (first {first:.2f} s)", taken, model, carried)
+    how = f"rows in {place} memory (first {first:.2f} s)"
+    return line(job, how, taken, model, carried, device.peak())
 
 
 def fits(threads: int) -> str:
-    """Return a table of fits on the GPU."""
-    return markdown(HEAD, [on_gpu(job, REPEATS, threads) for job in JOBS])
+    """Return a table of fits on the GPU, of rows in the memory of the host and of the GPU."""
+    lines = [on_gpu(job, REPEATS, threads, there) for there in (False, True) for job in JOBS]
+    return markdown(HEAD, lines)
 
 
 def large(threads: int) -> str:
     """Return a table of single fits of large jobs on the GPU."""
-    lines = []
+    device, lines = cast(Any, gpu()), []
     for job in LARGE:
+        device.peak()
+        before = device.carried
         taken, model = fitted(job, 1, device="cuda", n_jobs=threads)
-        lines.append(line(job, "GPU, one fit", taken, model))
+        moved = device.carried - before
+        lines.append(line(job, "rows in host memory", taken, model, moved, device.peak()))
     return markdown(HEAD, lines)
 
 

@@ -102,6 +102,14 @@ class CudaDevice:
         if self._where.type == "cuda":
             torch.cuda.empty_cache()
 
+    def peak(self) -> int:
+        """Return the largest number of bytes in use since the last call."""
+        if self._where.type != "cuda":
+            return 0
+        found = torch.cuda.max_memory_allocated(self._where)
+        torch.cuda.reset_peak_memory_stats(self._where)
+        return int(found)
+
     def bytes_per_row(self, features: int) -> int:
         """Return the memory that a row takes."""
         return 12 * padded(features) + 24
