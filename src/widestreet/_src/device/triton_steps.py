@@ -16,7 +16,7 @@ from widestreet._src.device.triton_kernels import _value
 
 _BIG = tl.constexpr(1e30)
 _FINITE = tl.constexpr(1e29)  # less than _BIG in any precision
-_STEPS = tl.constexpr(4)  # pair steps between two tests of the violation
+_STEPS = tl.constexpr(8)  # pair steps between two tests of the violation
 _TINY = tl.constexpr(1e-30)  # where there is no curvature at all
 _LEAST_CURVATURE = tl.constexpr(3e-8)  # of the diagonal: about the rounding of float32
 
@@ -248,7 +248,7 @@ def pairs(
     F is float32, relative to the middle of the ends. Both rows of a step are the best ones up to
     2^-12; the step itself is exact. Coefficients are float64 and lie in NOW, with their bounds: a
     step reads those of its two rows, and their F. Ends at the larger of `tol` and `part` of the
-    violation, which is computed after every four steps. Sets: COEF of the rows, NOW, F, DELTA;
+    violation, which is computed after every eight steps. Sets: COEF of the rows, NOW, F, DELTA;
     adds to STEPS.
     """
     p = tl.arange(0, W)
