@@ -234,20 +234,12 @@ class CudaDevice:
                 self.name,
             )
 
-    def _parts(self, height: int, width: int, block: int, chunk: int) -> tuple[int, int, int]:
-        """Return the number of blocks of rows, the length of a part and the number of parts."""
-        blocks = ceil(height / block)
-        wanted = max(1, _PROGRAMS_PER_UNIT * self._units // blocks)
-        parts = max(1, min(MOST_PARTS, wanted, width // _LEAST_PART))
-        length = chunk * ceil(width / (parts * chunk))
-        return blocks, length, ceil(width / length)
-
     def _half(
         self, by: Map, left: HeldRows, I: Any, right: HeldRows, J: Any, coef: Any, height: int
     ) -> Any:
         """Scan with products of halves, for one or two lines of coefficients."""
         lines, width = coef.shape
-        blocks, length, parts = self._parts(height, width, _ROWS, _VECTORS)
+        blocks, length, parts = _divided(height, width, _VECTORS, self._units)
         out = torch.empty((parts, lines, height), dtype=torch.float64, device=self._where)
         programs.scan_halves[(blocks, parts)](
             left.high,
@@ -285,7 +277,7 @@ class CudaDevice:
     ) -> Any:
         """Scan in float64, for one line of coefficients."""
         width = coef.shape[1]
-        blocks, length, parts = self._parts(height, width, _ROWS, LANES)
+        blocks, length, parts = _divided(height, width, LANES, self._units)
         out = torch.empty((parts, height), dtype=torch.float64, device=self._where)
         index = (left.norm if I is None else I, left.norm if J is None else J)
         shape = {"BY_I": I is not None, "BY_J": J is not None, "D": left.width}
@@ -310,6 +302,18 @@ def padded(features: int) -> int:
     if features > _MOST_COLUMNS:
         return _MOST_COLUMNS * ceil(features / _MOST_COLUMNS)
     return max(_LEAST_COLUMNS, 1 << max(0, features - 1).bit_length())
+
+
+def _divided(height: int, width: int, chunk: int, units: int) -> tuple[int, int, int]:
+    """Return the number of blocks of rows, the length of a part and the number of parts.
+
+    A part is a multiple of `chunk` vectors; `units` is the number of multiprocessors.
+    """
+    blocks = ceil(height / _ROWS)
+    wanted = max(1, _PROGRAMS_PER_UNIT * units // blocks)
+    parts = max(1, min(MOST_PARTS, wanted, width // _LEAST_PART))
+    length = chunk * ceil(width / (parts * chunk))
+    return blocks, length, ceil(width / length)
 
 
 def _halves(full: Any, step: int, factor: float) -> tuple[Any, Any]:
