@@ -45,7 +45,9 @@ def test_rows_of_zeros(device):
 @pytest.mark.parametrize("width", [1, 500, 4096, 10**6])
 @pytest.mark.parametrize("height", [1, 100, 10**6])
 def test_parts_cover_all_vectors(device, height, width):
-    blocks, length, parts = device._parts(height, width, 64, 32)
+    from widestreet._src.device.cuda import _divided
+
+    blocks, length, parts = _divided(height, width, 32, device._units)
     assert (blocks - 1) * 64 < height <= blocks * 64
     assert (parts - 1) * length < width <= parts * length
     assert length % 32 == 0
