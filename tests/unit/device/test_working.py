@@ -77,6 +77,29 @@ def test_steps_raise_the_dual(tube, rng):
     assert look.violation < 0.5 * first.violation
 
 
+@pytest.mark.parametrize("most", [1, 2, 3, 8])
+@pytest.mark.parametrize("tube", [0.0, 0.4])
+def test_no_more_steps_than_allowed(tube, most, rng):
+    problem = Problem(rng, Map("rbf", 0.7), tube)
+    assert problem.work.pairs(64, (1.0, 1.0), 1e-6, 0.0, most).steps == most
+    coef, _ = problem.work.result()
+    assert np.count_nonzero(coef) <= 2 * most
+    assert problem.checked() > 0.0
+
+
+@pytest.mark.parametrize("double", [True, False])
+@pytest.mark.parametrize("tube", [0.0, 0.4])
+def test_a_block_of_all_rows_is_solved(tube, double, rng):
+    problem = Problem(rng, Map("rbf", 0.7), tube, double)
+    tol, v = 1e-3, problem.variables
+    look = problem.work.pairs(64, (1.0, 1.0), tol, 0.0, 10_000)
+    assert look.violation <= 2 * tol  # the scan rounds otherwise than the block
+    reached = problem.checked(TOL.scan_float32)
+    problem.steps(1e-9, 10_000)  # by the host
+    best = problem.checked(TOL.scan_float32)
+    assert reached >= best - 2 * tol * (v.upper - v.lower).sum()
+
+
 def test_rows_set_aside_return_with_present_scores(rng):
     problem = Problem(rng, Map("poly", 0.5, 1.0, 2), 0.0)
     work = problem.work

@@ -94,8 +94,11 @@ class CudaDevice:
         if self._where.type != "cuda":
             return 1 << 30
         free, _ = torch.cuda.mem_get_info(self._where)
-        held = torch.cuda.memory_reserved(self._where) - torch.cuda.memory_allocated(self._where)
-        return int(free + held)
+        stats = torch.cuda.memory_stats_as_nested_dict(self._where)
+        held, used = (
+            stats[name]["all"]["current"] for name in ("reserved_bytes", "allocated_bytes")
+        )
+        return int(free + held - used)
 
     def release(self) -> None:
         """Return memory that is not in use to other processes."""

@@ -16,7 +16,7 @@ from widestreet._src.device.triton_kernels import _value
 
 _BIG = tl.constexpr(1e30)
 _FINITE = tl.constexpr(1e29)  # less than _BIG in any precision
-_STEPS = tl.constexpr(8)  # pair steps between two tests of the violation
+_TWO_STEPS = tl.constexpr(4)  # times two pair steps between two tests of the violation
 _TINY = tl.constexpr(1e-30)  # where there is no curvature at all
 _LEAST_CURVATURE = tl.constexpr(3e-8)  # of the diagonal: about the rounding of float32
 
@@ -42,10 +42,15 @@ def _down(c, f, tube, low):
 
 @Program
 def look(
-    SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, PARTS, UP, DOWN, TOP, BOTTOM, m, parts,
+    SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, PARTS, UP, DOWN, TOP, BOTTOM, FIGURES, m, parts,
     B: tl.constexpr,
 ):  # fmt: skip
-    """Add the parts of a scan to SCORE; UP and DOWN of rows, and their extremes per program."""
+    """Add the parts of a scan to SCORE; UP and DOWN of rows, and their extremes per program.
+
+    Sets the counts of FIGURES to zero for `mark`.
+    """
+    tl.store(FIGURES + 3, 0.0)
+    tl.store(FIGURES + 4, 0.0)
     at = tl.program_id(0) * B + tl.arange(0, B)
     here = at < m
     r = tl.load(SLOTS + at, mask=here, other=0)
@@ -63,15 +68,21 @@ def look(
 
 @Program
 def mark(
-    SLOTS, COEF, UP, DOWN, TOP, BOTTOM, ENDS, KIND, FREE, VIOLATE, m, programs, near,
+    SLOTS, COEF, UP, DOWN, TOP, BOTTOM, ENDS, KIND, FIGURES, m, programs, near,
     B: tl.constexpr, MOST: tl.constexpr,
 ):  # fmt: skip
-    """KIND of rows: 3 extreme, 2 free, 1 violating, 0 other; counts per program; both ENDS."""
+    """KIND of rows: 3 extreme, 2 free, 1 violating, 0 other; both ENDS.
+
+    FIGURES has one small array for the host: pair steps, both ends, number of free rows and of
+    violators.
+    """
     q = tl.arange(0, MOST)
     top = tl.max(tl.load(TOP + q, mask=q < programs, other=-_BIG), 0)
     bottom = tl.min(tl.load(BOTTOM + q, mask=q < programs, other=_BIG), 0)
     tl.store(ENDS, top)
     tl.store(ENDS + 1, bottom)
+    tl.store(FIGURES + 1, top)
+    tl.store(FIGURES + 2, bottom)
     middle = 0.5 * (top + bottom)
     at = tl.program_id(0) * B + tl.arange(0, B)
     here = at < m
@@ -83,21 +94,9 @@ def mark(
     extreme = here & ((up == top) | (down == bottom))
     kind = tl.where(extreme, 3, tl.where(free, 2, tl.where(violates, 1, 0)))
     tl.store(KIND + at, kind.to(tl.int8), mask=here)
-    tl.store(FREE + tl.program_id(0), tl.sum(free.to(tl.int32), 0))
-    tl.store(VIOLATE + tl.program_id(0), tl.sum(violates.to(tl.int32), 0))
-
-
-@Program
-def pack(STEPS, ENDS, FREE, VIOLATE, OUT, programs, MOST: tl.constexpr):
-    """One small array for the host: steps, both ends, number of free rows and of violators."""
-    q = tl.arange(0, MOST)
-    free = tl.sum(tl.load(FREE + q, mask=q < programs, other=0), 0)
-    violate = tl.sum(tl.load(VIOLATE + q, mask=q < programs, other=0), 0)
-    tl.store(OUT, tl.load(STEPS))
-    tl.store(OUT + 1, tl.load(ENDS))
-    tl.store(OUT + 2, tl.load(ENDS + 1))
-    tl.store(OUT + 3, free * 1.0)
-    tl.store(OUT + 4, violate * 1.0)
+    # sums of whole numbers, which are exact in any order
+    tl.atomic_add(FIGURES + 3, tl.sum(free.to(tl.float64), 0))
+    tl.atomic_add(FIGURES + 4, tl.sum(violates.to(tl.float64), 0))
 
 
 @triton.jit
@@ -198,9 +197,11 @@ def _key_of_largest(x, p, W: tl.constexpr):
 
 
 @triton.jit
-def _get(NOW, i, W: tl.constexpr):
-    c, low = tl.load(NOW + i), tl.load(NOW + W + i)
-    return c, low, tl.load(NOW + 2 * W + i), tl.load(NOW + 3 * W + i)
+def _row(K, NOW, F, i, p, W: tl.constexpr):
+    """Kernel values of a row, that with itself, its coefficient, bounds, tube and F."""
+    c, low, high = tl.load(NOW + i), tl.load(NOW + W + i), tl.load(NOW + 2 * W + i)
+    tube, f = tl.load(NOW + 3 * W + i).to(tl.float32), tl.load(F + i)
+    return tl.load(K + i * W + p), tl.load(K + i * W + i), c, low, high, tube, f
 
 
 @triton.jit
@@ -233,23 +234,100 @@ def _curvature(k_xx, k_yy, k_xy):
 
 
 @triton.jit
-def _replaced(values, p, i, at_i, j, at_j):
-    values = tl.where(p == i, at_i.to(tl.float32), values)
-    return tl.where(p == j, at_j.to(tl.float32), values)
+def _step(ci, cj, fi, fj, high_i, low_j, curvature, useful):
+    """Length of a step in float32, and both coefficients after it; i grows and j shrinks."""
+    room_i = tl.where(ci < 0, -ci, high_i - ci)
+    room_j = tl.where(cj > 0, cj, cj - low_j)
+    ratio = tl.where(useful, fi - fj, 0.0) / curvature
+    short = tl.minimum(ratio, tl.minimum(room_i.to(tl.float32), room_j.to(tl.float32)))
+    step = tl.minimum(ratio.to(tl.float64), tl.minimum(room_i, room_j))
+    ni = tl.where(useful, _moved(ci, step, room_i, tl.where(ci < 0, 0.0, high_i)), ci)
+    nj = tl.where(useful, _moved(cj, -step, -room_j, tl.where(cj > 0, 0.0, low_j)), cj)
+    return short, ni, nj
+
+
+@triton.jit
+def _moved_to(grow, shrink, p, i, c, low, high, tube):
+    """What is added to F for UP and DOWN, where row i has a new coefficient."""
+    up, down = _up(c, 0.0, tube, high), _down(c, 0.0, tube, low)
+    grow = tl.where(p == i, up.to(tl.float32), grow)
+    return grow, tl.where(p == i, down.to(tl.float32), shrink)
+
+
+@triton.jit
+def _after(c, i, ni, j, nj, k):
+    """Coefficient of row k after a step of rows i and j."""
+    return tl.where(k == i, ni, tl.where(k == j, nj, c))
+
+
+@triton.jit
+def _two_pairs(K, NOW, F, diagonal, p, goal, most, f, grow, shrink, steps, W: tl.constexpr):
+    """Steps of the pair of the largest F, and of that of the smallest one.
+
+    i, where F is largest, has its best partner j; l, where F is smallest, has its best partner m.
+    The rows of the tile that both pairs need are loaded side by side. The second pair takes its
+    step after the first one, if it still violates by more than the goal.
+
+    Returns F, what is added to it for UP and DOWN, the number of steps and whether there was one.
+    Sets: NOW, F.
+    """
+    # the rows with the largest and the smallest F
+    up, down = f + grow, f + shrink
+    i, l = _key_of_largest(up, p, W) & (W - 1), _key_of_largest(-down, p, W) & (W - 1)
+    ki, kii, ci, low_i, high_i, tube_i, fi = _row(K, NOW, F, i, p, W)
+    kl, kll, cl, low_l, high_l, tube_l, fl = _row(K, NOW, F, l, p, W)
+    # their best partners
+    rise = tl.maximum(_up(ci, fi, tube_i, high_i) - down, 0.0)
+    fall = tl.maximum(up - _down(cl, fl, tube_l, low_l), 0.0)
+    key_j = _key_of_largest(rise * tl.rsqrt(_curvature(kii, diagonal, ki)), p, W)
+    key_m = _key_of_largest(fall * tl.rsqrt(_curvature(kll, diagonal, kl)), p, W)
+    j, m = key_j & (W - 1), key_m & (W - 1)
+    kj, kjj, cj, low_j, high_j, tube_j, fj = _row(K, NOW, F, j, p, W)
+    km, kmm, cm, low_m, high_m, tube_m, fm = _row(K, NOW, F, m, p, W)
+    by_m = tl.load(K + i * W + m) - tl.load(K + j * W + m)
+    by_l = tl.load(K + i * W + l) - tl.load(K + j * W + l)
+    # the first step
+    fi, fj = _up(ci, fi, tube_i, high_i), _down(cj, fj, tube_j, low_j)
+    useful = (key_j >= W) & (fi > fj) & (steps < most)
+    curve = _curvature(kii, kjj, tl.load(K + i * W + j))
+    one, ni, nj = _step(ci, cj, fi, fj, high_i, low_j, curve, useful)
+    steps += useful.to(tl.int32)
+    # the second step
+    cm, cl = _after(cm, i, ni, j, nj, m), _after(cl, i, ni, j, nj, l)
+    fm = _up(cm, fm - one * by_m, tube_m, high_m)
+    fl = _down(cl, fl - one * by_l, tube_l, low_l)
+    again = useful & (key_m >= W) & (fm - fl > goal) & (steps < most)
+    curve = _curvature(kmm, kll, tl.load(K + m * W + l))
+    two, nm, nl = _step(cm, cl, fm, fl, high_m, low_l, curve, again)
+    steps += again.to(tl.int32)
+    ni, nj = _after(ni, m, nm, l, nl, i), _after(nj, m, nm, l, nl, j)
+    f -= one * (ki - kj) + two * (km - kl)
+    tl.debug_barrier()  # all have read what is replaced now
+    tl.store(F + p, f)
+    tl.store(NOW + i, ni)
+    tl.store(NOW + j, nj)
+    tl.store(NOW + m, nm)
+    tl.store(NOW + l, nl)
+    grow, shrink = _moved_to(grow, shrink, p, i, ni, low_i, high_i, tube_i)
+    grow, shrink = _moved_to(grow, shrink, p, j, nj, low_j, high_j, tube_j)
+    grow, shrink = _moved_to(grow, shrink, p, m, nm, low_m, high_m, tube_m)
+    grow, shrink = _moved_to(grow, shrink, p, l, nl, low_l, high_l, tube_l)
+    tl.debug_barrier()
+    return f, grow, shrink, steps, useful
 
 
 @Program
 def pairs(
-    K, SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, ENDS, NOW, F, DELTA, STEPS, q, tol, part, most,
-    W: tl.constexpr,
+    K, SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, ENDS, NOW, F, DELTA, FIGURES, q, tol, part,
+    most, W: tl.constexpr,
 ):  # fmt: skip
     """Pair steps with second-order choice within one tile, by one program.
 
-    F is float32, relative to the middle of the ends. Both rows of a step are the best ones up to
+    F is float32, relative to the middle of the ends. The rows of a step are the best ones up to
     2^-12; the step itself is exact. Coefficients are float64 and lie in NOW, with their bounds: a
     step reads those of its two rows, and their F. Ends at the larger of `tol` and `part` of the
-    violation, which is computed after every eight steps. Sets: COEF of the rows, NOW, F, DELTA;
-    adds to STEPS.
+    violation, which is computed after every four times two steps. Sets: COEF of the rows, NOW, F,
+    DELTA; adds to the steps of FIGURES.
     """
     p = tl.arange(0, W)
     slot = tl.load(SLOTS + p, mask=p < q, other=-1)
@@ -266,37 +344,13 @@ def pairs(
     busy = ((top - bottom).to(tl.float32) > goal) & (steps < most)
     useful = busy
     while busy:
-        for _ in range(_STEPS):
-            i = _key_of_largest(f + grow, p, W) & (W - 1)
-            ki, kii = tl.load(K + i * W + p), tl.load(K + i * W + i)
-            ci, li, hi, ti = _get(NOW, i, W)
-            fi = _up(ci, tl.load(F + i), ti.to(tl.float32), hi)
-            rise = tl.maximum(fi - (f + shrink), 0.0)
-            gain = _key_of_largest(rise * tl.rsqrt(_curvature(kii, diagonal, ki)), p, W)
-            j = gain & (W - 1)
-            kj, kjj = tl.load(K + j * W + p), tl.load(K + j * W + j)
-            cj, lj, hj, tj = _get(NOW, j, W)
-            fj = _down(cj, tl.load(F + j), tj.to(tl.float32), lj)
-            useful = (gain >= W) & (fi > fj) & (steps < most)
-            room_i = tl.where(ci < 0, -ci, hi - ci)
-            room_j = tl.where(cj > 0, cj, cj - lj)
-            ratio = (fi - fj) / _curvature(kii, kjj, tl.load(K + i * W + j))
-            short = tl.minimum(ratio, tl.minimum(room_i.to(tl.float32), room_j.to(tl.float32)))
-            f -= tl.where(useful, short, 0.0) * (ki - kj)
-            step = tl.minimum(ratio.to(tl.float64), tl.minimum(room_i, room_j))
-            ni = tl.where(useful, _moved(ci, step, room_i, tl.where(ci < 0, 0.0, hi)), ci)
-            nj = tl.where(useful, _moved(cj, -step, -room_j, tl.where(cj > 0, 0.0, lj)), cj)
-            tl.debug_barrier()  # all have read what is replaced now
-            tl.store(F + p, f)
-            tl.store(NOW + i, ni)
-            tl.store(NOW + j, nj)
-            grow = _replaced(grow, p, i, _up(ni, 0.0, ti, hi), j, _up(nj, 0.0, tj, hj))
-            shrink = _replaced(shrink, p, i, _down(ni, 0.0, ti, li), j, _down(nj, 0.0, tj, lj))
-            steps += useful.to(tl.int32)
-            tl.debug_barrier()
+        for _ in range(_TWO_STEPS):
+            f, grow, shrink, steps, useful = _two_pairs(
+                K, NOW, F, diagonal, p, goal, most, f, grow, shrink, steps, W
+            )
         violation = tl.max(f + grow, 0) - tl.min(f + shrink, 0)
         busy = useful & (violation > goal) & (steps < most)
     new = tl.load(NOW + p)
     tl.store(COEF + slot, new, mask=taken)
     tl.store(DELTA + p, tl.where(taken, new - c, 0.0), mask=p < q)
-    tl.store(STEPS, tl.load(STEPS) + steps)
+    tl.store(FIGURES, tl.load(FIGURES) + steps)

@@ -45,7 +45,7 @@ def within_memory() -> Iterator[None]:
 
 @dataclass(eq=False)
 class _Standing:
-    """Sides, extremes and kinds of the active rows, and their counts per program.
+    """Sides, extremes and kinds of the active rows, and how many of them a block gets per program.
 
     Arrays have room for all rows of the working set; the active ones come first.
     """
@@ -63,7 +63,7 @@ class _Standing:
             return torch.empty(shape, dtype=dtype, device=where)
 
         most = _MOST_BLOCKS
-        counts = new(3, most, dtype=torch.int32)
+        counts = new(most, dtype=torch.int32)
         return cls(new(m), new(m), new(2), new(m, dtype=torch.int8), new(2, most), counts)
 
 
@@ -119,6 +119,7 @@ class CudaWork:
     places: Any = None
     each: Any = field(init=False)  # the lines one by one
     standing: _Standing = field(init=False)
+    _figures: Any = None  # pair steps, both ends, numbers of free rows and of violators
     _start: Any = None
     _parts: Any = None  # of a scan: the change of the scores of active rows, not added yet
     _block: Any = None  # slots of the last block for the host
@@ -128,6 +129,7 @@ class CudaWork:
         self._start = torch.full((1,), self.by.start, dtype=torch.float64, device=self.rows.device)
         self.members, self.each = self.slots, self.lines.unbind()
         self._scratch = _Scratch(self.rows.device)
+        self._figures = torch.zeros(5, dtype=torch.float64, device=self.rows.device)
         self.standing = _Standing.of(len(self.rows), self.rows.device)
         self.activate(self.slots)
 
@@ -169,31 +171,33 @@ class CudaWork:
     # -- the state of the rows -----------------------------------------------------------------
 
     @within_memory()
-    def look(self, steps: Any = None) -> Look:
+    def look(self) -> Look:
         """Return the state of the active rows. Sets: scores, standing."""
+        return self._look(0)
+
+    def _look(self, steps: int | None = None) -> Look:
+        """Return the state of the active rows after some steps, or after those that are counted.
+
+        Sets: scores, standing, figures.
+        """
         self._mark()
-        stand, count = self.standing, ceil(len(self.slots) / _BLOCK)
-        out = self._scratch("look", 5)
-        steps = self._scratch("no steps", 1).zero_() if steps is None else steps
-        programs.pack[(1,)](
-            steps, stand.ends, stand.counts[0], stand.counts[1], out, count, _MOST_BLOCKS
-        )
-        taken, highest, lowest, free, violators = out.tolist()
-        return Look(highest, lowest, int(free), int(violators), int(taken))
+        counted, highest, lowest, free, violators = self._figures.tolist()
+        steps = int(counted) if steps is None else steps
+        return Look(highest, lowest, int(free), int(violators), steps)
 
     def _mark(self) -> None:
-        """Bring the scores of active rows up to date. Sets: scores, standing."""
+        """Bring the scores of active rows up to date. Sets: scores, standing, figures."""
         m, stand = len(self.slots), self.standing
         count, parts = ceil(m / _BLOCK), 0 if self._parts is None else len(self._parts)
         (up, down), (top, bottom) = (stand.up, stand.down), stand.extremes
         programs.look[(count,)](
             self.slots, *self.each, up if self._parts is None else self._parts, up, down, top,
-            bottom, m, parts, _BLOCK,
+            bottom, self._figures, m, parts, _BLOCK,
         )  # fmt: skip
         self._parts = None
         programs.mark[(count,)](
-            self.slots, self.coef, up, down, top, bottom, stand.ends, stand.kind,
-            stand.counts[0], stand.counts[1], m, count, self.near, _BLOCK, _MOST_BLOCKS,
+            self.slots, self.coef, up, down, top, bottom, stand.ends, stand.kind, self._figures,
+            m, count, self.near, _BLOCK, _MOST_BLOCKS,
         )  # fmt: skip
 
     def scan(self, rows: Any, vectors: Any, change: Any) -> Any:
@@ -230,27 +234,27 @@ class CudaWork:
         blocks: int = 1,
     ) -> Look:
         """Take pair steps within blocks, one after the other. Sets: coefficients, scores."""
-        steps = self._scratch("steps", 1).zero_()
+        self._figures.zero_()
         for k in range(blocks):
             if k:
                 self._mark()
             block, vectors = self.slots, self.places
             if len(block) > size:
                 block, vectors = self._drawn(size, *chances)
-            change = self._steps(block, tol, part, most, steps)
+            change = self._steps(block, tol, part, most)
             self._parts = self.scan(self.places, vectors, change)
-        return self.look(steps)
+        return self._look()
 
-    def _steps(self, block: Any, tol: float, part: float, most: int, steps: Any) -> Any:
-        """Take pair steps within a block; return the changes. Sets: coefficients, steps."""
+    def _steps(self, block: Any, tol: float, part: float, most: int) -> Any:
+        """Take pair steps within a block; return the changes. Sets: coefficients, figures."""
         q = len(block)
         width = max(_LEAST_WIDTH, 1 << (q - 1).bit_length())
         tile = self._tile(block, self._scratch("tile", width, width, dtype=torch.float32))
         now, f = self._scratch("now", 4, width), self._scratch("F", width, dtype=torch.float32)
         change = self._scratch("change", q)
         programs.pairs[(1,)](
-            tile, block, *self.each, self.standing.ends, now, f, change, steps, q, tol, part, most,
-            W=width, num_warps=_warps(width),
+            tile, block, *self.each, self.standing.ends, now, f, change, self._figures, q, tol,
+            part, most, W=width, num_warps=_warps(width),
         )  # fmt: skip
         return change
 
@@ -261,7 +265,7 @@ class CudaWork:
         block, vectors = (
             self._scratch(name, size, dtype=torch.int32) for name in ("slots", "rows")
         )
-        count, counts = ceil(m / _BLOCK), stand.counts[2]
+        count, counts = ceil(m / _BLOCK), stand.counts
         self.seed += 1
         programs.draw[(count,)](stand.kind, counts, m, self.seed, free, violating, _BLOCK)
         programs.pick[(count,)](
@@ -312,7 +316,7 @@ class CudaWork:
             self._tile(slots, K), slots, self.each, self.standing.ends, ridge, passes
         )
         self._parts = self.scan(self.places, self.rows[slots], change)
-        return self.look(torch.full((1,), taken, dtype=torch.float64, device=K.device))
+        return self._look(taken)
 
     # -- rows that are set aside ---------------------------------------------------------------
 

@@ -36,7 +36,9 @@ _HOST_BLOCK, _ROUND_TO = 768, 64  # rows of such a block
 _HOST_PART, _HOST_PART_OF_ALL = 0.3, 0.03  # of the violation to which it is solved
 _HOST_LEAST, _HOST_MOST = 500, 8000  # pair steps in it, if it is not of all rows that take part
 _LEAST_BLOCK, _LARGEST_BLOCK = 256, 2048  # rows of a block of pair steps on the device
-_MOST_BLOCKS = 4  # solved between two looks at the result
+# Blocks that are solved between two looks at the result: while one is solved, the host prepares the
+# next one. One block has all rows if there are so few.
+_FEWEST_BLOCKS, _MOST_BLOCKS = 2, 4
 _PART = 0.2  # of the violation to which a block is solved
 _PART_OF_ALL = 0.03  # the same for a block of all rows that are free or violate
 NEAR = 0.25  # of the goal: rows at a bound that violate by more take part in a Newton step
@@ -138,7 +140,8 @@ class Solve:
         elif taking <= 0.95 * size:
             part = _PART_OF_ALL
         most = max(1, min(self.budget.steps_left, self.pace.allowed(look, size)))
-        blocks = max(1, min(_MOST_BLOCKS, taking // size, self.budget.steps_left // most))
+        blocks = 1 if active <= size else min(max(_FEWEST_BLOCKS, taking // size), _MOST_BLOCKS)
+        blocks = max(1, min(blocks, self.budget.steps_left // most))
         chances = _chances(look, size)
         after = self.work.pairs(size, chances, 0.9 * self.tol, part, most, blocks)
         self.pace.spend(after.steps, size, blocks)
