@@ -44,7 +44,7 @@ class Program:
     def _launch(self, grid: tuple[int, ...], *given: Any, **named: Any) -> None:
         """Launch the program; compile it where nothing is remembered. Sets: what is compiled."""
         values = (*given, *(named.pop(name) for name in self._names[len(given) :]))
-        key = (*map(_kind, values, self._constant), *named.values(), values[0].get_device())
+        key = (*map(_kind, values, self._constant), *named.items(), values[0].get_device())
         kernel = self._compiled.get(key)
         if kernel is not None:
             kernel[(*grid, 1, 1)[:3]](*values)

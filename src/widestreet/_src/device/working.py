@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -172,18 +172,14 @@ class CudaWork:
 
     @within_memory()
     def look(self) -> Look:
-        """Return the state of the active rows. Sets: scores, standing."""
-        return self._look(0)
-
-    def _look(self, steps: int | None = None) -> Look:
-        """Return the state of the active rows after some steps, or after those that are counted.
+        """Return the state of the active rows, and the steps since the last look.
 
         Sets: scores, standing, figures.
         """
         self._mark()
-        counted, highest, lowest, free, violators = self._figures.tolist()
-        steps = int(counted) if steps is None else steps
-        return Look(highest, lowest, int(free), int(violators), steps)
+        steps, highest, lowest, free, violators = self._figures.tolist()
+        self._figures.zero_()
+        return Look(highest, lowest, int(free), int(violators), int(steps))
 
     def _mark(self) -> None:
         """Bring the scores of active rows up to date. Sets: scores, standing, figures."""
@@ -234,7 +230,6 @@ class CudaWork:
         blocks: int = 1,
     ) -> Look:
         """Take pair steps within blocks, one after the other. Sets: coefficients, scores."""
-        self._figures.zero_()
         for k in range(blocks):
             if k:
                 self._mark()
@@ -243,7 +238,7 @@ class CudaWork:
                 block, vectors = self._drawn(size, *chances)
             change = self._steps(block, tol, part, most)
             self._parts = self.scan(self.places, vectors, change)
-        return self._look()
+        return self.look()
 
     def _steps(self, block: Any, tol: float, part: float, most: int) -> Any:
         """Take pair steps within a block; return the changes. Sets: coefficients, figures."""
@@ -316,7 +311,7 @@ class CudaWork:
             self._tile(slots, K), slots, self.each, self.standing.ends, ridge, passes
         )
         self._parts = self.scan(self.places, self.rows[slots], change)
-        return self._look(taken)
+        return replace(self.look(), steps=taken)
 
     # -- rows that are set aside ---------------------------------------------------------------
 
