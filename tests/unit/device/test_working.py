@@ -174,3 +174,67 @@ def test_rows_without_curvature_move_to_their_bounds(rng):
     side = min(v.upper.sum(), -v.lower.sum())
     assert coef.clip(min=0.0).sum() == side
     assert look.violation <= 0.0
+
+
+@pytest.mark.parametrize("by", [Map("rbf", 0.7), Map("linear", 0.5), Map("poly", 0.5, -1.0, 3)])
+@pytest.mark.parametrize("tube", [0.0, 0.4])
+def test_empty_places_of_a_tile_take_no_part(by, tube, rng):
+    """Two rows are solved in a step; the program tries seven more in a tile of 64 places."""
+    device, X, y = device_of("triton"), rng.normal(size=(9, 3)), np.array([1.0, -1.0])
+    work = device.work(
+        by, device.hold(X, None, by), np.array([5, 2]), variables(y, tube), 0.1, True
+    )
+    K = values(by, X[[5, 2]] * by.factor, X[[5, 2]] * by.factor)
+    for _ in range(2):
+        work.pairs(64, (1.0, 1.0), 1e-3, 0.0, 100)
+    c, _ = work.result()
+    curvature = max(K[0, 0] + K[1, 1] - 2 * K[0, 1], 1e-30)
+    length = min(2.0, (2.0 - tube) / curvature)
+    np.testing.assert_allclose(c, [length, -length], rtol=TOL.kernel_float32)
+
+
+@pytest.mark.parametrize("by", [Map("rbf", 0.7), Map("linear", 0.5), Map("poly", 0.5, -1.0, 3)])
+@pytest.mark.parametrize("tube", [0.0, 0.4])
+def test_solved_blocks_stay_feasible(by, tube, rng):
+    problem = Problem(rng, by, tube)
+    for tol in (1e-2, 1e-4):
+        problem.work.pairs(64, (1.0, 1.0), tol, 0.0, 60)
+        assert problem.checked() > 0.0
+
+
+def test_rows_in_the_order_of_their_classes_are_drawn_from_both(rng):
+    """At zero all rows of a class are extreme."""
+    device, by = device_of("triton"), Map("rbf", 0.7)
+    X, y = rng.normal(size=(300, 3)), np.repeat([-1.0, 1.0], 150)
+    held = device.hold(X, None, by)
+    work = device.work(by, held, np.arange(300), variables(y, 0.0), 1e-4, True)
+    work.look()
+    drawn = work._drawn(64, 0.2, 0.2)[0].cpu().numpy()
+    assert set(y[drawn[drawn >= 0]]) == {-1.0, 1.0}
+    assert work.pairs(64, (0.2, 0.2), 1e-3, 0.1, 8).steps == 8
+
+
+@pytest.mark.parametrize("call", ["pairs", "block", "newton"])
+def test_coefficients_and_scores_agree_if_memory_is_short(call, rng, monkeypatch):
+    import torch
+
+    problem = Problem(rng, Map("rbf", 0.7), 0.4)
+    work = problem.work
+    work.pairs(64, (1.0, 1.0), 1e-2, 0.0, 6)
+    before, _ = work.result()
+    take = {
+        "pairs": lambda: work.pairs(16, (0.5, 0.5), 1e-4, 0.0, 6),
+        "block": lambda: problem.steps(1e-4, 6),
+        "newton": lambda: work.newton(0.03, 8),
+    }[call]
+
+    def short(*arguments):
+        raise torch.OutOfMemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(work), "scan", short)
+        with pytest.raises(MemoryError):
+            take()
+    problem.checked()
+    after, _ = work.result()
+    np.testing.assert_allclose(after, before, rtol=0, atol=TOL.twin)

@@ -32,7 +32,7 @@ _ROWS, _VECTORS = 64, 128  # of a block of kernel values in half precision
 _SHORT = 8  # blocks whose float32 values are added up before they go to float64
 _PROGRAMS_PER_UNIT = 8  # of a multiprocessor, while there are enough
 _LEAST_PART = 512  # vectors of a part of a sum
-_OPTIONS = {"num_warps": 4, "enable_fp_fusion": True}  # of all programs
+_OPTIONS = {"num_warps": 4}  # of all scans
 
 
 @dataclass(frozen=True, eq=False)

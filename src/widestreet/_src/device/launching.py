@@ -18,6 +18,7 @@ import triton
 from triton.compiler import CompiledKernel
 
 _MOST_SHORT = 2**31 - 1  # larger whole numbers are arguments of another type
+_OPTIONS = {"enable_fp_fusion": True}  # contraction to fused multiply-add, as in the core
 _ALIGNED = 16  # Triton compiles pointers to multiples of it, and such numbers, in another way
 
 
@@ -49,7 +50,7 @@ class Program:
         if kernel is not None:
             kernel[(*grid, 1, 1)[:3]](*values)
             return
-        kernel = self._function[grid](*values, **named)
+        kernel = self._function[grid](*values, **_OPTIONS, **named)
         if isinstance(kernel, CompiledKernel):  # not one that is interpreted
             self._compiled[key] = kernel
 
@@ -61,5 +62,5 @@ def _kind(value: Any, constant: bool) -> Any:
     if isinstance(value, torch.Tensor):
         return value.dtype, value.data_ptr() % _ALIGNED == 0
     if isinstance(value, int):
-        return abs(value) <= _MOST_SHORT, value % _ALIGNED == 0, value == 1
+        return -_MOST_SHORT - 1 <= value <= _MOST_SHORT, value % _ALIGNED == 0, value == 1
     return type(value)

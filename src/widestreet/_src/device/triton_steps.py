@@ -66,6 +66,12 @@ def look(
     tl.store(BOTTOM + tl.program_id(0), tl.min(down, 0))
 
 
+@triton.jit
+def _first(mask, at):
+    """Smallest position in a mask, or a large number."""
+    return tl.min(tl.where(mask, at, 0x7FFFFFFF), 0)
+
+
 @Program
 def mark(
     SLOTS, COEF, UP, DOWN, TOP, BOTTOM, ENDS, KIND, FIGURES, m, programs, near,
@@ -73,8 +79,9 @@ def mark(
 ):  # fmt: skip
     """KIND of rows: 3 extreme, 2 free, 1 violating, 0 other; both ENDS.
 
-    FIGURES has one small array for the host: pair steps, both ends, number of free rows and of
-    violators.
+    Each program marks at most one extreme row of either side: if all rows of a class are extreme,
+    a block must not be full of them. FIGURES has one small array for the host: pair steps, both
+    ends, number of free rows and of violators.
     """
     q = tl.arange(0, MOST)
     top = tl.max(tl.load(TOP + q, mask=q < programs, other=-_BIG), 0)
@@ -91,7 +98,7 @@ def mark(
     c = tl.load(COEF + tl.load(SLOTS + at, mask=here, other=0))
     free = here & (up > -_FINITE) & (down < _FINITE) & (c != 0)
     violates = here & ((up - middle > near) | (middle - down > near)) & (free == 0)
-    extreme = here & ((up == top) | (down == bottom))
+    extreme = (at == _first(here & (up == top), at)) | (at == _first(here & (down == bottom), at))
     kind = tl.where(extreme, 3, tl.where(free, 2, tl.where(violates, 1, 0)))
     tl.store(KIND + at, kind.to(tl.int8), mask=here)
     # sums of whole numbers, which are exact in any order
@@ -215,8 +222,9 @@ def _set(NOW, p, W: tl.constexpr, c, low, high, tube):
 @triton.jit
 def _begun(COEF, TUBE, LOW, HIGH, NOW, slot, taken, p, W: tl.constexpr):
     """Coefficients of a block, and what is added to F for UP and DOWN. Sets: NOW."""
-    c, tube = tl.load(COEF + slot), tl.load(TUBE + slot)
-    low, high = tl.load(LOW + slot), tl.load(HIGH + slot)
+    c, tube = tl.load(COEF + slot, mask=taken, other=0.0), tl.load(TUBE + slot)
+    low = tl.load(LOW + slot, mask=taken, other=0.0)  # empty places cannot move
+    high = tl.load(HIGH + slot, mask=taken, other=0.0)
     _set(NOW, p, W, c, low, high, tube)
     grow = tl.where(taken, _up(c, 0.0 * c, tube, high), -_BIG).to(tl.float32)
     return c, grow, tl.where(taken, _down(c, 0.0 * c, tube, low), _BIG).to(tl.float32)
@@ -230,7 +238,8 @@ def _moved(c, step, room, bound):
 
 @triton.jit
 def _curvature(k_xx, k_yy, k_xy):
-    return tl.maximum(k_xx + k_yy - 2 * k_xy, _LEAST_CURVATURE * (k_xx + k_yy) + _TINY)
+    sizes = tl.abs(k_xx) + tl.abs(k_yy)
+    return tl.maximum(k_xx + k_yy - 2 * k_xy, _LEAST_CURVATURE * sizes + _TINY)
 
 
 @triton.jit
@@ -281,7 +290,8 @@ def _two_pairs(K, NOW, F, diagonal, p, goal, most, f, grow, shrink, steps, W: tl
     fall = tl.maximum(up - _down(cl, fl, tube_l, low_l), 0.0)
     key_j = _key_of_largest(rise * tl.rsqrt(_curvature(kii, diagonal, ki)), p, W)
     key_m = _key_of_largest(fall * tl.rsqrt(_curvature(kll, diagonal, kl)), p, W)
-    j, m = key_j & (W - 1), key_m & (W - 1)
+    j = tl.where(key_j < W, i, key_j & (W - 1))  # itself if there is none
+    m = tl.where(key_m < W, l, key_m & (W - 1))
     kj, kjj, cj, low_j, high_j, tube_j, fj = _row(K, NOW, F, j, p, W)
     km, kmm, cm, low_m, high_m, tube_m, fm = _row(K, NOW, F, m, p, W)
     by_m = tl.load(K + i * W + m) - tl.load(K + j * W + m)

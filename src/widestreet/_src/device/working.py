@@ -75,9 +75,9 @@ class _Scratch:
         self._arrays: dict[tuple[Any, ...], Any] = {}
 
     def __call__(self, name: str, *shape: int, dtype: Any = torch.float64) -> Any:
-        """Return an array; its values are those of the last use. Sets: arrays."""
+        """Return an array: of zeros, or with the values of its last use. Sets: arrays."""
         if (name, *shape) not in self._arrays:
-            self._arrays[name, *shape] = torch.empty(shape, dtype=dtype, device=self._where)
+            self._arrays[name, *shape] = torch.zeros(shape, dtype=dtype, device=self._where)
         return self._arrays[name, *shape]
 
 
@@ -122,7 +122,7 @@ class CudaWork:
     _figures: Any = None  # pair steps, both ends, numbers of free rows and of violators
     _start: Any = None
     _parts: Any = None  # of a scan: the change of the scores of active rows, not added yet
-    _block: Any = None  # slots of the last block for the host
+    _block: Any = None  # slots of the last block for the host, until the next block
     _scratch: _Scratch = field(init=False)
 
     def __post_init__(self) -> None:
@@ -201,6 +201,19 @@ class CudaWork:
         change = change[None]
         return self.device.parts(self.by, self.held, rows, self.held, vectors, change, self.double)
 
+    def _begin_update(self, slots: Any, vectors: Any, change: Any) -> None:
+        """Scan changes of coefficients; take them back if memory is short.
+
+        Sets: the parts of the scan; coefficients.
+        """
+        try:
+            self._parts = self.scan(self.places, vectors, change)
+        except torch.OutOfMemoryError:
+            coef, lower, upper = self.each[0], *self.each[4:]
+            coef.index_add_(0, slots.clamp(min=0), -change)
+            torch.clamp(coef, lower, upper, out=coef)  # rounding may lead out of the box
+            raise
+
     def _add_parts(self, parts: Any, slots: Any) -> None:
         """Add the parts of a scan to the scores of slots. Sets: scores."""
         grid = (ceil(len(slots) / _BLOCK),)
@@ -236,8 +249,7 @@ class CudaWork:
             block, vectors = self.slots, self.places
             if len(block) > size:
                 block, vectors = self._drawn(size, *chances)
-            change = self._steps(block, tol, part, most)
-            self._parts = self.scan(self.places, vectors, change)
+            self._begin_update(block, vectors, self._steps(block, tol, part, most))
         return self.look()
 
     def _steps(self, block: Any, tol: float, part: float, most: int) -> Any:
@@ -296,7 +308,7 @@ class CudaWork:
                 self._block, self.device.index(at), new, self.rows, self.coef, change, vectors, n,
                 _BLOCK,
             )  # fmt: skip
-            self._parts = self.scan(self.places, vectors, change)
+            self._begin_update(self._block[self.device.index(at)], vectors, change)
         return self.look()
 
     # -- Newton steps --------------------------------------------------------------------------
@@ -310,7 +322,7 @@ class CudaWork:
         change, taken = newton_step(
             self._tile(slots, K), slots, self.each, self.standing.ends, ridge, passes
         )
-        self._parts = self.scan(self.places, self.rows[slots], change)
+        self._begin_update(slots, self.rows[slots], change)
         return replace(self.look(), steps=taken)
 
     # -- rows that are set aside ---------------------------------------------------------------
