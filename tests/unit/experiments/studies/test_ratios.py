@@ -25,7 +25,7 @@ def in_this_process(monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_both_violations_are_certified(in_this_process, monkeypatch, dtype):
     monkeypatch.setattr(ratios, "THEIRS", "scikit-learn")
-    cells = ratios.line(SMALL, dtype, 1)
+    [cells] = ratios.lines(SMALL, dtype, 1)
     assert cells[:2] == ["twonorm", "300"]
     assert float(cells[3].split()[0]) <= ratios.TARGET
     ours = cells[4:-1]
@@ -61,9 +61,21 @@ def test_a_ratio_at_a_larger_violation_is_a_bound():
     assert ratios.ratio(coarse, exact) == ""
 
 
+def test_a_larger_violation_has_a_second_line(in_this_process, monkeypatch):
+    def fits(library, goal, dtype, instruction_set, threads, seeds, target=ratios.TARGET):
+        coarse = library == ratios.THEIRS
+        return Fits(6.0 if coarse else 2.0, 5.43e-3 if coarse else target, 10, target, target)
+
+    monkeypatch.setattr(ratios, "fits", fits)
+    one, other = ratios.lines(SMALL, "float64", 1)
+    assert (one[0], other[0]) == ("twonorm", "twonorm, at 5.4e-03")
+    assert (one[5], other[5]) == ("1.0e-03", "5.4e-03")
+    assert (one[6], other[6]) == ("over 3.0", "3.0")
+
+
 def test_a_fit_that_takes_too_long_is_named(monkeypatch):
     monkeypatch.setattr(ratios, "limited", lambda *given: None)
-    cells = ratios.line(SMALL, "float64", 1)
+    [cells] = ratios.lines(SMALL, "float64", 1)
     assert cells[2] == "killed after 600 s"
 
 
