@@ -33,6 +33,7 @@ from widestreet._experiments.studies import (
     linear,
     models,
     online,
+    ratios,
     scan,
     search,
     strategies,
@@ -54,6 +55,7 @@ STUDIES = {
     "models": models,
     "gpu": gpu,
     "calibration": calibration,
+    "ratios": ratios,
     "threads": threads,
     "tuned": tuned,
 }

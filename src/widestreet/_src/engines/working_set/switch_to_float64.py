@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from widestreet._src.arrays import Floats
+from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.working_set.state_of_rounds import Inputs, State
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.shard import Candidates
@@ -22,7 +22,9 @@ from widestreet._src.shards.shard_set import ShardSet
 
 log = logging.getLogger("widestreet")
 
-ROWS_COMPARED = 256  # rows whose scores are compared with exact ones in every round
+ROWS_COMPARED = 256  # rows whose scores are compared with exact ones in a round
+_FEW_COMPARED = 64  # of them, which suffice if their errors are far from what matters
+_CLEARLY = 4.0  # times the largest error of these
 NEWCOMERS_WORTH_A_CHECK = 0.02  # of the working set
 _FLOAT64_ROWS = 2048  # problems up to this size are float64 throughout: it costs nothing there
 _SCORE_ERROR = 0.1  # part of tol by which float32 scores may be off
@@ -70,17 +72,26 @@ def check_float32(inputs: Inputs, state: State, violation: float) -> None:
     if shards.news.double and work.double:
         return
     sample = inputs.rng.choice(work.size, min(work.size, ROWS_COMPARED), replace=False)
-    exact = shards.scores(work.ids[sample])
-    error = float(np.abs(exact - work.score[sample]).max())
-    at_stake = _FOUND_BY_SURVEYS if work.double else _VIOLATION_TO_COME
-    if not too_coarse(error, state.goal, at_stake * violation):
+    at_stake = violation * (_FOUND_BY_SURVEYS if work.double else _VIOLATION_TO_COME)
+    error = _largest_error(state, shards, sample[:_FEW_COMPARED])
+    if not too_coarse(_CLEARLY * error, state.goal, at_stake):
+        return
+    error = max(error, _largest_error(state, shards, sample[_FEW_COMPARED:]))
+    if not too_coarse(error, state.goal, at_stake):
         return
     if work.double:
         raise_precision(inputs, state, error)
-    elif _again(state) or too_coarse(error / _FAR_OFF, state.goal, at_stake * violation):
+    elif _again(state) or too_coarse(error / _FAR_OFF, state.goal, at_stake):
         log.debug("scores were off by %.3g: kernel values of the working set in float64", error)
         work.use_double()
     _set_exact(state, shards.scores(work.ids[work.present]))
+
+
+def _largest_error(state: State, shards: ShardSet, slots: Ints) -> float:
+    """Return the largest difference of the scores of some slots from exact ones."""
+    work = state.work
+    exact = shards.scores(work.ids[slots])
+    return float(np.abs(exact - work.score[slots]).max(initial=0.0))
 
 
 def _again(state: State) -> bool:
