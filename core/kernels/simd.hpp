@@ -139,6 +139,49 @@ inline V larger(V a, V b) {
 }
 #endif
 
+// The largest and the smallest lane, none of which is not a number.
+#if defined(__AVX512F__)
+inline float largest_lane(Vec<float> v) {
+  return _mm512_reduce_max_ps(v);
+}
+inline double largest_lane(Vec<double> v) {
+  return _mm512_reduce_max_pd(v);
+}
+inline float smallest_lane(Vec<float> v) {
+  return _mm512_reduce_min_ps(v);
+}
+inline double smallest_lane(Vec<double> v) {
+  return _mm512_reduce_min_pd(v);
+}
+inline int32_t smallest_lane(Simd<float>::Int v) {
+  return _mm512_reduce_min_epi32((__m512i)v);
+}
+inline int64_t smallest_lane(Simd<double>::Int v) {
+  return _mm512_reduce_min_epi64((__m512i)v);
+}
+#else
+template <class V>
+inline auto largest_lane(V v) {
+  std::decay_t<decltype(v[0])> found = v[0];
+  for (size_t l = 1; l < sizeof v / sizeof found; ++l) found = v[l] > found ? v[l] : found;
+  return found;
+}
+template <class V>
+inline auto smallest_lane(V v) {
+  std::decay_t<decltype(v[0])> found = v[0];
+  for (size_t l = 1; l < sizeof v / sizeof found; ++l) found = v[l] < found ? v[l] : found;
+  return found;
+}
+#endif
+
+// The smallest of the indices in the lanes that have a value.
+template <class T>
+inline int64_t first_index(Vec<T> v, T value, typename Simd<T>::Int index) {
+  typedef std::decay_t<decltype(index[0])> Index;
+  const auto none = typename Simd<T>::Int{} + std::numeric_limits<Index>::max();
+  return smallest_lane(v == splat(value) ? index : none);
+}
+
 // Half a vector of floats, and the same as doubles. GCC 12 converts it in two quarters, with more
 // instructions and a wait for the previous result, hence the instruction by name where it exists.
 typedef float HalfVec __attribute__((vector_size(WIDESTREET_VECTOR_BYTES / 2)));

@@ -21,6 +21,8 @@ constexpr int64_t kRoundTo = 16;
 constexpr int64_t kLeastNear = 64;        // near rows at first, if there are so many
 constexpr int64_t kPasses = 12;           // over all rows
 constexpr double kInner = 0.8;            // of tol: that of steps on near rows
+constexpr double kLoose = 0.1;            // that of the first steps, if steps cost more than a pass
+constexpr int64_t kLeastLoose = 256;      // near rows, from which they do
 constexpr double kSlack = 0.05;           // rows so near to a violation become near as well
 constexpr double kSnap = 1e-12;           // of the width of a box: what is nearer is put at a bound
 constexpr int64_t kStepsPerRow = 100;     // limit of the pair steps of a pass
@@ -41,7 +43,7 @@ struct Fold {
   std::vector<double> beta, score;   // of all rows
   double bias = 0, violation = kInf;
   int64_t steps = 0;
-  bool solved = false, possible = true;
+  bool begun = false, solved = false, possible = true;
 };
 
 // The near variables of a fold, in the order of the tile.
@@ -271,11 +273,10 @@ class Problem {
     if (std::abs(room) < std::abs(missing)) return false;
     std::vector<int64_t> slot(near_.size());
     std::iota(slot.begin(), slot.end(), 0);
-    auto away = [&](int64_t s) {
-      return std::abs(dual_.target[near_[s]] - fold.score[near_[s]] - bias_);
-    };
+    std::vector<double> away;
+    for (int64_t r : near_) away.push_back(std::abs(dual_.target[r] - fold.score[r] - bias_));
     std::stable_sort(slot.begin(), slot.end(),
-                     [&](int64_t a, int64_t b) { return away(a) < away(b); });
+                     [&](int64_t a, int64_t b) { return away[a] < away[b]; });
     std::vector<int64_t> moved;
     std::vector<double> change;
     for (int64_t s : slot) {
@@ -313,6 +314,8 @@ class Problem {
     p.beta = near.beta.data();
     p.score = near.score.data();
     p.tol = kInner * task_.tol;
+    if (!fold.begun && m >= kLeastLoose) p.tol = std::max(p.tol, kLoose);
+    fold.begun = true;
     p.block = m <= kInPlace ? m : kBlock;
     p.threads = 1;
     p.stop = [&] { return stop(); };

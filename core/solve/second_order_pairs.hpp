@@ -51,75 +51,116 @@ int Block<T, G>::shrinking(int64_t line) {
   return best;
 }
 
+// The largest value met in each lane, and where.
+template <class G>
+struct Largest {
+  typedef typename Simd<G>::Int Int;
+  Vec<G> value = splat(G(-kInf));
+  Int line = {};
+
+  void take(Vec<G> other, Int at) {
+    const Int more = other > value;
+    value = more ? other : value;
+    line = more ? at : line;
+  }
+};
+
+// The largest quotient met in each lane, and where; quotients are compared by cross-multiplication.
+template <class G>
+struct LargestQuotient {
+  typedef typename Simd<G>::Int Int;
+  Vec<G> top = {}, bottom = splat(G(1));
+  Int line = {};
+
+  void take(Vec<G> over, Vec<G> under, Int at) {
+    const Int more = over * bottom > top * under;
+    top = more ? over : top;
+    bottom = more ? under : bottom;
+    line = more ? at : line;
+  }
+};
+
+// The indices of the lanes.
+template <class G>
+typename Simd<G>::Int numbered() {
+  typename Simd<G>::Int index = {};
+  for (int l = 0; l < Simd<G>::lanes; ++l) index[l] = l;
+  return index;
+}
+
+// Calls visit(t, results) for every vector of a line range. Vectors have one of two results in turn,
+// so that a comparison need not wait for the one before.
+template <class G, class Results, class Visit>
+inline void take_turns(int64_t size, Results& even, Results& odd, Visit&& visit) {
+  constexpr int lanes = Simd<G>::lanes;
+  int64_t t = 0;
+  for (; t + 2 * lanes <= size; t += 2 * lanes) {
+    visit(t, even);
+    visit(t + lanes, odd);
+  }
+  if (t < size) visit(t, even);
+}
+
 // F -= step * (K_i - K_j) over a line range. Returns the first line (largest F that may grow).
 template <class T, class G>
 Extreme Block<T, G>::update(const LineRange& s, const T* ki, const T* kj, double step,
                             double& lowest) {
-  typedef typename Simd<G>::Int Int;
   constexpr int lanes = Simd<G>::lanes;
   const Vec<G> length = splat(G(step));
-  Vec<G> best = splat(G(-kInf)), low = splat(G(kInf));
-  Int at = {}, index;
-  for (int l = 0; l < lanes; ++l) index[l] = l;
+  Largest<G> even, odd;
+  Vec<G> low = splat(G(kInf));
+  auto index = numbered<G>();
   G* up = &up_[s.line];
   G* down = &down_[s.line];
   ki += s.column;
   kj += s.column;
-  for (int64_t t = 0; t < s.size; t += lanes) {
+  take_turns<G>(s.size, even, odd, [&](int64_t t, Largest<G>& largest) {
     const Vec<G> shift = length * (load_as<G>(ki + t) - load_as<G>(kj + t));
     const Vec<G> u = load(up + t) - shift;
     const Vec<G> d = load(down + t) - shift;
     store(up + t, u);
     store(down + t, d);
-    const Int more = u > best;
-    best = more ? u : best;
-    at = more ? index : at;
+    largest.take(u, index);
     low = smaller(d, low);
     index += lanes;
-  }
-  Extreme found;
-  for (int l = 0; l < lanes; ++l) {
-    lowest = std::min(lowest, double(low[l]));
-    if (best[l] > found.value || (best[l] == found.value && found.line > s.line + at[l]))
-      found = {double(best[l]), s.line + at[l]};
-  }
-  return found;
+  });
+  lowest = std::min(lowest, double(smallest_lane(low)));
+  const G best = largest_lane(larger(odd.value, even.value));
+  if (best == G(-kInf)) return {};
+  const int64_t line =
+      std::min(first_index(even.value, best, even.line), first_index(odd.value, best, odd.line));
+  return {double(best), s.line + line};
 }
 
-// Largest (f_i - F_j)^2 / eta_ij over lines j that may shrink and lie below f_i; quotients are
-// compared by cross-multiplication. Differences are in units of about the violation, a power of
-// two, so that squares do not underflow.
+// Largest (f_i - F_j)^2 / eta_ij over lines j that may shrink and lie below f_i. Differences are in
+// units of about the violation, a power of two, so that squares do not underflow.
 template <class T, class G>
 void Block<T, G>::best_partner(const LineRange& s, const T* ki, const Extreme& first, double lowest,
                                double& gain, int64_t& partner) const {
-  typedef typename Simd<G>::Int Int;
   constexpr int lanes = Simd<G>::lanes;
   const double unit = std::ldexp(1.0, std::ilogb(first.value - lowest));
   const Vec<G> scale = splat(G(1.0 / unit)), fi = splat(G(first.value));
   const Vec<G> kii = splat(diag_[first.line]), least = splat(G(kTau));
-  Vec<G> top = {}, bottom = splat(G(1));
-  Int at = {}, index;
-  for (int l = 0; l < lanes; ++l) index[l] = l;
+  LargestQuotient<G> even, odd;
+  auto index = numbered<G>();
   const G* down = &down_[s.line];
   const G* diag = &diag_[s.line];
   ki += s.column;
-  for (int64_t t = 0; t < s.size; t += lanes) {
+  take_turns<G>(s.size, even, odd, [&](int64_t t, LargestQuotient<G>& largest) {
     // -inf where beta may not shrink
     const Vec<G> diff = larger((fi - load(down + t)) * scale, Vec<G>{});
     const Vec<G> eta = larger(kii + load(diag + t) - G(2) * load_as<G>(ki + t), least);
-    const Vec<G> square = diff * diff;
-    const Int more = square * bottom > top * eta;
-    top = more ? square : top;
-    bottom = more ? eta : bottom;
-    at = more ? index : at;
+    largest.take(diff * diff, eta, index);
     index += lanes;
-  }
-  for (int l = 0; l < lanes; ++l) {
-    const double g = double(top[l]) / double(bottom[l]) * unit * unit;
-    if (g > gain || (g == gain && g > 0 && partner > s.line + at[l])) {
-      gain = g;
-      partner = s.line + at[l];
-    }
+  });
+  const Vec<G> a = even.top / even.bottom, b = odd.top / odd.bottom;
+  const G best = largest_lane(larger(a, b));
+  const int64_t line =
+      s.line + std::min(first_index(a, best, even.line), first_index(b, best, odd.line));
+  const double g = double(best) * unit * unit;
+  if (g > gain || (g == gain && g > 0 && partner > line)) {
+    gain = g;
+    partner = line;
   }
 }
 

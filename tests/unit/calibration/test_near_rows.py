@@ -65,6 +65,17 @@ def test_kernel_values_in_float32_give_the_same_values(monkeypatch):
     assert np.abs(found - wanted).max() <= 0.05 * np.abs(wanted).max()
 
 
+def test_many_near_rows_give_the_same_values():
+    """From some hundred near rows on, the first steps of a fold end early."""
+    X, y = data("svc", 600)
+    model = machine("svc").fit(X, y)
+    folds = list(StratifiedKFold(3).split(X, y))
+    found = scores(model, X, np.searchsorted(model.classes_, y), folds)[:, 0]
+    wanted = held_out_scores(model, X, y, folds)
+    size = max(10.0, abs(model.dual_coef_).sum())
+    assert np.abs(found - wanted).max() <= TOL.decision * size
+
+
 def test_float32_is_left_to_small_coefficients():
     model, X, _, _ = problem("svc")
     gram = model._gram(X, X, np.arange(N))

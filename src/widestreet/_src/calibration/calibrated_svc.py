@@ -124,7 +124,7 @@ class CalibratedSVC(ClassifierMixin, SVMWrapper):
         present = np.where(weight > 0, np.asarray(y).ravel(), machine.classes_[0])
         code = np.searchsorted(machine.classes_, present)
         try:
-            with held_out_bar(machine) as tell:
+            with held_out_bar(machine) as tell, limited_blas(1):
                 found = held_out_decisions(
                     machine,
                     X,

@@ -215,10 +215,10 @@ class _Likelihoods:
         """Return the slopes, zero where the best one is positive, and the offsets."""
         offset = -np.asarray(logit(self._sums(self.weight * self.target)))  # without a slope
         slope = np.zeros_like(offset)
-        rising = self._derivatives(slope, offset)[0] > 0  # else, by convexity, no slope is better
-        value = self._loss(slope, offset)
+        value, p = self._loss(slope, offset)
+        rising = self._derivatives(p)[0] > 0  # else, by convexity, no slope is better
         for _ in range(_MOST_STEPS):
-            g, h, gg, gh, hh = self._derivatives(slope, offset)
+            g, h, gg, gh, hh = self._derivatives(p)
             left = rising & (np.maximum(np.abs(g), np.abs(h)) > _EXACT)
             if not left.any():
                 break
@@ -226,7 +226,7 @@ class _Likelihoods:
             step = length * (gh * h - hh * g), length * (gh * g - gg * h)
             length = np.ones_like(slope)
             while True:
-                after = self._loss(slope + length * step[0], offset + length * step[1])
+                after, p = self._loss(slope + length * step[0], offset + length * step[1])
                 worse = (after > value + _LOSS_ROUNDING) & (length > _EXACT)
                 if not worse.any():
                     break
@@ -238,13 +238,15 @@ class _Likelihoods:
         found: Floats = np.add.reduceat(values, self.begin)
         return found
 
-    def _loss(self, slope: Floats, offset: Floats) -> Floats:
+    def _loss(self, slope: Floats, offset: Floats) -> tuple[Floats, Floats]:
+        """Return the losses, and the probability of the positive class for each row."""
         z = slope[self.of] * self.x + offset[self.of]
-        return self._sums(self.weight * (np.logaddexp(0.0, z) - (1.0 - self.target) * z))
+        e = np.exp(-np.abs(z))
+        loss = np.log1p(e) + np.maximum(z, 0.0) - (1.0 - self.target) * z
+        return self._sums(self.weight * loss), np.where(z > 0, e, 1.0) / (1.0 + e)
 
-    def _derivatives(self, slope: Floats, offset: Floats) -> tuple[Floats, ...]:
+    def _derivatives(self, p: Floats) -> tuple[Floats, ...]:
         """Return the first and second derivatives of the losses."""
-        p = expit(-(slope[self.of] * self.x + offset[self.of]))
         first, second = self.weight * (self.target - p), self.weight * p * (1.0 - p)
         across = second * self.x
         return (
