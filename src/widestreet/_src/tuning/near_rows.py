@@ -21,7 +21,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -50,6 +50,7 @@ _PASSES = 8  # for one C
 _FLOAT32_TOL = 1e-4  # smallest tolerance with kernel values of near rows in float32
 _PROPORTIONAL = 1e-14  # of the largest coefficient: a smaller change is rounding
 _INNER = 0.8  # of the tolerance: that of pair steps on such values
+_AHEAD = 1.25  # room of a new matrix, per near row
 _APART, _ROUND_TO, _STRIP = 16, 16, 1024  # values between rows of the matrix; rows at a time
 
 Report = Callable[[int, int, Timed], None]
@@ -109,8 +110,9 @@ class _Fold:
 class Memory:
     """Memory of the kernel matrix of near rows, which is kept for the next kernel.
 
-    The first access to new memory is expensive; memory that is reserved but not accessed costs
-    nothing.
+    The first access to new memory is expensive. Rows of the matrix are therefore little longer than
+    necessary, and a matrix that must grow is computed anew: that costs less than to touch rows of
+    the greatest length.
 
     Parameters
     ----------
@@ -128,7 +130,6 @@ class Memory:
     def __init__(self, limit: int, dtype: Any = np.float64) -> None:
         self.limit, self.rows, self.dtype = limit, 0, np.dtype(dtype)
         self._values: Real | None = None
-        self._length = 0  # of a row
 
     def capacity(self, rows: int) -> int:
         """Return the largest number of near rows among so many."""
@@ -146,19 +147,20 @@ class Memory:
 
     @property
     def _bytes(self) -> int:
-        return int(self.dtype.itemsize) * self.rows * self._length
+        return 0 if self._values is None else self._values.strides[0] * self.rows
 
     def free(self) -> None:
         """Free the matrix. Sets: rows."""
         self._values, self.rows = None, 0
 
-    def matrix(self, capacity: int) -> Real:
-        """Return an empty matrix with room for so many rows."""
-        length = self._length = -(-capacity // _ROUND_TO) * _ROUND_TO + _APART
-        if self._values is None or len(self._values) < capacity * length:
+    def matrix(self, rows: int, capacity: int) -> Real:
+        """Return the matrix, with room for so many rows; an empty one if it had less room."""
+        if self._values is None or len(self._values) < rows:
             self.free()
-            self._values = np.empty(capacity * length, dtype=self.dtype)
-        return self._values[: capacity * length].reshape(capacity, length)[:, :capacity]
+            room = min(capacity, int(_AHEAD * rows))
+            length = -(-room // _ROUND_TO) * _ROUND_TO + _APART
+            self._values = np.empty((room, length), dtype=self.dtype)
+        return self._values
 
 
 class NearRows:
@@ -193,6 +195,7 @@ class NearRows:
         self.on_interrupt = on_interrupt
         self.poll = Poll(values.budget.look_at_clock)
         self.rows: Ints = np.empty(0, dtype=np.int64)
+        self._matrix: Real | None = None
         self._filled = 0
         self._size = values.gram.shape[0]
         self._capacity = memory.capacity(self._size)
@@ -220,7 +223,7 @@ class NearRows:
                 else:
                     left.append((c, k, point))
         if left:
-            vars(self).pop("_matrix", None)
+            self._matrix = None
             self.memory.free()  # the engine needs it
         for _, mine in groupby(sorted(left, key=lambda one: one[:2]), key=lambda one: one[0]):
             last = whole
@@ -239,7 +242,7 @@ class NearRows:
             lower=np.min([step.dual.lower for step in steps], axis=0),
             upper=np.max([step.dual.upper for step in steps], axis=0),
         )
-        vars(self).pop("_matrix", None)  # so that the memory can be freed
+        self._matrix = None  # so that the memory can be freed
         goal = Goal(_ROUGH * first.tol)
         settings = replace(first.settings, goal=goal, max_memory=self.memory.rest)
         point = self.values.solve(Step(dual, first.scale, settings), before)
@@ -272,19 +275,18 @@ class NearRows:
         found: Floats = point.scale * self._whole_unit
         return found
 
-    @cached_property
-    def _matrix(self) -> Real:
-        return self.memory.matrix(self._capacity)
-
     def _fill(self) -> None:
         """Compute the kernel values of new near rows. Sets: matrix, filled."""
+        matrix = self.memory.matrix(len(self.rows), self._capacity)
+        if matrix is not self._matrix:
+            self._matrix, self._filled = matrix, 0
         for a in range(self._filled, len(self.rows), _STRIP):
             strip = np.arange(a, min(a + _STRIP, len(self.rows)))
             end = int(strip[-1]) + 1
             self.values.gram.block(
-                self.rows[strip], self.rows[:end], out=self._matrix, out_rows=strip, poll=self.poll
+                self.rows[strip], self.rows[:end], out=matrix, out_rows=strip, poll=self.poll
             )
-            _core.mirror(self._matrix, end, strip, self.values.threads)
+            _core.mirror(matrix, end, strip, self.values.threads)
         self._filled = len(self.rows)
         self.memory.rows = max(self.memory.rows, self._filled)
 
@@ -338,6 +340,7 @@ class NearRows:
         if known < size:
             new = self._fixed(step.dual)[:, self.rows[known:]] * (before.scale / step.scale)
             before = replace(before, beta=np.hstack([before.beta, new]), score=None)
+        assert self._matrix is not None
         fold.point = solve_next(
             self._matrix[:size, :size],
             self._reduced(fold, step),
