@@ -34,7 +34,7 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.runner import LocalRunner
-from widestreet._src.tuning.chain import ChainPoint, solve_next
+from widestreet._src.tuning.chain import ChainPoint, Scratches, solve_next
 from widestreet._src.tuning.kernel_values import Step, StreamedValues, Timed, most_pair_steps
 
 _LEAST_FOLDS = 4  # fewer are not worth a solution of all rows for each C
@@ -129,6 +129,7 @@ class Memory:
 
     def __init__(self, limit: int, dtype: Any = np.float64) -> None:
         self.limit, self.rows, self.dtype = limit, 0, np.dtype(dtype)
+        self.scratches = Scratches()
         self._values: Real | None = None
 
     def capacity(self, rows: int) -> int:
@@ -140,23 +141,25 @@ class Memory:
 
     @property
     def rest(self) -> int:
-        """Bytes that the engine may use beside the matrix. Sets: memory, freed if it is large."""
+        """Bytes that the engine may use beside what is kept. Sets: memory, freed if it is large."""
         if self._bytes > _KEPT * self.limit:
             self.free()
         return self.limit - self._bytes
 
     @property
     def _bytes(self) -> int:
-        return 0 if self._values is None else self._values.strides[0] * self.rows
+        matrix = 0 if self._values is None else self._values.strides[0] * self.rows
+        return matrix + self.scratches.bytes
 
     def free(self) -> None:
-        """Free the matrix. Sets: rows."""
+        """Free the matrix and the memory of blocks. Sets: rows."""
         self._values, self.rows = None, 0
+        self.scratches.free()
 
     def matrix(self, rows: int, capacity: int) -> Real:
         """Return the matrix, with room for so many rows; an empty one if it had less room."""
         if self._values is None or len(self._values) < rows:
-            self.free()
+            self._values, self.rows = None, 0
             room = min(capacity, int(_AHEAD * rows))
             length = -(-room // _ROUND_TO) * _ROUND_TO + _APART
             self._values = np.empty((room, length), dtype=self.dtype)
@@ -341,16 +344,18 @@ class NearRows:
             new = self._fixed(step.dual)[:, self.rows[known:]] * (before.scale / step.scale)
             before = replace(before, beta=np.hstack([before.beta, new]), score=None)
         assert self._matrix is not None
-        fold.point = solve_next(
-            self._matrix[:size, :size],
-            self._reduced(fold, step),
-            step.scale,
-            loose * inner * step.tol,
-            before,
-            self.poll,
-            most_pair_steps(self.values.gram, size),
-            room=int(_BLOCK_SHARE * self.memory.limit) // self.values.threads,
-        )
+        with self.memory.scratches.one() as scratch:
+            fold.point = solve_next(
+                self._matrix[:size, :size],
+                self._reduced(fold, step),
+                step.scale,
+                loose * inner * step.tol,
+                before,
+                self.poll,
+                most_pair_steps(self.values.gram, size),
+                room=int(_BLOCK_SHARE * self.memory.limit) // self.values.threads,
+                scratch=scratch,
+            )
         fold.seconds += time.perf_counter() - begun
 
     def _is_possible(self, fold: _Fold, step: Step) -> bool:
