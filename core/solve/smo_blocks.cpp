@@ -23,14 +23,16 @@ namespace widestreet {
 namespace WIDESTREET_ISA {
 namespace {
 
-constexpr double kLooser = 0.1;        // a block that is not the whole set is solved to this part
-constexpr double kLoosest = 0.001;     // the whole set to this part, or to its tolerance
-constexpr int64_t kStepsPerRow = 100;  // of a block, before another is chosen
+constexpr double kLooser = 0.1;          // a block that is not the whole set is solved to this part
+constexpr double kLooserRounded = 0.03;  // the same, for a block whose tile is rounded
+constexpr double kLoosest = 0.001;       // the whole set to this part, or to its tolerance
+constexpr int64_t kStepsPerRow = 100;    // of a block, before another is chosen
 constexpr int64_t kLeastBlock = 512;
-constexpr double kSpare = 1.125;      // rows of a block per row that violates or is free
-constexpr double kNearlyAll = 0.75;   // of the rows: blocks of this size are not cut
-constexpr double kWorthCopy = 0.5;    // of the rows: a larger block is not worth a copy
-constexpr double kFloatNoise = 1e-6;  // of a box times a kernel value: the resolution of a float F
+constexpr double kSpare = 1.125;       // rows of a block per row that violates or is free
+constexpr double kSpareRounded = 1.4;  // the same, for a block whose tile is rounded
+constexpr double kNearlyAll = 0.75;    // of the rows: blocks of this size are not cut
+constexpr double kWorthCopy = 0.5;     // of the rows: a larger block is not worth a copy
+constexpr double kFloatNoise = 1e-6;   // of a box times a kernel value: the resolution of a float F
 
 // The violation of every group; and that of every row, against the middle of its group's interval,
 // by variables that may grow and by those that may shrink: positive for violators, the distance
@@ -97,15 +99,17 @@ std::vector<int64_t> all_rows(const Subproblem& p) {
 }
 
 // The rows of a block, ascending: those that violate most, some of them by variables that may grow
-// and some by variables that may shrink, with the worst pair of every group among them. No more
-// than there are violators and free variables, unless those are few; about `most` at the most.
-std::vector<int64_t> choose_block(const Violations& found, int64_t most) {
+// and some by variables that may shrink, with the worst pair of every group among them. Little more
+// than there are violators and free variables, unless those are few; about `most` at the most. A
+// block whose tile is rounded has to be copied, even if it has all rows.
+std::vector<int64_t> choose_block(const Violations& found, int64_t most, bool rounded) {
   const int64_t m = int64_t(found.by_growing.size());
   int64_t active = 0;
   for (int64_t r = 0; r < m; ++r) active += found.by_growing[r] > 0 || found.by_shrinking[r] > 0;
-  int64_t size = std::max(int64_t(kSpare * double(active)), kLeastBlock);
-  if (size > most) size = double(most) >= kNearlyAll * double(m) ? m : most;
-  if (double(size) > kWorthCopy * double(m)) size = m;
+  const double spare = rounded ? kSpareRounded : kSpare;
+  int64_t size = std::max(int64_t(spare * double(active)), kLeastBlock);
+  if (size > most) size = !rounded && double(most) >= kNearlyAll * double(m) ? m : most;
+  if (!rounded && double(size) > kWorthCopy * double(m)) size = m;
   std::vector<char> marked(m, size >= m);
   if (size < m) {
     std::vector<double> larger_of(m);
@@ -131,7 +135,17 @@ void update_scores(const ScoreTask& task) {
   for_ranges(task.rows, kStrip, worth_it ? task.threads : 1, [&](int64_t begin, int64_t end) {
     const int64_t size = end - begin;
     double sum[kStrip] = {};
-    for (int64_t c = 0; c < task.count; ++c) {
+    int64_t c = 0;
+    for (; c + 4 <= task.count; c += 4) {  // four columns at a time hide the latency of memory
+      const T* k = K + begin;
+      const T *k0 = k + task.slot[c] * task.ld, *k1 = k + task.slot[c + 1] * task.ld;
+      const T *k2 = k + task.slot[c + 2] * task.ld, *k3 = k + task.slot[c + 3] * task.ld;
+      const double* x = task.change + c;
+      for (int64_t t = 0; t < size; ++t)
+        sum[t] += (x[0] * double(k0[t]) + x[1] * double(k1[t])) +
+                  (x[2] * double(k2[t]) + x[3] * double(k3[t]));
+    }
+    for (; c < task.count; ++c) {
       const T* k = K + task.slot[c] * task.ld + begin;
       const double x = task.change[c];
       for (int64_t t = 0; t < size; ++t) sum[t] += x * double(k[t]);
@@ -238,11 +252,14 @@ SubproblemReport solve_tile(const Subproblem& p) {
     // Many sets need few steps: fewer than a copy of a block would cost.
     const bool direct = report.steps < p.direct_steps;
     const int64_t most = std::min(p.block, p.dual.rows);
-    const std::vector<int64_t> rows = direct ? all_rows(p) : choose_block(found, most);
+    const double looser = p.in_double ? kLooserRounded : kLooser;
+    const bool rounded =
+        p.in_double && !direct && noise < std::max(p.tol, looser * found.violation);
+    const std::vector<int64_t> rows = direct ? all_rows(p) : choose_block(found, most, rounded);
     const int64_t size = int64_t(rows.size());
     const bool whole = size == p.dual.rows;
-    const double loose = std::max(p.tol, (whole ? kLoosest : kLooser) * found.violation);
-    const bool coarse = noise < loose && !(direct && p.in_double);  // a direct one is not rounded
+    const double loose = std::max(p.tol, (whole ? kLoosest : looser) * found.violation);
+    const bool coarse = p.in_double ? rounded : noise < loose;
     int64_t budget = whole && coarse ? size / 2 : kStepsPerRow * size;
     if (direct) budget = p.direct_steps - report.steps;
     budget = std::min(budget, p.max_steps - report.steps);

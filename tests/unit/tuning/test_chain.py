@@ -147,3 +147,17 @@ def test_a_chain_in_one_call_ends_if_no_point_is_good_enough():
     [(point, _)] = solve_together(K, [dual], [scale], [0.0], None, Poll())
     assert 0 < point.violation <= TOL.violation
     assert point.steps <= 400 * dual.rows
+
+
+def test_scratch_memory_is_lent_to_one_problem_at_a_time_and_kept_for_the_next():
+    scratches = chain.Scratches()
+    with scratches.one() as first, scratches.one() as second:
+        assert first is not second
+        memory = first.lend(100)
+        assert first.lend(50) is memory
+        assert scratches.bytes == 0  # of those that are idle
+    assert scratches.bytes == 100
+    with scratches.one() as again:
+        assert again in (first, second)
+    scratches.free()
+    assert scratches.bytes == 0

@@ -106,8 +106,8 @@ def test_few_pair_steps_precede_the_engines_if_the_rank_is_low(monkeypatch):
     dual = formulation.dual(y.astype(np.float64), formulation.box(np.ones(len(y))))
     taken = []
 
-    def counted(*arguments):
-        taken.append(chain.solve_next(*arguments))
+    def counted(*arguments, **options):
+        taken.append(chain.solve_next(*arguments, **options))
         return taken[-1]
 
     monkeypatch.setattr(kernel_values, "solve_next", counted)

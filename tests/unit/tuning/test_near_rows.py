@@ -149,18 +149,25 @@ def test_measured_memory_of_arrays(kind, monkeypatch):
     _, values, chains = problems(kind, rows=6000, folds=12, cs=(5.0,))
     size = values.gram.shape[0]
     near = NearRows(values, chains, Memory(MEMORY), lambda: None)
-    near.rows, near._capacity = np.arange(0, size, 300), 100
+    choose = near._choose
+
+    def choose_few(folds):
+        choose(folds)
+        near.rows = np.arange(0, size, 300)
+
+    monkeypatch.setattr(near, "_choose", choose_few)
     step, zero = chains[0][0], np.zeros(size)
+    lower = np.min([chain[0].dual.lower for chain in chains], axis=0)
     upper = np.max([chain[0].dual.upper for chain in chains], axis=0)
-    near.at_upper = upper == 0.0  # all coefficients are zero
     start = ChainPoint(
         np.zeros((step.dual.layers, size)), None, np.zeros(1), np.inf, 0, step.scale, 0.0
     )
+    near._whole = near_rows._Whole(replace(step.dual, lower=lower, upper=upper), start)
     folds = [near_rows._Fold(chain, zero, zero, zero) for chain in chains]
-    values.gram.scan(None, near.rows, np.ones((12, 20)))  # what rows compute once
+    values.gram.scan(None, np.arange(0, size, 300), np.ones((12, 20)))  # what rows compute once
     tracemalloc.start()
     try:
-        near._solve_folds(folds, 0, start)
+        near._solve_folds(folds, 0)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

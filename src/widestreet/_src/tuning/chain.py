@@ -16,6 +16,7 @@ are all at their bounds stays there (s is the ratio).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Real
 from widestreet._src.engines.working_set.proximal_newton import MOST, leap, taking_part
-from widestreet._src.engines.working_set.tile import whole_set
+from widestreet._src.engines.working_set.tile import Scratch, whole_set
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 
@@ -84,6 +85,29 @@ class ChainPoint:
         return float(np.clip(best, min(1.0, ratio), max(1.0, ratio)))
 
 
+class Scratches:
+    """Scratch memory of problems that are solved one after the other, for some at a time."""
+
+    def __init__(self) -> None:
+        self._idle: list[Scratch] = []
+
+    @contextmanager
+    def one(self) -> Iterator[Scratch]:
+        """Lend one to a problem. Sets: idle."""
+        mine = self._idle.pop() if self._idle else Scratch()
+        yield mine
+        self._idle.append(mine)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that are kept."""
+        return sum(len(one.memory) for one in self._idle)
+
+    def free(self) -> None:
+        """Free what is kept. Sets: idle."""
+        self._idle.clear()
+
+
 def solve_next(
     tile: Real,
     dual: Dual,
@@ -94,6 +118,7 @@ def solve_next(
     most_steps: int | None = None,
     since: int = 0,
     room: int | None = None,
+    scratch: Scratch | None = None,
 ) -> ChainPoint:
     """Solve a problem from the solution of another one.
 
@@ -115,11 +140,14 @@ def solve_next(
         Pair steps that were taken before this call, without a proximal Newton step.
     room : int, optional
         Bytes for a block of pair steps or a factor; `working_memory` by default.
+    scratch : Scratch, optional
+        Memory of the problem before.
     """
     beta, score = _start(tile, dual, scale, before)
     rows = dual.rows
     room = working_memory(rows) if room is None else room
     work = whole_set(tile, dual, beta, score, poll, tile.nbytes + room)
+    work.scratch = scratch or work.scratch
     largest = max(1, min(int(_BLOCK * rows), int(np.sqrt(room / tile.itemsize)) - _ROUND_TO))
     most = _MOST_STEPS * rows if most_steps is None else most_steps
     violation, steps = np.inf, 0

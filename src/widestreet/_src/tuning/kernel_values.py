@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -27,7 +27,7 @@ from widestreet._src.status import Status
 from widestreet._src.training.engine_sequence import Solver, in_memory
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
-from widestreet._src.tuning.chain import ChainPoint, solve_next, solve_together
+from widestreet._src.tuning.chain import ChainPoint, Scratches, solve_next, solve_together
 
 _TOGETHER = 2000  # rows: the problems of a chain are solved in one call of the core
 
@@ -154,10 +154,13 @@ class StoredValues:
     matrix : ndarray
     streamed : StreamedValues
         The same values, for problems that need many pair steps.
+    scratches : Scratches
+        Memory of problems.
     """
 
     matrix: Floats
     streamed: StreamedValues
+    scratches: Scratches = field(default_factory=Scratches)
 
     def part(self, members: Ints | None) -> StoredValues:
         """Return the kernel values between some of the rows, copied."""
@@ -166,7 +169,7 @@ class StoredValues:
         size = len(members)
         matrix = np.empty((size, -(-size // 16) * 16))[:, :size]
         _core.gather(matrix, self.matrix, len(self.matrix), members, 1)
-        return StoredValues(matrix, self.streamed.part(members))
+        return StoredValues(matrix, self.streamed.part(members), self.scratches)
 
     @cached_property
     def _poll(self) -> Poll:
@@ -208,16 +211,18 @@ class StoredValues:
 
         `since` is the number of pair steps that led to the starting point.
         """
-        found = solve_next(
-            self.matrix,
-            step.dual,
-            step.scale,
-            step.tol,
-            before,
-            self._poll,
-            self._most_steps,
-            since,
-        )
+        with self.scratches.one() as scratch:
+            found = solve_next(
+                self.matrix,
+                step.dual,
+                step.scale,
+                step.tol,
+                before,
+                self._poll,
+                self._most_steps,
+                since,
+                scratch=scratch,
+            )
         point = replace(found, steps=since + found.steps)
         if point.violation <= step.tol:
             return point

@@ -10,10 +10,12 @@ folds. If the kernel matrix of all rows is too large, then for one C after the o
        that are not solved by these scores are continued from them. The first scan may be in
        float32; a problem is solved by scores in float64
 
-The scores of fixed rows are proportional to C. They are kept, so that only coefficients that change
-from C to C are scanned. What is not solved after some passes, or has too many near rows, is solved
-by rounds of the engine. If more fixed rows violate than are near, as with folds of ordered rows,
-all further problems of the kernel are left to the engine, which solves each fold by ascending C.
+Scores of bounded coefficients are proportional to C. Those of the points where folds start are
+kept, so that only coefficients that change from C to C are scanned, and then those that a fold has
+moved. The mean of these scores over the folds shows which rows are near. What is not solved after
+some passes, or has too many near rows, is solved by rounds of the engine. If more fixed rows
+violate than are near, as with folds of ordered rows, all further problems of the kernel are left to
+the engine, which solves each fold by ascending C.
 """
 
 from __future__ import annotations
@@ -28,13 +30,13 @@ from typing import Any
 import numpy as np
 
 from widestreet import _core
-from widestreet._src.arrays import Floats, Ints, Real
+from widestreet._src.arrays import Bools, Floats, Ints, Real
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.runner import LocalRunner
-from widestreet._src.tuning.chain import ChainPoint, solve_next
+from widestreet._src.tuning.chain import ChainPoint, Scratches, solve_next
 from widestreet._src.tuning.kernel_values import Step, StreamedValues, Timed, most_pair_steps
 
 _LEAST_FOLDS = 4  # fewer are not worth a solution of all rows for each C
@@ -49,7 +51,9 @@ _KEPT = 0.5  # of the memory: a larger matrix is freed before the next problem o
 _PASSES = 8  # for one C
 _FLOAT32_TOL = 1e-4  # smallest tolerance with kernel values of near rows in float32
 _PROPORTIONAL = 1e-14  # of the largest coefficient: a smaller change is rounding
+_SAME = 1e-9  # of the largest coefficient: a smaller difference makes no row near
 _INNER = 0.8  # of the tolerance: that of pair steps on such values
+_AHEAD = 1.25  # room of a new matrix, per near row
 _APART, _ROUND_TO, _STRIP = 16, 16, 1024  # values between rows of the matrix; rows at a time
 
 Report = Callable[[int, int, Timed], None]
@@ -83,11 +87,11 @@ class _Fold:
     ----------
     steps : sequence of Step
     coef, score : ndarray of shape (n,)
-        Fixed coefficients of the rows that are not near, divided by C, and their scores.
+        Coefficients from which the last problem started, divided by C, and their scores.
     total : ndarray of shape (n,)
         Scores of all rows at the last point.
     point : ChainPoint
-        Last point, over the near rows of its time; its score is that of the near rows alone.
+        Last point, over the near rows of its time; its score is that of all coefficients.
     seconds : float
         Time of the present problem.
     done : bool
@@ -106,11 +110,29 @@ class _Fold:
     possible: bool = True
 
 
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    """Problem of the rows of all folds, and its solution."""
+
+    dual: Dual
+    point: ChainPoint
+
+    @cached_property
+    def at_upper(self) -> Bools:
+        found: Bools = self.point.beta == self.dual.upper
+        return found
+
+    @cached_property
+    def free(self) -> Bools:
+        return (self.point.beta > self.dual.lower) & (self.point.beta < self.dual.upper)
+
+
 class Memory:
     """Memory of the kernel matrix of near rows, which is kept for the next kernel.
 
-    The first access to new memory is expensive; memory that is reserved but not accessed costs
-    nothing.
+    The first access to new memory is expensive. Rows of the matrix are therefore little longer than
+    necessary, and a matrix that must grow is computed anew: that costs less than to touch rows of
+    the greatest length.
 
     Parameters
     ----------
@@ -127,8 +149,8 @@ class Memory:
 
     def __init__(self, limit: int, dtype: Any = np.float64) -> None:
         self.limit, self.rows, self.dtype = limit, 0, np.dtype(dtype)
+        self.scratches = Scratches()
         self._values: Real | None = None
-        self._length = 0  # of a row
 
     def capacity(self, rows: int) -> int:
         """Return the largest number of near rows among so many."""
@@ -139,26 +161,29 @@ class Memory:
 
     @property
     def rest(self) -> int:
-        """Bytes that the engine may use beside the matrix. Sets: memory, freed if it is large."""
+        """Bytes that the engine may use beside what is kept. Sets: memory, freed if it is large."""
         if self._bytes > _KEPT * self.limit:
             self.free()
         return self.limit - self._bytes
 
     @property
     def _bytes(self) -> int:
-        return int(self.dtype.itemsize) * self.rows * self._length
+        matrix = 0 if self._values is None else self._values.strides[0] * self.rows
+        return matrix + self.scratches.bytes
 
     def free(self) -> None:
-        """Free the matrix. Sets: rows."""
+        """Free the matrix and the memory of blocks. Sets: rows."""
         self._values, self.rows = None, 0
+        self.scratches.free()
 
-    def matrix(self, capacity: int) -> Real:
-        """Return an empty matrix with room for so many rows."""
-        length = self._length = -(-capacity // _ROUND_TO) * _ROUND_TO + _APART
-        if self._values is None or len(self._values) < capacity * length:
-            self.free()
-            self._values = np.empty(capacity * length, dtype=self.dtype)
-        return self._values[: capacity * length].reshape(capacity, length)[:, :capacity]
+    def matrix(self, rows: int, capacity: int) -> Real:
+        """Return the matrix, with room for so many rows; an empty one if it had less room."""
+        if self._values is None or len(self._values) < rows:
+            self._values, self.rows = None, 0
+            room = min(capacity, int(_AHEAD * rows))
+            length = -(-room // _ROUND_TO) * _ROUND_TO + _APART
+            self._values = np.empty((room, length), dtype=self.dtype)
+        return self._values
 
 
 class NearRows:
@@ -193,11 +218,12 @@ class NearRows:
         self.on_interrupt = on_interrupt
         self.poll = Poll(values.budget.look_at_clock)
         self.rows: Ints = np.empty(0, dtype=np.int64)
+        self._matrix: Real | None = None
         self._filled = 0
         self._size = values.gram.shape[0]
         self._capacity = memory.capacity(self._size)
         self.far = False
-        self._whole_coef, self._whole_unit = np.zeros((2, self._size))  # for C = 1
+        self._rest, self._rest_score = np.zeros((2, self._size))
 
     def solve(self, report: Report) -> None:
         """Solve all problems; call `report` with chain, position and solution of each."""
@@ -212,7 +238,7 @@ class NearRows:
                 continue
             whole = self._solve_whole([fold.steps[k] for fold in here.values()], whole)
             shared = (time.perf_counter() - begun) / len(here)
-            self._solve_folds(list(here.values()), k, whole)
+            self._solve_folds(list(here.values()), k)
             for c, fold in here.items():
                 point = self._spread(fold, fold.steps[k]) if fold.possible else None
                 if point is not None and fold.done:
@@ -220,7 +246,7 @@ class NearRows:
                 else:
                     left.append((c, k, point))
         if left:
-            vars(self).pop("_matrix", None)
+            self._matrix = None
             self.memory.free()  # the engine needs it
         for _, mine in groupby(sorted(left, key=lambda one: one[:2]), key=lambda one: one[0]):
             last = whole
@@ -232,95 +258,108 @@ class NearRows:
     # -- the problem of all rows -------------------------------------------------------------------
 
     def _solve_whole(self, steps: list[Step], before: ChainPoint | None) -> ChainPoint:
-        """Solve the problem of the rows of all folds. Sets: rows, at_upper."""
+        """Solve the problem of the rows of all folds. Sets: whole."""
         first = steps[0]
         dual = replace(
             first.dual,
             lower=np.min([step.dual.lower for step in steps], axis=0),
             upper=np.max([step.dual.upper for step in steps], axis=0),
         )
-        vars(self).pop("_matrix", None)  # so that the memory can be freed
+        self._matrix = None  # so that the memory can be freed
         goal = Goal(_ROUGH * first.tol)
         settings = replace(first.settings, goal=goal, max_memory=self.memory.rest)
         point = self.values.solve(Step(dual, first.scale, settings), before)
-        score = self._whole_score(point)
-        self.at_upper = np.asarray(point.beta == dual.upper)
-        distance = np.abs(dual.indicator(score) - point.bias[0]).min(axis=0)
-        free = ((point.beta > dual.lower) & (point.beta < dual.upper)).any(axis=0)
+        self._whole = _Whole(dual, point)
+        return point
+
+    def _start(self, step: Step) -> Floats:
+        """Return the variables from which a problem starts: those of all rows, in its boxes.
+
+        Variables at a bound are at the same bound of the other box.
+        """
+        dual, whole = step.dual, self._whole
+        bound = np.where(whole.at_upper, dual.upper, dual.lower)
+        moved = step.scale / whole.point.scale * whole.point.beta
+        found: Floats = np.where(whole.free, np.clip(moved, dual.lower, dual.upper), bound)
+        return found
+
+    def _choose(self, folds: list[_Fold]) -> None:
+        """Choose the rows nearest to the margin of the solution of all rows. Sets: rows."""
+        whole, dual = self._whole.point, self._whole.dual
+        f = dual.indicator(self._whole_score(folds))
+        distance = np.abs(f - whole.bias[0]).min(axis=0)
+        free = self._whole.free.any(axis=0)
         distance[free] = 0.0
         distance[(dual.upper == dual.lower).all(axis=0)] = np.inf
-        used = int(point.beta.any(axis=0).sum())
+        used = int(whole.beta.any(axis=0).sum())
         count = max(_LEAST_ROWS, int(free.sum()), int(_NEAR * used), len(self.rows))
         order = np.argsort(distance, kind="stable")[: min(count, self._capacity)]
         self.rows = np.sort(order[np.isfinite(distance[order])])
         self._filled = 0
-        return point
 
-    def _whole_score(self, point: ChainPoint) -> Floats:
-        """Return the scores of the solution of all rows in float32. Sets: the last such scores.
+    def _whole_score(self, folds: list[_Fold]) -> Floats:
+        """Return the scores of the solution of all rows. Sets: the last scores of the rest.
 
-        Coefficients at a bound are proportional to C: only the others are scanned.
+        If each row is in all folds but one, they are those where the folds start, over the number
+        of these folds. The rest is scanned in float32, as far as it is not proportional to C.
         """
-        coef = point.beta.sum(axis=0) / point.scale
-        change = coef - self._whole_coef
-        change[np.abs(change) <= _PROPORTIONAL * np.abs(coef).max(initial=0.0)] = 0.0
+        whole, times = self._whole.point, max(1, len(folds) - 1)
+        together = np.sum([fold.coef for fold in folds], axis=0) / times
+        rest = whole.beta.sum(axis=0) / whole.scale - together
+        change = rest - self._rest
+        change[np.abs(change) <= _SAME * np.abs(together).max(initial=0.0)] = 0.0
         used = np.flatnonzero(change)
-        self._whole_unit += self.values.gram.scan(
+        self._rest_score += self.values.gram.scan(
             None, used, change[used], dtype=np.float32, poll=self.poll
         )
-        self._whole_coef = coef
-        found: Floats = point.scale * self._whole_unit
+        self._rest[used] = rest[used]
+        score = np.sum([fold.score for fold in folds], axis=0) / times + self._rest_score
+        found: Floats = whole.scale * score
         return found
-
-    @cached_property
-    def _matrix(self) -> Real:
-        return self.memory.matrix(self._capacity)
 
     def _fill(self) -> None:
         """Compute the kernel values of new near rows. Sets: matrix, filled."""
+        matrix = self.memory.matrix(len(self.rows), self._capacity)
+        if matrix is not self._matrix:
+            self._matrix, self._filled = matrix, 0
         for a in range(self._filled, len(self.rows), _STRIP):
             strip = np.arange(a, min(a + _STRIP, len(self.rows)))
             end = int(strip[-1]) + 1
             self.values.gram.block(
-                self.rows[strip], self.rows[:end], out=self._matrix, out_rows=strip, poll=self.poll
+                self.rows[strip], self.rows[:end], out=matrix, out_rows=strip, poll=self.poll
             )
-            _core.mirror(self._matrix, end, strip, self.values.threads)
+            _core.mirror(matrix, end, strip, self.values.threads)
         self._filled = len(self.rows)
         self.memory.rows = max(self.memory.rows, self._filled)
 
     # -- problems over the near rows ---------------------------------------------------------------
 
-    def _solve_folds(self, folds: list[_Fold], k: int, whole: ChainPoint) -> None:
+    def _solve_folds(self, folds: list[_Fold], k: int) -> None:
         """Solve problem k of each fold from the solution of all rows. Sets: folds, rows."""
-        start = replace(whole, beta=whole.beta[:, self.rows], score=None)
+        self._score_starts(folds, k)
+        self._choose(folds)
         for fold in folds:
-            fold.point, fold.done, fold.seconds, fold.possible = start, False, 0.0, True
+            beta = self._start(fold.steps[k])[:, self.rows]
+            fold.point = replace(self._whole.point, beta=beta, scale=fold.steps[k].scale)
+            fold.done, fold.seconds, fold.possible = False, 0.0, True
         runner = LocalRunner(self.values.threads)
         for loose in [_LOOSE] + [1.0] * (_PASSES - 1):
             left = [fold for fold in folds if fold.possible and not fold.done]
             if self.far or not left or len(self.rows) > self._capacity:
                 return
             self._fill()
-            self._fix(left, k)
             for fold in left:
-                fold.possible = self._is_possible(fold, fold.steps[k])
+                fold.possible = self._is_possible(fold.steps[k])
             left = [fold for fold in left if fold.possible]
             if not left:
                 return
             runner.map(partial(self._solve, k=k, loose=loose), left, self.on_interrupt)
             self._check(left, k, rough=loose > 1.0 and self.memory.dtype == np.float32)
 
-    def _fixed(self, dual: Dual) -> Floats:
-        """Return the variables of a problem at the bounds of the solution of all rows."""
-        return np.where(self.at_upper, dual.upper, dual.lower)
-
-    def _fix(self, folds: list[_Fold], k: int) -> None:
-        """Compute the scores of the fixed coefficients of problem k. Sets: folds."""
-        wanted = []
-        for fold in folds:
-            coef = self._fixed(fold.steps[k].dual).sum(axis=0) / fold.steps[k].scale
-            coef[self.rows] = 0.0
-            wanted.append(coef)
+    def _score_starts(self, folds: list[_Fold], k: int) -> None:
+        """Compute the scores where problem k of each fold starts. Sets: coef, score, total."""
+        steps = [fold.steps[k] for fold in folds]
+        wanted = [self._start(step).sum(axis=0) / step.scale for step in steps]
         change = np.array([new - fold.coef for new, fold in zip(wanted, folds, strict=True)])
         change[np.abs(change) <= _PROPORTIONAL * np.abs(wanted).max(initial=0.0)] = 0.0
         used = np.flatnonzero(change.any(axis=0))
@@ -329,42 +368,53 @@ class NearRows:
             more = self.values.gram.scan(None, used, change, near=True, poll=self.poll)
             for fold, new, score in zip(folds, wanted, more, strict=True):
                 fold.coef, fold.score = new, fold.score + score
+        for fold, step in zip(folds, steps, strict=True):
+            fold.total = step.scale * fold.score
 
     def _solve(self, fold: _Fold, k: int, loose: float) -> None:
         """Solve a problem over the near rows from the last point of the fold. Sets: fold."""
         begun, size, step = time.perf_counter(), len(self.rows), fold.steps[k]
         inner = _INNER if self.memory.dtype == np.float32 else 1.0
         before, known = fold.point, fold.point.beta.shape[1]
+        before = replace(before, score=fold.total[self.rows])
         if known < size:
-            new = self._fixed(step.dual)[:, self.rows[known:]] * (before.scale / step.scale)
-            before = replace(before, beta=np.hstack([before.beta, new]), score=None)
-        fold.point = solve_next(
-            self._matrix[:size, :size],
-            self._reduced(fold, step),
-            step.scale,
-            loose * inner * step.tol,
-            before,
-            self.poll,
-            most_pair_steps(self.values.gram, size),
-            room=int(_BLOCK_SHARE * self.memory.limit) // self.values.threads,
-        )
+            new = self._start(step)[:, self.rows[known:]]
+            before = replace(before, beta=np.hstack([before.beta, new]))
+        assert self._matrix is not None
+        with self.memory.scratches.one() as scratch:
+            fold.point = solve_next(
+                self._matrix[:size, :size],
+                self._reduced(step),
+                step.scale,
+                loose * inner * step.tol,
+                before,
+                self.poll,
+                most_pair_steps(self.values.gram, size),
+                room=int(_BLOCK_SHARE * self.memory.limit) // self.values.threads,
+                scratch=scratch,
+            )
         fold.seconds += time.perf_counter() - begun
 
-    def _is_possible(self, fold: _Fold, step: Step) -> bool:
+    def _is_possible(self, step: Step) -> bool:
         """Return whether the near rows can reach the required sum of the coefficients."""
-        dual = self._reduced(fold, step)
+        dual = self._reduced(step)
         return bool(dual.lower.sum() <= dual.total[0] <= dual.upper.sum())
 
-    def _reduced(self, fold: _Fold, step: Step) -> Dual:
-        """Return a problem over the near rows; what the fixed rows add is part of its data."""
+    def _reduced(self, step: Step) -> Dual:
+        """Return a problem over the near rows; the others add to their scores and to the sum."""
+        fixed = self._start(step)
+        fixed[:, self.rows] = 0.0
         dual = select(step.dual, self.rows)
-        fixed = step.scale * fold.coef
-        target = dual.target - step.scale * fold.score[self.rows]
-        return replace(dual, target=target, total=dual.total - fixed.sum())
+        return replace(dual, total=dual.total - fixed.sum())
 
     def _check(self, folds: list[_Fold], k: int, *, rough: bool) -> None:
         """Judge solutions by all rows, in float32 if rough. Sets: done, total, point; rows, far."""
-        lines = np.array([fold.point.beta.sum(axis=0) for fold in folds])
+        lines = np.array(
+            [
+                (fold.point.beta - self._start(fold.steps[k])[:, self.rows]).sum(axis=0)
+                for fold in folds
+            ]
+        )
         used = np.flatnonzero(lines.any(axis=0))
         near = np.ascontiguousarray(lines[:, used])
         dtype = np.float32 if rough else np.float64
@@ -376,7 +426,6 @@ class NearRows:
         for fold, score in zip(folds, scores, strict=True):
             step = fold.steps[k]
             fold.total = step.scale * fold.score + score
-            fold.point = replace(fold.point, score=score[self.rows])
             np.maximum(excess, self._judge(fold, step, others), out=excess)
             fold.done &= not rough
         worst = np.argsort(-excess, kind="stable")[: max(_LEAST_COMING, len(self.rows))]
@@ -390,7 +439,7 @@ class NearRows:
         If an interval of biases is optimal, rows that shorten it count as well.
         """
         high, low = _ends(select(step.dual, self.rows), fold.total[self.rows], fold.point.beta)
-        dual, beta = select(step.dual, others), self._fixed(step.dual)[:, others]
+        dual, beta = select(step.dual, others), self._start(step)[:, others]
         f = dual.indicator(fold.total[others])
         most, least = _ends(dual, fold.total[others], beta)
         most, least = max(high, most), min(low, least)
@@ -407,7 +456,7 @@ class NearRows:
 
     def _spread(self, fold: _Fold, step: Step) -> ChainPoint:
         """Return the last point of a fold over all rows, with the best bias of their scores."""
-        beta, size = self._fixed(step.dual), fold.point.beta.shape[1]
+        beta, size = self._start(step), fold.point.beta.shape[1]
         beta[:, self.rows[:size]] = fold.point.beta
         _, [bias] = _core.examine(
             step.dual.native(),

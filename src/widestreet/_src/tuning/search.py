@@ -25,7 +25,7 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.settings import Settings
-from widestreet._src.tuning.chain import ChainPoint
+from widestreet._src.tuning.chain import ChainPoint, Scratches
 from widestreet._src.tuning.kernel_values import KernelValues, Step, StoredValues, StreamedValues
 from widestreet._src.tuning.matrices import KernelMatrices
 from widestreet._src.tuning.memory_of_search import MemoryOfSearch
@@ -127,6 +127,10 @@ class Search:
         )
 
     @cached_property
+    def _scratches(self) -> Scratches:
+        return Scratches()
+
+    @cached_property
     def _memory(self) -> MemoryOfSearch:
         return MemoryOfSearch(self.data, self.tasks, self.settings)
 
@@ -138,7 +142,8 @@ class Search:
         if not stored:
             return streamed
         poll = Poll(self.budget.look_at_clock)
-        return StoredValues(self._matrices.matrix(kernel, poll, number), streamed)
+        matrix = self._matrices.matrix(kernel, poll, number)
+        return StoredValues(matrix, streamed, self._scratches)
 
     # -- problems ----------------------------------------------------------------------------------
 

@@ -201,7 +201,7 @@ def test_groups_are_put_together_in_memory_that_is_lent(model, double):
     bench.admit(np.arange(50))
     bench.work.solve(TOL.violation, 10, 1024)
     places = sum(-(-np.count_nonzero(bench.dual.group[0] == g) // 16) * 16 for g in (0, 1))
-    assert len(bench.work._scratch) >= bench.work.tile.itemsize * places**2 + 64
+    assert len(bench.work.scratch.memory) >= bench.work.tile.itemsize * places**2 + 64
 
 
 @every_model

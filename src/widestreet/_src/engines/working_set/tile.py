@@ -42,6 +42,24 @@ def tiles_memory(capacity: int) -> int:
     return 16 * (capacity + _ROUND_TO) ** 2
 
 
+class Scratch:
+    """Memory that is used again: the first access to new memory is expensive."""
+
+    def __init__(self) -> None:
+        self.memory: Bytes = np.empty(0, dtype=np.uint8)
+
+    def lend(self, size: int) -> Bytes:
+        """Return at least `size` bytes. Sets: memory."""
+        if len(self.memory) < size:
+            self.free()  # before new memory is allocated
+            self.memory = np.empty(size, dtype=np.uint8)
+        return self.memory
+
+    def free(self) -> None:
+        """Free the memory. Sets: memory."""
+        self.memory = np.empty(0, dtype=np.uint8)
+
+
 class WorkingSet:
     """Working set of at most `capacity` rows, with their variables and their tile.
 
@@ -100,7 +118,7 @@ class WorkingSet:
         self.beta: Floats = np.zeros((dual.layers, 0))
         self.group: Bytes = np.zeros((dual.layers, 0), dtype=np.uint8)
         self.tile: Real = np.zeros((0, 0), dtype=np.float32)
-        self._scratch: Bytes = np.empty(0, dtype=np.uint8)  # for blocks of pair steps
+        self.scratch = Scratch()  # for blocks of pair steps and factors
 
     @property
     def present(self) -> slice:
@@ -135,7 +153,7 @@ class WorkingSet:
         length = -(-length // _ROUND_TO) * _ROUND_TO
         tile = self.tile
         if self.stored:
-            self._scratch = np.empty(0, dtype=np.uint8)
+            self.scratch.free()
             tile = np.empty((length, length + _APART), dtype=tile.dtype)[:, :length]
             step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
             for a in range(0, self.size, step):
@@ -218,14 +236,8 @@ class WorkingSet:
             self.size = size
 
     def lend(self, size: int) -> Bytes:
-        """Return scratch memory of at least `size` bytes, which is reused between calls.
-
-        Sets: scratch.
-        """
-        if len(self._scratch) < size:
-            self._scratch = np.empty(0, dtype=np.uint8)  # free the old memory first
-            self._scratch = np.empty(size, dtype=np.uint8)
-        return self._scratch
+        """Return scratch memory of at least `size` bytes, which is reused between calls."""
+        return self.scratch.lend(size)
 
     def part(self, slots: Ints, dtype: type[np.floating[Any]]) -> Real:
         """Return the kernel values between some rows, in memory that the next solve overwrites."""
@@ -266,7 +278,7 @@ class WorkingSet:
             block=block,
             threads=self.threads,
             direct_steps=direct_steps,
-            scratch=self._scratch,
+            scratch=self.scratch.memory,
             poll=self.poll.look,
         )
 
