@@ -122,23 +122,22 @@ def test_problems_without_progress_stall(kind):
     assert patience < device.batches[-1].calls.count("pairs") <= 2 * patience
 
 
-def test_blocks_grow_with_the_free_rows():
-    device = PlainDevice()
-    pairs = Pairs(device)
-    batch = pairs.resident.device.batch
-    assert batch is not None
+def test_blocks_have_room_for_all_rows_that_take_part():
     rounds = batch_on_device._Rounds(PlainBatch([]), 0.1, Budget(), 2048)
-    rounds.best = rounds.idle = np.zeros(2)
-    ones = np.ones(2)
+    rounds.best = rounds.idle = np.zeros(3)
+    ends = np.array([1.0, 1.0, 0.0])  # the third problem is solved
     for free, violators, width in (
-        ([0, 0], [9000, 9000], 512),
-        ([0, 300], [9000, 9000], 1024),
-        ([0, 900], [100, 9000], 2048),
-        ([100, 50], [10, 20], 128),
+        ([0, 0, 0], [9000, 9000, 0], 2048),
+        ([0, 900, 0], [100, 50, 0], 2048),
+        ([0, 880, 0], [100, 50, 0], 1024),
+        ([100, 50, 5000], [10, 20, 9000], 128),
     ):
         counts = (np.array(free, float), np.array(violators, float))
-        rounds.now = Standings(0 * ones, ones, -ones, *counts, 0 * ones)
+        rounds.now = Standings(0 * ends, ends, -ends, *counts, 0 * ends)
+        rounds.rounds = 3
         assert rounds._width() == width
+        rounds.rounds = 0
+        assert rounds._width() == min(width, 1024)
 
 
 def test_groups_fit_into_the_memory():

@@ -2,8 +2,8 @@
 
 The rows and variables of all problems are there. Each round
 
-    1) draws a block of each problem that is not solved: its free rows, and about twice as many
-       violators, in equal numbers from either side of the interval of biases,
+    1) draws a block of each problem that is not solved: its free rows, and violators in equal
+       numbers from either side of the interval of biases, at random if there are many,
     2) takes pair steps within all blocks at the same time,
     3) updates the scores of all rows,
 
@@ -36,17 +36,17 @@ from widestreet._src.shards.point import Point
 from widestreet._src.status import Status
 
 _LEAST_WIDTH, _MOST_WIDTH = 64, 2048  # rows of a block
-_FIRST = 512  # rows of a block while few rows are free
-_GROWTH = 3.0  # rows of a block per free row
+_FIRST = 1024  # rows of a block in the first round, in which all rows violate
 _SPARE = 1.1  # rows of a block per row that takes part: all of them are in it for certain
 _PART, _PART_OF_ALL = 0.2, 0.03  # of the violation to which a block is solved
 _MOST_STEPS = 8192  # of a problem in a round: some milliseconds
 _PROGRESS = 0.9  # of the best violation
-_PATIENCE, _MOST_ROUNDS = 15, 100  # rounds without progress, and rounds in all
+_PATIENCE, _MOST_ROUNDS = 15, 200  # rounds without progress, and rounds in all
 _REFRESHES = 3  # of all scores
 _BYTES_OF_ROW = 64  # of a problem: variables, kind and position
 _BYTES_OF_SLOT = 64  # of a block, besides its tile
 _MOST_PROBLEMS = 1 << 15  # of a batch: programs side by side
+_MOST_BYTES = 1 << 33  # of a batch: enough problems to keep a device busy
 _NO_LIMIT = 2**31 - 1
 _NONE = 1e29  # less than the end of an interval that has none
 
@@ -87,7 +87,7 @@ def batches(sizes: Sequence[int], spare: int) -> list[list[int]]:
         Numbers of rows of the problems.
     spare : int
     """
-    width = widest(max(sizes))
+    width, spare = widest(max(sizes)), min(spare, _MOST_BYTES)
     block = width * (4 * width + _BYTES_OF_SLOT)
     groups: list[list[int]] = [[]]
     left = spare
@@ -179,9 +179,9 @@ class _Rounds:
 
     def _width(self) -> int:
         """Return the number of rows of the blocks of the next round."""
-        taking = _SPARE * (self.now.free + self.now.violators)
-        wanted = np.minimum(taking, np.maximum(_FIRST, _GROWTH * self.now.free))[self.open]
-        return min(self.widest, widest(int(wanted.max())))
+        taking = _SPARE * (self.now.free + self.now.violators)[self.open].max()
+        most = self.widest if self.rounds else min(self.widest, _FIRST)
+        return min(most, widest(int(taking)))
 
 
 def solve(resident: Resident, parts: Sequence[Part], goal: Goal, budget: Budget) -> list[Solution]:
