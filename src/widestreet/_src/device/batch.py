@@ -59,7 +59,7 @@ class _Blocks:
     @classmethod
     def of(cls, problems: int, width: int, where: Any) -> _Blocks:
         def new(*shape: int, dtype: Any) -> Any:
-            return torch.empty(shape, dtype=dtype, device=where)
+            return torch.zeros(shape, dtype=dtype, device=where)  # numbers in empty places
 
         rows = problems * width
         return cls(
