@@ -69,7 +69,9 @@ done: ; # a goal for a machine that has no others
 test-gpu: $(GPU) ## what runs on a device: on the GPU, or without one by Triton's interpreter
 	@$(PYTEST) tests/unit/device tests/unit/rows/test_on_device.py \
 	    tests/unit/kernels/test_on_device.py tests/unit/estimators/test_placing.py \
-	    tests/properties/test_devices.py tests/properties/test_arrays_of_other_libraries.py
+	    tests/properties/test_devices.py tests/properties/test_arrays_of_other_libraries.py \
+	    tests/unit/engines/working_set/test_batch_on_device.py \
+	    tests/unit/training/test_pairs_on_device.py
 
 faults: $(READY) ## interrupts, kills, failing allocations and disks by the thousand: an hour
 	@cd tests && $(abspath $(BIN))/python -m faults

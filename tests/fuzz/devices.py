@@ -2,7 +2,8 @@
 
 The device is Triton's interpreter, or a GPU if there is one; NumPy takes its place where PyTorch
 or Triton are not installed, and in every second case. Half of the problems are solved by rounds on
-the device, however small they are. Dense rows are now and then arrays on the device.
+the device, however small they are, and half of the pairs of several classes side by side. Dense
+rows are now and then arrays on the device.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import pytest
 
 from fuzz import problems
 from support.devices import ForeignArray, PlainDevice, device_of, use
-from widestreet._src.engines.working_set import small, state_of_rounds
+from widestreet._src.engines.working_set import batch_on_device, small, state_of_rounds
 from widestreet._src.estimators import placing
+from widestreet._src.training import pairs_on_device
 
 ESTIMATORS = (*problems.BATCH, "EnsembleSVC")
 ROWS = 20  # more take seconds by the interpreter
@@ -38,16 +40,21 @@ def run(seed: int, index: int) -> tuple[str, str | None]:
     """Fit and judge a case: its status, and what is wrong or None."""
     problem, rng = case(seed, index), np.random.default_rng([seed, index, 1])
     plain = not INSTALLED or index % 2 == 0
-    by_rounds, lent = rng.random(2) < 0.5
+    by_rounds, lent, beside = rng.random(3) < 0.5
     with pytest.MonkeyPatch.context() as patch:
         use(patch, PlainDevice() if plain else device_of("triton"))
         patch.setattr(placing, "_VALUES_OF_PREDICTION", 0)
         if by_rounds:
             patch.setattr(small, "_MOST_ROWS", 0)
             patch.setattr(state_of_rounds, "FEW_FOR_DEVICE", 0)
+        if beside:
+            patch.setattr(pairs_on_device, "_LEAST_COST", 0.0)
+            patch.setattr(batch_on_device, "_MOST_STEPS", 100)  # between two looks at the clock
         if lent and type(problem.given) is np.ndarray and problem.given.flags.writeable:
             problem.given = ForeignArray(problem.given)
-        name = f"{problem.name} {'NumPy' if plain else 'Triton'} {by_rounds=!s} {lent=!s}"
+        name = (
+            f"{problem.name} {'NumPy' if plain else 'Triton'} {by_rounds=!s} {lent=!s} {beside=!s}"
+        )
         try:
             model = problems.fit(problem)
             there = model.predict(problem.given)

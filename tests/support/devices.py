@@ -6,7 +6,7 @@ PyTorch or Triton are not installed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from widestreet._src.device.batch_contract import Extent, Standings
 from widestreet._src.device.contract import (
     Block,
     Census,
@@ -119,6 +120,7 @@ class PlainDevice:
     scans: list[tuple[int, int, bool]] = field(default_factory=list)
     held: list[int] = field(default_factory=list)
     works: list[PlainWork] = field(default_factory=list)
+    batches: list[PlainBatch] = field(default_factory=list)
     read: list[int] = field(default_factory=list)  # rows of the user, on the host
     released: int = 0
     carried: int = 0
@@ -157,6 +159,16 @@ class PlainDevice:
         X = held.values[rows]
         self.works.append(PlainWork(values(by, X, X), variables, near, np.arange(len(rows))))
         return self.works[-1]
+
+    def batch(self, by, held, rows, sizes, variables, near, width):
+        ends = np.cumsum(sizes)
+        works = []
+        for begin, end in zip(ends - sizes, ends, strict=True):
+            X, mine = held.values[rows[begin:end]], slice(begin, end)
+            own = {one.name: getattr(variables, one.name)[mine] for one in fields(Variables)}
+            works.append(PlainWork(values(by, X, X), Variables(**own), near, np.arange(len(X))))
+        self.batches.append(PlainBatch(works))
+        return self.batches[-1]
 
     def growing(self, work: PlainWork) -> PlainWork:
         return work
@@ -327,6 +339,42 @@ class PlainWork:
 
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         return self.coef, self.score
+
+
+@dataclass
+class PlainBatch:
+    """Problems in NumPy, each of which has all rows in its block."""
+
+    works: list[PlainWork]
+    calls: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.steps, self.computed = np.zeros((2, len(self.works)))
+
+    def look(self) -> Standings:
+        found = [work.look() for work in self.works]
+        names = ("highest", "lowest", "free", "violators")
+        ends = [np.array([float(getattr(one, name)) for one in found]) for name in names]
+        return Standings(self.steps.copy(), *ends, self.computed.copy())
+
+    def pairs(self, width: int, to: Extent) -> Standings:
+        self.calls.append("pairs")
+        for p, work in enumerate(self.works):
+            if work.look().violation > to.goal:
+                most = min(to.most, to.limit - int(self.steps[p]))
+                self.steps[p] += work.pairs(width, (1.0, 1.0), to.goal, 0.0, most).steps
+                self.computed[p] += work.active**2
+        return self.look()
+
+    def refresh(self) -> Standings:
+        self.calls.append("refresh")
+        for work in self.works:
+            work.refresh()
+        return self.look()
+
+    def result(self) -> tuple[np.ndarray, np.ndarray]:
+        coef, score = zip(*(work.result() for work in self.works), strict=True)
+        return np.concatenate(coef), np.concatenate(score)
 
 
 def values(by: Map, X: np.ndarray, S: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import Any, cast
 
@@ -14,7 +14,7 @@ import numpy as np
 
 import widestreet as ws
 from widestreet import datasets
-from widestreet._experiments.data import covtype
+from widestreet._experiments.data import covtype, mnist
 from widestreet._experiments.harness.clock import seconds
 from widestreet._experiments.harness.tables import markdown
 from widestreet._src.device.finding import gpu
@@ -35,10 +35,16 @@ LARGE: dict[str, tuple[str, int, dict[str, Any]]] = {
     "noisy 1e6": ("noisy", 1_000_000, {"gamma": 0.5, "C": 1.0}),
     "twonorm 1e7": ("twonorm", 10_000_000, {"gamma": 0.05, "C": 1.0}),
 }
+CLASSES: dict[str, tuple[str, tuple[int, ...], dict[str, Any]]] = {
+    "10 classes of 6,000": ("clouds", (10, 6000, 20), {"gamma": 0.05, "C": 1.0}),
+    "50 classes of 600": ("clouds", (50, 600, 20), {"gamma": 0.05, "C": 1.0}),
+    "mnist": ("mnist", (60_000,), {"gamma": 0.02, "C": 5.0}),
+}
 REPEATS = 5
 FEW_ROWS = 100_000  # up to which the CPU is measured with one thread and with four
 PHASES = ("exchange", "solve", "survey", "check")
 SCANNED, VECTORS = 1_000_000, 16_384
+COMPARED = 2000  # rows on which decision values are compared
 SMALL = 3000  # rows of the problems whose certificates are compared
 
 
@@ -56,6 +62,19 @@ def draw(name: str, rows: int, seed: int = 7) -> tuple[Any, Any]:
         some = np.random.default_rng(seed).permutation(len(X))[:rows]
         return X[some].astype(np.float32), np.where(y[some] == 2, 1, -1)
     X, y = getattr(datasets, name)(rows, random_state=seed)
+    return X.astype(np.float32), y
+
+
+@cache
+def several(name: str, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return rows of several classes: digits, or overlapping normal clouds."""
+    if name == "mnist":
+        X, y, *_ = mnist.digits()
+        return X[: shape[0]] / 255.0, y[: shape[0]].astype(np.int64)
+    classes, rows, columns = shape
+    rng = np.random.default_rng(7)
+    y = np.repeat(np.arange(classes), rows)
+    X = 0.5 * rng.standard_normal((classes, columns))[y] + rng.standard_normal((len(y), columns))
     return X.astype(np.float32), y
 
 
@@ -156,6 +175,67 @@ def cpu(threads: int) -> str:
     return markdown(HEAD, lines)
 
 
+def classes(threads: int) -> str:
+    """Return a table of fits of several classes on both, and how far the models are apart.
+
+    The time of the solves is that of all pairs, one after the other.
+    """
+    lines = []
+    for job, (name, shape, options) in CLASSES.items():
+        X, y = several(name, shape)
+        taken: dict[str, list[float]] = {}
+        models: dict[str, Any] = {}
+        for on, repeats in (("cuda", REPEATS + 1), ("cpu", 1)):
+            taken[on] = []
+            for _ in range(repeats):
+                models[on] = machine(name, options, device=on, n_jobs=threads)
+                taken[on].append(seconds(partial(models[on].fit, X, y)))
+        some = np.random.default_rng(0).choice(len(X), min(len(X), COMPARED), replace=False)
+        one, other = (
+            models[on].set_params(decision_function_shape="ovo", device="cpu")
+            for on in ("cpu", "cuda")
+        )
+        apart = np.abs(one.decision_function(X[some]) - other.decision_function(X[some])).max()
+        for on, model in models.items():
+            every, solve = model.certificates_, Counter[str]()
+            for record in model.trace_:
+                solve.update(record.timings)
+            best = taken[on][1:] or taken[on]  # the first one compiles programs
+            print(job, on, *(f"{t:.3f}" for t in taken[on]), file=sys.stderr, flush=True)
+            lines.append(
+                [
+                    job,
+                    on,
+                    f"{np.median(best):.3f}",
+                    f"{max(best):.3f}",
+                    f"{taken[on][0]:.2f}",
+                    f"{sum(c.status == 'optimal' for c in every)} of {len(every)}",
+                    f"{max(c.kkt_violation for c in every):.1e}",
+                    f"{solve['solve']:.3f}",
+                    f"{sum(record.pair_steps for record in last_of(model)):,}",
+                    f"{model.n_kernel_values_:.2e}",
+                    f"{_objectives_apart(one, other):.1e}",
+                    f"{apart:.1e}",
+                ]
+            )
+    head = ["job", "on", "median s", "worst", "first", "optimal", "violation", "solve"]
+    head += ["pair steps", "kernel values", "objectives apart, relative", "decision values apart"]
+    return markdown(head, lines)
+
+
+def last_of(model: Any) -> list[Any]:
+    """Return the last record of each pair of classes."""
+    return list({record.problem: record for record in model.trace_}.values())
+
+
+def _objectives_apart(one: Any, other: Any) -> float:
+    """Return the largest relative difference between dual objectives of the same pair."""
+    left, right = (
+        np.array([c.dual_objective for c in model.certificates_]) for model in (one, other)
+    )
+    return float((np.abs(left - right) / np.abs(left)).max())
+
+
 def certificates(threads: int) -> str:
     """Return the largest differences between certificates of the same model by both devices."""
     names = ("checkerboard", "twonorm", "ringnorm", "friedman")
@@ -207,6 +287,7 @@ PARTS: dict[str, Callable[[int], str]] = {
     "scans": scans,
     "fits": fits,
     "large": large,
+    "classes": classes,
     "certificates": certificates,
     "cpu": cpu,
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from widestreet._src.arrays import Floats, Ints, Real
+from widestreet._src.device.batch_contract import Batch
 from widestreet._src.device.lent import LentArray
 
 MOST_PARTS = 12  # of a sum in float64: the bounds on rounding count so many partial sums
@@ -365,6 +366,35 @@ class Device(Protocol):
 
     def growing(self, work: Any) -> Growing:
         """Return a working set of all rows as one that begins with some of them, and grows."""
+        ...
+
+    def batch(
+        self,
+        by: Map,
+        held: Held,
+        rows: Ints,
+        sizes: Ints,
+        variables: Variables,
+        near: float,
+        width: int,
+    ) -> Batch:
+        """Return problems that are solved side by side.
+
+        Parameters
+        ----------
+        by : Map
+        held : Held
+        rows : ndarray
+            Positions of the rows of all problems among those held, of one after the other.
+        sizes : ndarray
+            Number of rows of each problem.
+        variables : Variables
+            Those of all problems.
+        near : float
+            As for `work`.
+        width : int
+            Largest number of rows of a block.
+        """
         ...
 
     def release(self) -> None:

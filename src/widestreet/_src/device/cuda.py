@@ -17,6 +17,7 @@ from scipy import sparse
 
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device import triton_kernels as programs
+from widestreet._src.device.batch import CudaBatch
 from widestreet._src.device.contract import LANES, MOST_PARTS, Map, Variables
 from widestreet._src.device.growing import GrowingWork
 from widestreet._src.device.tensors import TensorArray, as_tensor
@@ -132,7 +133,7 @@ class CudaDevice:
         middle = None if centre is None else self.to(centre)
         step = max(1, _UPLOAD_VALUES // max(1, d))
         for a in range(0, n, step):
-            x = self._copied(values, slice(a, a + step)).to(torch.float64)
+            x = _copied(self, values, slice(a, a + step)).to(torch.float64)
             full[a : a + step, :d] = (x if middle is None else x - middle) * by.factor
         norm = 0.5 * torch.linalg.vecdot(full, full)
         if by.of_differences or by.kind == "linear":
@@ -141,13 +142,6 @@ class CudaDevice:
         shift = 0 if largest == 0 else min(_LARGEST_SHIFT, _EXPONENT - frexp(largest)[1])
         high, low = _halves(full, step, 2.0**shift)
         return HeldRows(n, d, full, norm, high, low, norm.to(torch.float32), shift)
-
-    def _copied(self, values: Any, rows: slice) -> Any:
-        """Return some rows as a tensor on the device."""
-        if isinstance(values, TensorArray):
-            return values.tensor[rows]
-        part = values[rows]
-        return self.to(part.toarray() if sparse.issparse(part) else part)
 
     def lend(self, array: Any) -> TensorArray:
         """Return rows that a user passed in the memory of a device, without a copy on the host."""
@@ -226,6 +220,20 @@ class CudaDevice:
     def growing(self, work: CudaWork) -> GrowingWork:
         """Return a working set of all rows as one that begins with some of them, and grows."""
         return GrowingWork(work)
+
+    def batch(
+        self,
+        by: Map,
+        held: HeldRows,
+        rows: Ints,
+        sizes: Ints,
+        variables: Variables,
+        near: float,
+        width: int,
+    ) -> CudaBatch:
+        """Return problems on held rows."""
+        self._announce("batch", by.kind, by.degree, held.width)
+        return CudaBatch.of(self, by, held, rows, sizes, variables, near, width)
 
     def _announce(self, *program: Any) -> None:
         """Log that a program may have to be compiled. Sets: compiled."""
@@ -317,6 +325,14 @@ def _divided(height: int, width: int, chunk: int, units: int) -> tuple[int, int,
     parts = max(1, min(MOST_PARTS, wanted, width // _LEAST_PART))
     length = chunk * ceil(width / (parts * chunk))
     return blocks, length, ceil(width / length)
+
+
+def _copied(device: CudaDevice, values: Any, rows: slice) -> Any:
+    """Return some rows as a tensor on the device."""
+    if isinstance(values, TensorArray):
+        return values.tensor[rows]
+    part = values[rows]
+    return device.to(part.toarray() if sparse.issparse(part) else part)
 
 
 def _halves(full: Any, step: int, factor: float) -> tuple[Any, Any]:

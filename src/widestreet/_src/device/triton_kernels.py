@@ -47,17 +47,14 @@ def _value(z, x_norm, s_norm, start, MAP: tl.constexpr, DEGREE: tl.constexpr):
     return power
 
 
-@Program
-def scan_halves(
-    X_HIGH, X_LOW, X_NORM, S_HIGH, S_LOW, S_NORM, I, J, COEF, OUT, alpha, start, m, s, per, short,
-    BY_I: tl.constexpr, BY_J: tl.constexpr, D: tl.constexpr, CHUNK: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr, LINES: tl.constexpr,
-    MAP: tl.constexpr, DEGREE: tl.constexpr,
+@triton.jit
+def _sums_of_halves(
+    X_HIGH, X_LOW, X_NORM, S_HIGH, S_LOW, S_NORM, i, J, COEF, begin, end, s, alpha, start, short,
+    BY_J: tl.constexpr, D: tl.constexpr, CHUNK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    LINES: tl.constexpr, MAP: tl.constexpr, DEGREE: tl.constexpr,
 ):  # fmt: skip
-    """OUT[part, line, i] = sum over a part of J of K(x_i, s_j) COEF[line, j]."""
-    at = tl.program_id(0) * BM + tl.arange(0, BM)
+    """Sums over the vectors `begin` to `end` of J for rows i, for one or two lines of COEF."""
     k = tl.arange(0, CHUNK)
-    i = _positions(I, at, at < m, BY_I)
     x_at = i[:, None] * D + k[None, :]
     if D == CHUNK:
         x_high = tl.load(X_HIGH + x_at)
@@ -65,8 +62,6 @@ def scan_halves(
     x_norm = tl.load(X_NORM + i)
     total = tl.zeros((BM,), tl.float64)
     other = tl.zeros((BM,), tl.float64)
-    begin = tl.program_id(1) * per
-    end = tl.minimum(begin + per, s)
     for j0 in range(begin, end, BN * short):
         sums = tl.zeros((BM, BN), tl.float32)
         others = tl.zeros((BM, BN), tl.float32)
@@ -96,6 +91,24 @@ def scan_halves(
         total += tl.sum(sums, 1).to(tl.float64)
         if LINES == 2:
             other += tl.sum(others, 1).to(tl.float64)
+    return total, other
+
+
+@Program
+def scan_halves(
+    X_HIGH, X_LOW, X_NORM, S_HIGH, S_LOW, S_NORM, I, J, COEF, OUT, alpha, start, m, s, per, short,
+    BY_I: tl.constexpr, BY_J: tl.constexpr, D: tl.constexpr, CHUNK: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, LINES: tl.constexpr,
+    MAP: tl.constexpr, DEGREE: tl.constexpr,
+):  # fmt: skip
+    """OUT[part, line, i] = sum over a part of J of K(x_i, s_j) COEF[line, j]."""
+    at = tl.program_id(0) * BM + tl.arange(0, BM)
+    begin = tl.program_id(1) * per
+    total, other = _sums_of_halves(
+        X_HIGH, X_LOW, X_NORM, S_HIGH, S_LOW, S_NORM, _positions(I, at, at < m, BY_I), J, COEF,
+        begin, tl.minimum(begin + per, s), s, alpha, start, short,
+        BY_J, D, CHUNK, BM, BN, LINES, MAP, DEGREE,
+    )  # fmt: skip
     out = OUT + tl.program_id(1).to(tl.int64) * LINES * m + at
     tl.store(out, total, mask=at < m)
     if LINES == 2:
@@ -108,22 +121,18 @@ def _sum(sums, BM: tl.constexpr, BN: tl.constexpr):
     return tl.sum(tl.sum(tl.reshape(sums, (BM, BN // 8, 8)), 2), 1)
 
 
-@Program
-def scan_double(
-    X, X_NORM, S, S_NORM, I, J, COEF, OUT, START, m, s, per,
-    BY_I: tl.constexpr, BY_J: tl.constexpr, D: tl.constexpr, CHUNK: tl.constexpr,
-    BM: tl.constexpr, BN: tl.constexpr, MAP: tl.constexpr, DEGREE: tl.constexpr,
+@triton.jit
+def _sums_in_double(
+    X, X_NORM, S, S_NORM, i, J, COEF, begin, end, start,
+    BY_J: tl.constexpr, D: tl.constexpr, CHUNK: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    MAP: tl.constexpr, DEGREE: tl.constexpr,
 ):  # fmt: skip
-    """OUT[part, i] = sum over a part of J of K(x_i, s_j) COEF[j], in float64."""
-    at = tl.program_id(0) * BM + tl.arange(0, BM)
+    """Sums over the vectors `begin` to `end` of J for rows i, in float64."""
     k = tl.arange(0, CHUNK)
-    i = _positions(I, at, at < m, BY_I)
     x_at = i[:, None] * D + k[None, :]
     if D == CHUNK:
         x = tl.load(X + x_at)
-    x_norm, start = tl.load(X_NORM + i), tl.load(START)
-    begin = tl.program_id(1) * per
-    end = tl.minimum(begin + per, s)
+    x_norm = tl.load(X_NORM + i)
     sums = tl.zeros((BM, BN), tl.float64)
     for j0 in range(begin, end, BN):
         p = j0 + tl.arange(0, BN)
@@ -139,8 +148,24 @@ def scan_double(
                 z = tl.dot(tl.load(X + x_at + k0), part, z, out_dtype=tl.float64)
         value = _value(z, x_norm, tl.load(S_NORM + j), start, MAP, DEGREE)
         sums += value * tl.load(COEF + p, mask=here, other=0.0)[None, :]
+    return _sum(sums, BM, BN)
+
+
+@Program
+def scan_double(
+    X, X_NORM, S, S_NORM, I, J, COEF, OUT, START, m, s, per,
+    BY_I: tl.constexpr, BY_J: tl.constexpr, D: tl.constexpr, CHUNK: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, MAP: tl.constexpr, DEGREE: tl.constexpr,
+):  # fmt: skip
+    """OUT[part, i] = sum over a part of J of K(x_i, s_j) COEF[j], in float64."""
+    at = tl.program_id(0) * BM + tl.arange(0, BM)
+    begin = tl.program_id(1) * per
+    sums = _sums_in_double(
+        X, X_NORM, S, S_NORM, _positions(I, at, at < m, BY_I), J, COEF,
+        begin, tl.minimum(begin + per, s), tl.load(START), BY_J, D, CHUNK, BM, BN, MAP, DEGREE,
+    )  # fmt: skip
     out = OUT + tl.program_id(1).to(tl.int64) * m + at
-    tl.store(out, _sum(sums, BM, BN), mask=at < m)
+    tl.store(out, sums, mask=at < m)
 
 
 @Program

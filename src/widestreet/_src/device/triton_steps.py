@@ -146,6 +146,20 @@ def pick(
     tl.store(VECTORS + at, tl.full((B,), 0, tl.int32), mask=empty)
 
 
+@triton.jit
+def _values_of(
+    X, NORM, i, j, start, D: tl.constexpr, CHUNK: tl.constexpr, B: tl.constexpr,
+    MAP: tl.constexpr, DEGREE: tl.constexpr,
+):  # fmt: skip
+    """Kernel values between rows i and j in float64."""
+    k = tl.arange(0, CHUNK)
+    z = tl.zeros((B, B), tl.float64)
+    for k0 in range(0, D, CHUNK):
+        x = tl.load(X + i[:, None] * D + k0 + k[None, :])
+        z = tl.dot(x, tl.load(X + j[:, None] * D + k0 + k[None, :]).T, z, out_dtype=tl.float64)
+    return _value(z, tl.load(NORM + i), tl.load(NORM + j), start, MAP, DEGREE)
+
+
 @Program
 def tile(
     X, NORM, ROWS, SLOTS, OUT, START, n, W, D: tl.constexpr, CHUNK: tl.constexpr,
@@ -157,14 +171,9 @@ def tile(
     """
     a = tl.program_id(0) * B + tl.arange(0, B)
     b = tl.program_id(1) * B + tl.arange(0, B)
-    k = tl.arange(0, CHUNK)
     i = tl.load(ROWS + tl.maximum(tl.load(SLOTS + a, mask=a < n, other=0), 0)).to(tl.int64)
     j = tl.load(ROWS + tl.maximum(tl.load(SLOTS + b, mask=b < n, other=0), 0)).to(tl.int64)
-    z = tl.zeros((B, B), tl.float64)
-    for k0 in range(0, D, CHUNK):
-        x = tl.load(X + i[:, None] * D + k0 + k[None, :])
-        z = tl.dot(x, tl.load(X + j[:, None] * D + k0 + k[None, :]).T, z, out_dtype=tl.float64)
-    value = _value(z, tl.load(NORM + i), tl.load(NORM + j), tl.load(START), MAP, DEGREE)
+    value = _values_of(X, NORM, i, j, tl.load(START), D, CHUNK, B, MAP, DEGREE)
     value = tl.where((b < n)[None, :], value, 0.0)
     inside = (a[:, None] < n) & (b[None, :] < W)
     tl.store(OUT + a[:, None].to(tl.int64) * W + b[None, :], value, mask=inside)
@@ -326,30 +335,26 @@ def _two_pairs(K, NOW, F, diagonal, p, goal, most, f, grow, shrink, steps, W: tl
     return f, grow, shrink, steps, useful
 
 
-@Program
-def pairs(
-    K, SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, ENDS, NOW, F, DELTA, FIGURES, q, tol, part,
-    most, W: tl.constexpr,
+@triton.jit
+def _take_pair_steps(
+    K, slot, taken, COEF, SCORE, TARGET, TUBE, LOW, HIGH, NOW, F, top, bottom, goal, most,
+    W: tl.constexpr,
 ):  # fmt: skip
-    """Pair steps with second-order choice within one tile, by one program.
+    """Pair steps with second-order choice within one tile, until it violates by at most `goal`.
 
     F is float32, relative to the middle of the ends. The rows of a step are the best ones up to
     2^-12; the step itself is exact. Coefficients are float64 and lie in NOW, with their bounds: a
-    step reads those of its two rows, and their F. Ends at the larger of `tol` and `part` of the
-    violation, which is computed after every four times two steps. Sets: COEF of the rows, NOW, F,
-    DELTA; adds to the steps of FIGURES.
+    step reads those of its two rows, and their F. The violation is computed after every four times
+    two steps.
+
+    Returns the changes and the number of steps. Sets: COEF of the slots that are taken, NOW, F.
     """
     p = tl.arange(0, W)
-    slot = tl.load(SLOTS + p, mask=p < q, other=-1)
-    taken = slot >= 0
-    slot = tl.maximum(slot, 0)
-    top, bottom = tl.load(ENDS), tl.load(ENDS + 1)
     c, grow, shrink = _begun(COEF, TUBE, LOW, HIGH, NOW, slot, taken, p, W)
     f = (tl.load(TARGET + slot) - tl.load(SCORE + slot) - 0.5 * (top + bottom)).to(tl.float32)
     tl.store(F + p, f)
     tl.debug_barrier()
     diagonal = tl.load(K + p * W + p, mask=taken, other=1.0)
-    goal = tl.maximum(tol, part * (top - bottom)).to(tl.float32)
     steps = tl.full([], 0, tl.int32)
     busy = ((top - bottom).to(tl.float32) > goal) & (steps < most)
     useful = busy
@@ -362,5 +367,26 @@ def pairs(
         busy = useful & (violation > goal) & (steps < most)
     new = tl.load(NOW + p)
     tl.store(COEF + slot, new, mask=taken)
-    tl.store(DELTA + p, tl.where(taken, new - c, 0.0), mask=p < q)
+    return tl.where(taken, new - c, 0.0), steps
+
+
+@Program
+def pairs(
+    K, SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, ENDS, NOW, F, DELTA, FIGURES, q, tol, part,
+    most, W: tl.constexpr,
+):  # fmt: skip
+    """Pair steps within one tile, by one program.
+
+    Ends at the larger of `tol` and `part` of the violation. Sets: COEF of the rows, NOW, F, DELTA;
+    adds to the steps of FIGURES.
+    """
+    p = tl.arange(0, W)
+    slot = tl.load(SLOTS + p, mask=p < q, other=-1)
+    top, bottom = tl.load(ENDS), tl.load(ENDS + 1)
+    goal = tl.maximum(tol, part * (top - bottom)).to(tl.float32)
+    change, steps = _take_pair_steps(
+        K, tl.maximum(slot, 0), slot >= 0, COEF, SCORE, TARGET, TUBE, LOW, HIGH, NOW, F, top,
+        bottom, goal, most, W,
+    )  # fmt: skip
+    tl.store(DELTA + p, change, mask=p < q)
     tl.store(FIGURES, tl.load(FIGURES) + steps)

@@ -29,9 +29,18 @@ _TILE = 32  # rows of a block of kernel values in float64
 _LEAST_WIDTH = 64  # of the tile of a block
 
 
-def _warps(width: int) -> int:
+def warps(width: int) -> int:
     """Return the number of warps that take pair steps in a tile of this width."""
     return 4 if width <= 256 else 8 if width <= 1024 else 16
+
+
+def lines_of(device: CudaDevice, variables: Variables, n: int, where: Any) -> Any:
+    """Return a copy of n variables on a device, with one column more if n is odd."""
+    lines = torch.zeros((len(_LINES), n + n % 2), dtype=torch.float64, device=where)
+    for line, name in zip(lines, _LINES, strict=True):
+        values = getattr(variables, name)
+        line[:n] = float(values[0]) if values.strides == (0,) else device.to(values)
+    return lines
 
 
 @contextmanager
@@ -153,10 +162,7 @@ class CudaWork:
     ) -> CudaWork:
         """Return a working set with a copy of some variables."""
         n, where = len(rows), device.index(rows)
-        lines = torch.zeros((len(_LINES), n + n % 2), dtype=torch.float64, device=where.device)
-        for line, name in zip(lines, _LINES, strict=True):
-            values = getattr(variables, name)
-            line[:n] = float(values[0]) if values.strides == (0,) else device.to(values)
+        lines = lines_of(device, variables, n, where.device)
         slots = torch.arange(n, dtype=torch.int32, device=where.device)
         return cls(device, by, held, where, lines, near, double, slots)
 
@@ -261,7 +267,7 @@ class CudaWork:
         change = self._scratch("change", q)
         programs.pairs[(1,)](
             tile, block, *self.each, self.standing.ends, now, f, change, self._figures, q, tol,
-            part, most, W=width, num_warps=_warps(width),
+            part, most, W=width, num_warps=warps(width),
         )  # fmt: skip
         return change
 

@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from widestreet._src.arrays import Floats, Ints
+from widestreet._src.device.batch_contract import Batch
 from widestreet._src.device.contract import Device, Held, Map, Variables, Work
 from widestreet._src.kernels import rounding_bounds
 from widestreet._src.kernels.kernels import RBF, Laplacian, NativeKernel, Poly, Sigmoid
@@ -81,6 +82,12 @@ class Resident:
     def work(self, rows: Ints, variables: Variables, near: float, double: bool) -> Work:
         """Return a working set of some rows in the memory of the device."""
         return self.device.work(self.by, self.held, rows, variables, near, double)
+
+    def batch(
+        self, rows: Ints, sizes: Ints, variables: Variables, near: float, width: int
+    ) -> Batch:
+        """Return problems over some rows in the memory of the device."""
+        return self.device.batch(self.by, self.held, rows, sizes, variables, near, width)
 
 
 @dataclass(frozen=True)

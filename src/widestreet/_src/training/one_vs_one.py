@@ -6,11 +6,12 @@ The pairs share work:
 - One examination certifies all pairs. The kernel values between a row of class c and the support
   vectors of class c are computed once for all pairs (c, j).
 - Small pairs are solved in one native call for many of them, pairs of moderate size in parallel.
+- A device solves pairs side by side (pairs_on_device.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -44,6 +45,7 @@ from widestreet._src.training.memory_of_fit import least_memory, with_room_for_l
 from widestreet._src.training.pair_budgets import LEAST_SECONDS, PairBudgets
 from widestreet._src.training.pair_forecast import PairForecast
 from widestreet._src.training.pair_problems import PairProblems
+from widestreet._src.training.pairs_on_device import pairs_for_device, solve_on_device
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings, threads_for
 from widestreet._src.training.small_problems import is_small, solve_small
@@ -117,11 +119,12 @@ class _Fit:
     # -- solving -----------------------------------------------------------------------------------
 
     def solve_all(self) -> list[Solution]:
-        """Solve small pairs in groups, one native call each, and the others by rounds."""
+        """Solve pairs on a device, small ones in one native call each group, others by rounds."""
         problems = self.machines.problems
         found: dict[int, Solution] = {}
         try:
-            for group, threads in self._groups():
+            found |= self._solve_on_device()
+            for group, threads in self._groups(found):
                 found |= zip(group, self._solve_group(group, threads), strict=True)
         except KeyboardInterrupt:  # raised between two calls: no pair continues
             self._shares.stop()
@@ -132,10 +135,34 @@ class _Fit:
         )
         return [found[p] for p in range(len(problems))]
 
-    def _groups(self) -> Iterator[tuple[list[int], int]]:
+    def _solve_on_device(self) -> dict[int, Solution]:
+        """Solve pairs side by side on a device, if that pays; those that stall continue here.
+
+        With callbacks it does not: they see one pair at a time.
+        """
+        if self.watch.in_order:
+            return {}
+        problems, settings = self.machines.problems, self.settings
+        numbers = pairs_for_device(self.gram, self.machines, settings, self.helpers)
+        if not numbers:
+            return {}
+        share = self._shares.share
+        found = solve_on_device(self.gram, self.machines, numbers, settings, share)
+        if any(solution.status == Status.INTERRUPTED for solution in found.values()):
+            self._shares.stop()
+
+        def finish(p: int) -> Solution:
+            rest = self.budget.part(max_steps=settings.max_steps)
+            return self._finish(p, problems[p], found[p], rest)
+
+        runner = LocalRunner(self.workers)
+        finished = runner.map(finish, list(found), on_interrupt=self._shares.stop)
+        return dict(zip(found, finished, strict=True))
+
+    def _groups(self, found: Collection[int]) -> Iterator[tuple[list[int], int]]:
         """Yield groups of small pairs to solve in one short call, with their number of threads.
 
-        With callbacks each group is one pair.
+        Pairs that were found before are left out. With callbacks each group is one pair.
         """
         limit = self.helpers * small.CALL_COST
         costs: dict[int, float] = {}  # by number of rows; infinite for large pairs
@@ -143,6 +170,8 @@ class _Fit:
         cost = 0.0
         for p, problem in enumerate(self.machines.problems):
             rows = problem.dual.rows
+            if p in found:
+                continue
             if rows not in costs:
                 fits = is_small(self.gram, problem.dual, self.helper_settings)
                 costs[rows] = small.cost_of_many(self.gram, rows) if fits else np.inf
@@ -173,10 +202,10 @@ class _Fit:
         return [self._finish(*one, budget) for one in zip(group, problems, solutions, strict=True)]
 
     def _finish(self, p: int, problem: Problem, solution: Solution, budget: Budget) -> Solution:
-        """Report a pair that a native call solved; continue by rounds if it is not optimal."""
+        """Report a pair that was solved with others; continue by rounds if it has stalled."""
         self._shares.count(solution.trace[0].n_sv, problem.dual.rows)
         try:
-            if solution.status == Status.OPTIMAL:
+            if solution.status in (Status.OPTIMAL, Status.TIME_LIMIT, Status.ITERATION_LIMIT):
                 self.watch.tell(solution.trace[-1])
                 return solution
             with self.watch.problem(p) as observe:
