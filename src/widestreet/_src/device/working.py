@@ -43,6 +43,12 @@ def lines_of(device: CudaDevice, variables: Variables, n: int, where: Any) -> An
     return lines
 
 
+def _add_parts(parts: Any, slots: Any, score: Any) -> None:
+    """Add the parts of a scan to the scores of slots. Sets: score."""
+    grid = (ceil(len(slots) / _BLOCK),)
+    programs.add_parts[grid](parts, slots, score, len(slots), len(parts), _BLOCK)
+
+
 @contextmanager
 def within_memory() -> Iterator[None]:
     """Raise MemoryError where PyTorch says that the memory of the device is short."""
@@ -215,15 +221,10 @@ class CudaWork:
         try:
             self._parts = self.scan(self.places, vectors, change)
         except torch.OutOfMemoryError:
-            coef, lower, upper = self.each[0], *self.each[4:]
+            coef, lower, upper = self.each[0], self.each[4], self.each[5]
             coef.index_add_(0, slots.clamp(min=0), -change)
             torch.clamp(coef, lower, upper, out=coef)  # rounding may lead out of the box
             raise
-
-    def _add_parts(self, parts: Any, slots: Any) -> None:
-        """Add the parts of a scan to the scores of slots. Sets: scores."""
-        grid = (ceil(len(slots) / _BLOCK),)
-        programs.add_parts[grid](parts, slots, self.each[1], len(slots), len(parts), _BLOCK)
 
     def _tile(self, slots: Any, out: Any) -> Any:
         """Write the kernel values between slots into the lines of `out`, and zeros after them."""
@@ -357,7 +358,7 @@ class CudaWork:
         """
         values = 0
         if self._parts is not None:  # memory was short before a look
-            self._add_parts(self._parts, self.slots)
+            _add_parts(self._parts, self.slots, self.each[1])
             self._parts = None
         while groups:
             slots, before = groups[-1]
@@ -369,7 +370,7 @@ class CudaWork:
                 parts = self.scan(self.rows[slots], self.rows[changed], change)
             groups.pop()
             if parts is not None:
-                self._add_parts(parts, slots)
+                _add_parts(parts, slots, self.each[1])
         return values
 
     @within_memory()
