@@ -63,7 +63,6 @@ GOALS = (
     Goal("cal_housing", 5.0),
     Goal("mnist-3-8", 5.0),
     Goal("w7a", 5.0),
-    Goal("w7a-dense", 5.0),
     Goal("rare", 5.0),
 )
 

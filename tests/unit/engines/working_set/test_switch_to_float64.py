@@ -40,6 +40,20 @@ def test_coarse_scores_are_put_right_and_the_tile_is_float64_if_that_does_not_la
         assert state.work.double is double
 
 
+@pytest.mark.parametrize(
+    ("error", "asked"), [(1e-4, [64]), (5e-4, [64, 192]), (2e-3, [64, 192, 300])]
+)
+def test_more_rows_are_compared_where_a_few_are_nearly_too_coarse(error, asked):
+    engine = engine_with(300)
+    inputs, state = engine.inputs, engine.state
+    state.work.score[:300] += error  # of which 1e-3 is allowed
+    counts = []
+    scores = inputs.shards.scores
+    inputs.shards.scores = lambda ids: counts.append(len(ids)) or scores(ids)
+    switch_to_float64.check_float32(inputs, state, 1.0)
+    assert counts == asked
+
+
 def test_rows_bring_exact_scores_once_those_of_the_set_are_exact():
     engine = engine_with(300)
     inputs, state = engine.inputs, engine.state
