@@ -16,7 +16,7 @@ from widestreet._src.device.triton_kernels import _value
 
 _BIG = tl.constexpr(1e30)
 _FINITE = tl.constexpr(1e29)  # less than _BIG in any precision
-_TWO_STEPS = tl.constexpr(4)  # times two pair steps between two tests of the violation
+_STEPS_PER_TEST = tl.constexpr(8)  # pair steps between two tests of the violation
 _TINY = tl.constexpr(1e-30)  # where there is no curvature at all
 _LEAST_CURVATURE = tl.constexpr(3e-8)  # of the diagonal: about the rounding of float32
 
@@ -221,26 +221,24 @@ def _row(K, NOW, F, i, p, W: tl.constexpr):
 
 
 @triton.jit
-def _set(NOW, p, W: tl.constexpr, c, low, high, tube):
+def _load_block(COEF, TUBE, LOW, HIGH, NOW, slot, taken, p, W: tl.constexpr):
+    """Coefficients of a block, and what is added to F for UP and DOWN. Sets: NOW.
+
+    The bounds of empty places are zero: these cannot move.
+    """
+    c, tube = tl.load(COEF + slot, mask=taken, other=0.0), tl.load(TUBE + slot)
+    low = tl.load(LOW + slot, mask=taken, other=0.0)
+    high = tl.load(HIGH + slot, mask=taken, other=0.0)
     tl.store(NOW + p, c)
     tl.store(NOW + W + p, low)
     tl.store(NOW + 2 * W + p, high)
     tl.store(NOW + 3 * W + p, tube)
-
-
-@triton.jit
-def _begun(COEF, TUBE, LOW, HIGH, NOW, slot, taken, p, W: tl.constexpr):
-    """Coefficients of a block, and what is added to F for UP and DOWN. Sets: NOW."""
-    c, tube = tl.load(COEF + slot, mask=taken, other=0.0), tl.load(TUBE + slot)
-    low = tl.load(LOW + slot, mask=taken, other=0.0)  # empty places cannot move
-    high = tl.load(HIGH + slot, mask=taken, other=0.0)
-    _set(NOW, p, W, c, low, high, tube)
     grow = tl.where(taken, _up(c, 0.0 * c, tube, high), -_BIG).to(tl.float32)
     return c, grow, tl.where(taken, _down(c, 0.0 * c, tube, low), _BIG).to(tl.float32)
 
 
 @triton.jit
-def _moved(c, step, room, bound):
+def _new_coefficient(c, step, room, bound):
     """Coefficient after a step, which is exactly at its bound if there is no more room."""
     return tl.where(tl.abs(step) >= tl.abs(room), bound, c + step)
 
@@ -252,20 +250,7 @@ def _curvature(k_xx, k_yy, k_xy):
 
 
 @triton.jit
-def _step(ci, cj, fi, fj, high_i, low_j, curvature, useful):
-    """Length of a step in float32, and both coefficients after it; i grows and j shrinks."""
-    room_i = tl.where(ci < 0, -ci, high_i - ci)
-    room_j = tl.where(cj > 0, cj, cj - low_j)
-    ratio = tl.where(useful, fi - fj, 0.0) / curvature
-    short = tl.minimum(ratio, tl.minimum(room_i.to(tl.float32), room_j.to(tl.float32)))
-    step = tl.minimum(ratio.to(tl.float64), tl.minimum(room_i, room_j))
-    ni = tl.where(useful, _moved(ci, step, room_i, tl.where(ci < 0, 0.0, high_i)), ci)
-    nj = tl.where(useful, _moved(cj, -step, -room_j, tl.where(cj > 0, 0.0, low_j)), cj)
-    return short, ni, nj
-
-
-@triton.jit
-def _moved_to(grow, shrink, p, i, c, low, high, tube):
+def _new_sides(grow, shrink, p, i, c, low, high, tube):
     """What is added to F for UP and DOWN, where row i has a new coefficient."""
     up, down = _up(c, 0.0, tube, high), _down(c, 0.0, tube, low)
     grow = tl.where(p == i, up.to(tl.float32), grow)
@@ -273,66 +258,37 @@ def _moved_to(grow, shrink, p, i, c, low, high, tube):
 
 
 @triton.jit
-def _after(c, i, ni, j, nj, k):
-    """Coefficient of row k after a step of rows i and j."""
-    return tl.where(k == i, ni, tl.where(k == j, nj, c))
-
-
-@triton.jit
-def _two_pairs(K, NOW, F, diagonal, p, goal, most, f, grow, shrink, steps, W: tl.constexpr):
-    """Steps of the pair of the largest F, and of that of the smallest one.
-
-    i, where F is largest, has its best partner j; l, where F is smallest, has its best partner m.
-    The rows of the tile that both pairs need are loaded side by side. The second pair takes its
-    step after the first one, if it still violates by more than the goal.
+def _pair_step(K, NOW, F, diagonal, p, most, f, grow, shrink, steps, W: tl.constexpr):
+    """Step of the row i with the largest F and its best partner j.
 
     Returns F, what is added to it for UP and DOWN, the number of steps and whether there was one.
     Sets: NOW, F.
     """
-    # the rows with the largest and the smallest F
-    up, down = f + grow, f + shrink
-    i, l = _key_of_largest(up, p, W) & (W - 1), _key_of_largest(-down, p, W) & (W - 1)
+    i = _key_of_largest(f + grow, p, W) & (W - 1)
     ki, kii, ci, low_i, high_i, tube_i, fi = _row(K, NOW, F, i, p, W)
-    kl, kll, cl, low_l, high_l, tube_l, fl = _row(K, NOW, F, l, p, W)
-    # their best partners
-    rise = tl.maximum(_up(ci, fi, tube_i, high_i) - down, 0.0)
-    fall = tl.maximum(up - _down(cl, fl, tube_l, low_l), 0.0)
-    key_j = _key_of_largest(rise * tl.rsqrt(_curvature(kii, diagonal, ki)), p, W)
-    key_m = _key_of_largest(fall * tl.rsqrt(_curvature(kll, diagonal, kl)), p, W)
-    j = tl.where(key_j < W, i, key_j & (W - 1))  # itself if there is none
-    m = tl.where(key_m < W, l, key_m & (W - 1))
+    fi = _up(ci, fi, tube_i, high_i)
+    rise = tl.maximum(fi - (f + shrink), 0.0)
+    gain = _key_of_largest(rise * tl.rsqrt(_curvature(kii, diagonal, ki)), p, W)
+    j = tl.where(gain < W, i, gain & (W - 1))  # itself if there is no partner
     kj, kjj, cj, low_j, high_j, tube_j, fj = _row(K, NOW, F, j, p, W)
-    km, kmm, cm, low_m, high_m, tube_m, fm = _row(K, NOW, F, m, p, W)
-    by_m = tl.load(K + i * W + m) - tl.load(K + j * W + m)
-    by_l = tl.load(K + i * W + l) - tl.load(K + j * W + l)
-    # the first step
-    fi, fj = _up(ci, fi, tube_i, high_i), _down(cj, fj, tube_j, low_j)
-    useful = (key_j >= W) & (fi > fj) & (steps < most)
-    curve = _curvature(kii, kjj, tl.load(K + i * W + j))
-    one, ni, nj = _step(ci, cj, fi, fj, high_i, low_j, curve, useful)
-    steps += useful.to(tl.int32)
-    # the second step
-    cm, cl = _after(cm, i, ni, j, nj, m), _after(cl, i, ni, j, nj, l)
-    fm = _up(cm, fm - one * by_m, tube_m, high_m)
-    fl = _down(cl, fl - one * by_l, tube_l, low_l)
-    again = useful & (key_m >= W) & (fm - fl > goal) & (steps < most)
-    curve = _curvature(kmm, kll, tl.load(K + m * W + l))
-    two, nm, nl = _step(cm, cl, fm, fl, high_m, low_l, curve, again)
-    steps += again.to(tl.int32)
-    ni, nj = _after(ni, m, nm, l, nl, i), _after(nj, m, nm, l, nl, j)
-    f -= one * (ki - kj) + two * (km - kl)
-    tl.debug_barrier()  # all have read what is replaced now
+    fj = _down(cj, fj, tube_j, low_j)
+    useful = (gain >= W) & (fi > fj) & (steps < most)
+    room_i = tl.where(ci < 0, -ci, high_i - ci)
+    room_j = tl.where(cj > 0, cj, cj - low_j)
+    ratio = tl.where(useful, fi - fj, 0.0) / _curvature(kii, kjj, tl.load(K + i * W + j))
+    f -= tl.minimum(ratio, tl.minimum(room_i.to(tl.float32), room_j.to(tl.float32))) * (ki - kj)
+    step = tl.minimum(ratio.to(tl.float64), tl.minimum(room_i, room_j))
+    bound_i, bound_j = tl.where(ci < 0, 0.0, high_i), tl.where(cj > 0, 0.0, low_j)
+    ci = tl.where(useful, _new_coefficient(ci, step, room_i, bound_i), ci)
+    cj = tl.where(useful, _new_coefficient(cj, -step, -room_j, bound_j), cj)
+    tl.debug_barrier()  # every thread has read the values that are overwritten next
     tl.store(F + p, f)
-    tl.store(NOW + i, ni)
-    tl.store(NOW + j, nj)
-    tl.store(NOW + m, nm)
-    tl.store(NOW + l, nl)
-    grow, shrink = _moved_to(grow, shrink, p, i, ni, low_i, high_i, tube_i)
-    grow, shrink = _moved_to(grow, shrink, p, j, nj, low_j, high_j, tube_j)
-    grow, shrink = _moved_to(grow, shrink, p, m, nm, low_m, high_m, tube_m)
-    grow, shrink = _moved_to(grow, shrink, p, l, nl, low_l, high_l, tube_l)
+    tl.store(NOW + i, ci)
+    tl.store(NOW + j, cj)
+    grow, shrink = _new_sides(grow, shrink, p, i, ci, low_i, high_i, tube_i)
+    grow, shrink = _new_sides(grow, shrink, p, j, cj, low_j, high_j, tube_j)
     tl.debug_barrier()
-    return f, grow, shrink, steps, useful
+    return f, grow, shrink, steps + useful.to(tl.int32), useful
 
 
 @triton.jit
@@ -342,15 +298,15 @@ def _take_pair_steps(
 ):  # fmt: skip
     """Pair steps with second-order choice within one tile, until it violates by at most `goal`.
 
-    F is float32, relative to the middle of the ends. The rows of a step are the best ones up to
+    F is float32, relative to the middle of the ends. Both rows of a step are the best ones up to
     2^-12; the step itself is exact. Coefficients are float64 and lie in NOW, with their bounds: a
-    step reads those of its two rows, and their F. The violation is computed after every four times
-    two steps.
+    step reads those of its two rows, and their F. The violation is computed after every eight
+    steps.
 
     Returns the changes and the number of steps. Sets: COEF of the slots that are taken, NOW, F.
     """
     p = tl.arange(0, W)
-    c, grow, shrink = _begun(COEF, TUBE, LOW, HIGH, NOW, slot, taken, p, W)
+    c, grow, shrink = _load_block(COEF, TUBE, LOW, HIGH, NOW, slot, taken, p, W)
     f = (tl.load(TARGET + slot) - tl.load(SCORE + slot) - 0.5 * (top + bottom)).to(tl.float32)
     tl.store(F + p, f)
     tl.debug_barrier()
@@ -359,9 +315,9 @@ def _take_pair_steps(
     busy = ((top - bottom).to(tl.float32) > goal) & (steps < most)
     useful = busy
     while busy:
-        for _ in range(_TWO_STEPS):
-            f, grow, shrink, steps, useful = _two_pairs(
-                K, NOW, F, diagonal, p, goal, most, f, grow, shrink, steps, W
+        for _ in range(_STEPS_PER_TEST):
+            f, grow, shrink, steps, useful = _pair_step(
+                K, NOW, F, diagonal, p, most, f, grow, shrink, steps, W
             )
         violation = tl.max(f + grow, 0) - tl.min(f + shrink, 0)
         busy = useful & (violation > goal) & (steps < most)
