@@ -39,6 +39,7 @@ def imported(*, on_import: bool = False) -> set[str]:
     Those of a cluster, a device and a notebook are imported when they are asked for.
     """
     on_device = [
+        "batch",
         "census",
         "cuda",
         "growing",
@@ -46,6 +47,7 @@ def imported(*, on_import: bool = False) -> set[str]:
         "newton",
         "tensors",
         "working",
+        "triton_batch",
         "triton_census",
         "triton_kernels",
         "triton_newton",

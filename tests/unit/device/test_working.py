@@ -216,9 +216,9 @@ def test_rows_in_the_order_of_their_classes_are_drawn_from_both(rng):
 
 @pytest.mark.parametrize("call", ["pairs", "block", "newton"])
 def test_coefficients_and_scores_agree_if_memory_is_short(call, rng, monkeypatch):
+    problem = Problem(rng, Map("rbf", 0.7), 0.4)
     import torch
 
-    problem = Problem(rng, Map("rbf", 0.7), 0.4)
     work = problem.work
     work.pairs(64, (1.0, 1.0), 1e-2, 0.0, 6)
     before, _ = work.result()
