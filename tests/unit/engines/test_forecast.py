@@ -134,6 +134,30 @@ def test_a_longer_measurement_follows_if_there_is_time(shards, monkeypatch):
     assert shards.poll.kernel_values - before == 200
 
 
+@pytest.mark.parametrize(
+    ("overhead", "counts"), [(1e-6, [50, 500]), (1e-2, [50, 500, 5000, 50000])]
+)
+def test_measurements_become_longer_until_an_overhead_does_not_matter(
+    overhead, counts, shards, monkeypatch
+):
+    """A device launches programs for long before it computes a first value."""
+    monkeypatch.setattr(module, "_PROBED_VALUES", 50)
+    asked = []
+
+    def measured(self, shards, support, values, limit):
+        asked.append(values)
+        return 1e-6 + overhead / values
+
+    monkeypatch.setattr(Forecast, "_measured", measured)
+    ids = np.arange(10)
+    expansion = shards.news.expansion.published(ids, np.ones(10), np.zeros(1), np.inf)
+    shards.publish(expansion, Point(ids, np.ones((1, 10))))
+    forecast = Forecast()
+    forecast.probe(shards, 100.0)
+    assert asked == counts
+    assert forecast.exact == pytest.approx(1e-6 + overhead / counts[-1])
+
+
 def test_kernel_values_of_an_interrupted_probe_are_counted(shards, monkeypatch):
     def interrupted(self, shards, limit, *, now=False):
         shards.poll.kernel_values += 500

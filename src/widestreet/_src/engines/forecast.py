@@ -28,7 +28,7 @@ SAMPLED_ROWS = 512  # of the support vectors, and of the others, for an estimate
 LEAST_SAMPLED_ROWS = 128  # the same, if there is no time left at all
 _FLOAT64_VALUE = 2.5  # seconds of a float64 kernel value in units of one of float32, until measured
 _PROBED_VALUES = 20_000_000  # kernel values from which the seconds of one of float64 are measured
-_LONGER = 10  # times as many values in a second measurement: threads need some time to begin
+_LONGER = 10  # times as many values in the next measurement: threads need some time to begin
 _LARGEST_PART = 0.005  # of the time limit: a longer measurement is left out
 _EVERY = 0.05  # of the time limit, between two measurements with the same support vectors
 _LEAST_PAUSE = 100.0  # times the seconds of a measurement, until the next
@@ -114,7 +114,7 @@ class Forecast:
         ----------
         shards : ShardSet
         limit : float
-            Seconds of the fit. A second, longer measurement takes a small part of them.
+            Seconds of the fit. Longer measurements take a small part of them.
         now : bool
             If True, measure whatever was measured before.
         """
@@ -131,8 +131,7 @@ class Forecast:
         if not (more or now) and 1.0 / _SAME < ratio < _SAME:
             return
         self._short, exact = found, self.exact * ratio or found
-        if _LONGER * found * _PROBED_VALUES <= _LARGEST_PART * limit:
-            exact = self._measured(shards, support, _LONGER * _PROBED_VALUES, limit) or exact
+        exact = self._measured_longer(shards, support, found, limit) or exact
         if self.exact > 0:
             self.measured *= exact / self.exact
         self.exact, self.probed = exact, support
@@ -151,6 +150,23 @@ class Forecast:
         end, computed = time.perf_counter(), shards.poll.kernel_values - before
         self._next = end + max(_EVERY * limit, _LEAST_PAUSE * (end - begun))
         return (end - begun) / computed if computed > _LEAST_PART * rows * support else 0.0
+
+    def _measured_longer(self, shards: ShardSet, support: int, found: float, limit: float) -> float:
+        """Return the seconds of a value among so many more that they become no shorter.
+
+        A device takes as long for few values as for many. The result is zero if there is no time
+        for more, or if there are too few rows. Sets: the time of the next measurement.
+        """
+        values, best = _PROBED_VALUES, 0.0
+        while _LONGER * found * values <= _LARGEST_PART * limit:
+            values, before = _LONGER * values, found
+            found = self._measured(shards, support, values, limit)
+            if found == 0.0:
+                break
+            best = found
+            if before < _SAME * found:
+                break
+        return best
 
     def seconds(
         self, shards: ShardSet, support: int, doubtful: float = 1.0, changed: int | None = None
