@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,8 +12,11 @@ from sklearn import model_selection, svm
 from sklearn.datasets import load_digits
 
 import widestreet as ws
+from widestreet._experiments.data import adult_and_web
 from widestreet._experiments.harness.clock import seconds
+from widestreet._experiments.harness.discovery import tasks
 from widestreet._experiments.harness.tables import digits, markdown
+from widestreet._experiments.harness.task import TEST_ROWS, Split
 from widestreet._experiments.studies.equal_searches import equal
 from widestreet.datasets import checkerboard, ringnorm
 from widestreet.model_selection import GridSearchCV
@@ -44,6 +48,73 @@ CASES: list[Case] = [  # name, data, numbers of the gamma of the other searches,
     ("ringnorm", partial(ringnorm, 5000, random_state=7), [2, 5], False),
     ("digits, ten classes", ten_digits, [2, 3], False),
 ]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the grid on a larger set.
+
+    Attributes
+    ----------
+    name : str
+    load : callable
+        Returns rows and labels.
+    C, gamma : tuple of float
+    needs : str
+        Name of the task whose files are read; empty for a generator.
+    """
+
+    name: str
+    load: Callable[[], tuple[Any, Any]]
+    C: tuple[float, ...]
+    gamma: tuple[float, ...]
+    needs: str = ""
+
+    @property
+    def present(self) -> bool:
+        return not self.needs or tasks()[self.needs].missing() is None
+
+
+def shuffled(load: Callable[[], Split]) -> tuple[Any, Any]:
+    """Return the rows of a task, training and test rows together, in random order."""
+    split = load()
+    X, y = np.concatenate([split.X, split.X_test]), np.concatenate([split.y, split.y_test])
+    order = np.random.default_rng(0).permutation(len(y))
+    return X[order], y[order]
+
+
+def covtype_part(rows: int, C: tuple[float, ...]) -> Part:
+    """Return a part on covtype, class 2 against the rest."""
+    load = partial(shuffled, partial(tasks()["covtype-2"].load, rows - TEST_ROWS))
+    return Part("covtype of class 2, shuffled", load, C, (0.03, 0.3), "covtype-2")
+
+
+def large_parts() -> list[Part]:
+    """Return the parts in the order of the table."""
+    noisy = partial(noisy_labels, 5000)
+    adult = partial(shuffled, partial(adult_and_web.load, "a9a", 123, True, 50_000, 50_000))
+    return [
+        Part("noisy labels", noisy, tuple(GRID["C"]), tuple(GRID["gamma"])),
+        covtype_part(20_000, (0.1, 1.0, 10.0, 100.0)),
+        covtype_part(50_000, (0.1, 1.0, 10.0)),
+        Part("adult (a9a), all rows", adult, (0.1, 1.0, 10.0), (0.01, 0.1), "a9a-dense"),
+    ]
+
+
+def large(threads: int) -> str:
+    """Return a table of the seconds of our search on many rows, and the ratio of scikit-learn's."""
+    lines = []
+    for part in large_parts():
+        if part.present:
+            X, y = part.load()
+            grid, ours = {"C": part.C, "gamma": part.gamma}, ws.SVC(n_jobs=threads)
+            here = _seconds(GridSearchCV, ours, grid, X, y)
+            there = _seconds(model_selection.GridSearchCV, ours, grid, X, y)
+            points = f"{len(part.C)} x {len(part.gamma)}"
+            size = f"{X.shape[0]:,} x {X.shape[1]}"
+            lines.append([part.name, size, points, digits(here), f"{there / here:.1f} times"])
+    head = ["data", "rows x features", "C x gamma", "ours, s"]
+    return markdown([*head, "scikit-learn's search over `ws.SVC`"], lines)
 
 
 def _seconds(kind: Any, estimator: Any, grid: Any, X: Any, y: Any, **options: Any) -> float:
@@ -87,4 +158,9 @@ def limited(threads: int) -> str:
     return markdown(["gamma", "seconds without a limit", "with a limit"], lines)
 
 
-PARTS: dict[str, Callable[[int], str]] = {"equal": equal, "shared": shared, "limited": limited}
+PARTS: dict[str, Callable[[int], str]] = {
+    "equal": equal,
+    "shared": shared,
+    "large": large,
+    "limited": limited,
+}
