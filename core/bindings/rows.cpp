@@ -5,6 +5,7 @@
 #include "dispatch.hpp"
 #include "kernels/equal_rows.hpp"
 #include "kernels/row_figures.hpp"
+#include "kernels/sparse_combination.hpp"
 
 namespace widestreet {
 namespace {
@@ -75,6 +76,20 @@ auto squares_of(const HeldRows& rows, MaybeIndex index, int threads) {
     squares(list, found.values.get(), threads);
   }
   return found.give();
+}
+
+// Columns of a linear combination as sums of two numbers.
+auto sparse_combination_of(const HeldRows& rows, MaybeIndex index, Array1<const double> coef) {
+  require(rows.view.storage == Rows::Storage::csr && rows.view.d > 0, "rows must be CSR");
+  const RowList list = rows.list(index);
+  require(int64_t(coef.shape(0)) == list.size, "one coefficient per row is needed");
+  const size_t d = size_t(rows.view.d);
+  std::vector<double> found(2 * d);
+  {
+    nb::gil_scoped_release release;
+    sparse_combination(list, coef.data(), found.data(), found.data() + d);
+  }
+  return give_matrix(std::move(found), d);
 }
 
 // Sums, smallest and largest values of the columns.
@@ -209,6 +224,8 @@ void bind_rows(nb::module_& m) {
   m.def("similar_together", &similar_together_of, "rows"_a, "threads"_a);
   m.def("largest_square", &largest_square_of, "rows"_a, "threads"_a);
   m.def("squares", &squares_of, "rows"_a, "index"_a.noconvert().none(), "threads"_a);
+  m.def("sparse_combination", &sparse_combination_of, "rows"_a, "index"_a.noconvert().none(),
+        "coef"_a.noconvert());
   m.def("column_figures", &column_figures_of, "rows"_a, "threads"_a);
 }
 

@@ -2,20 +2,19 @@
 
 The scores of a linear kernel are x.w with w = sum_j coef_j s_j: one vector takes the place of all
 kernel values. If most coefficients are at their bounds, w is much smaller than its terms. Products
-and sums of dense rows are therefore computed as pairs of float64 numbers (double_double.py), so
-that w has no other error than its last rounding. Sums of sparse rows are those of short blocks,
-added up without rounding.
+and sums are therefore computed as pairs of float64 numbers, so that w has no other error than its
+last rounding: those of dense rows in blocks (double_double.py), those of sparse rows one nonzero
+after the other (core/kernels/sparse_combination).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import fsum, isqrt, sqrt
-from typing import Any
+from math import fsum, sqrt
 
 import numpy as np
-from scipy import sparse
 
+from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.double_double import Pair, column_sums, two_product
 from widestreet._src.kernels.rounding_bounds import TINY, UNIT
@@ -25,6 +24,7 @@ _VALUES_AT_ONCE = 1 << 15  # of a block of dense rows: all arrays of it stay in 
 _LEAST_ROWS = 16  # of a block
 _ROUNDINGS_OF_TERM = 32  # operations with a product and its sum, at most
 _ERROR_OF_PAIRS = 2.0**-80  # of the sum of absolute terms: far above that of sums of pairs
+_ERROR_OF_TERM = 2.0**-103  # that each nonzero of a column may add
 
 
 def combination(rows: Vectors, index: Ints | None, coef: Floats) -> Floats:
@@ -39,10 +39,10 @@ def combination(rows: Vectors, index: Ints | None, coef: Floats) -> Floats:
     """
     data, used = rows.data, np.flatnonzero(coef)
     index, coef = (used if index is None else index[used]), coef[used]
-    terms = [Pair(np.zeros(data.shape[1]), np.zeros(data.shape[1]))]
-    if sparse.issparse(data):
-        terms.append(_sparse_sums(data, index, coef))
+    if rows.sparse:
+        terms = [Pair(*_core.sparse_combination(rows.native, index, coef))]
     else:
+        terms = [Pair(np.zeros(data.shape[1]), np.zeros(data.shape[1]))]
         step = max(_LEAST_ROWS, _VALUES_AT_ONCE // max(1, data.shape[1]))
         for a in range(0, len(index), step):
             part = slice(a, a + step)
@@ -65,28 +65,12 @@ def combination_error(rows: Vectors, terms: int) -> float:
 
     The bound is relative to the sum of absolute terms.
     """
-    if not rows.sparse:
-        return _ERROR_OF_PAIRS
-    return (_rows_at_once(terms) + 3) * UNIT
+    return _ERROR_OF_PAIRS + (terms * _ERROR_OF_TERM if rows.sparse else 0.0)
 
 
 def combination_underflow(terms: int) -> float:
     """Bound the error of each value of a combination of so many rows by underflow."""
     return _ROUNDINGS_OF_TERM * (terms + 4) * TINY
-
-
-def _rows_at_once(terms: int) -> int:
-    return max(16, isqrt(terms))
-
-
-def _sparse_sums(data: Any, index: Ints, coef: Floats) -> Pair:
-    """Return the sums of the columns of sparse rows, added up block by block."""
-    step = _rows_at_once(len(index))
-    total = Pair(np.zeros(data.shape[1]), np.zeros(data.shape[1]))
-    for a in range(0, len(index), step):
-        part = slice(a, a + step)
-        total = total.plus(data[index[part]].T @ coef[part])
-    return total
 
 
 @dataclass(frozen=True, eq=False)
