@@ -10,16 +10,18 @@
 
 namespace widestreet {
 
-constexpr int64_t kTileStrip = 96;   // rows computed at a time, up to the diagonal
-constexpr int64_t kTileSquare = 32;  // side of the squares that are mirrored at a time
+constexpr int64_t kTileStrip = 96;        // rows computed at a time, up to the diagonal
+constexpr int64_t kSparseTileStrip = 384;  // the same of CSR rows, whose panel is longer to pack
+constexpr int64_t kTileSquare = 32;       // side of the squares that are mirrored at a time
 
 // Sets: rows [from, size) of the tile and their mirror images. T is its type. Returns the number of
 // values computed.
 template <class T>
 int64_t fill_symmetric(const Kernel& kernel, const Rows& rows, const int64_t* index, int64_t from,
                        int64_t size, T* tile, int64_t ld, int threads) {
+  const int64_t strip_rows = rows.storage == Rows::Storage::csr ? kSparseTileStrip : kTileStrip;
   if ((size - from) * size <= kWorthSharing) threads = 1;
-  for_ranges(size - from, kTileStrip, threads, [&](int64_t a, int64_t b) {
+  for_ranges(size - from, strip_rows, threads, [&](int64_t a, int64_t b) {
     TileTask strip;
     strip.kernel = kernel;
     strip.left = {&rows, index + from + a, b - a};
@@ -36,8 +38,8 @@ int64_t fill_symmetric(const Kernel& kernel, const Rows& rows, const int64_t* in
           tile[q * ld + r] = tile[r * ld + q];
   });
   int64_t values = 0;
-  for (int64_t a = from; a < size; a += kTileStrip) {
-    const int64_t b = std::min(a + kTileStrip, size);
+  for (int64_t a = from; a < size; a += strip_rows) {
+    const int64_t b = std::min(a + strip_rows, size);
     values += (b - a) * b;
   }
   return values;
