@@ -185,6 +185,29 @@ def test_an_interrupt_leaves_the_models_so_far(monkeypatch):
     assert len(model.support_)
 
 
+def test_an_interrupt_ends_the_pairs_of_all_calls(monkeypatch):
+    device = use(monkeypatch, Interrupted())
+    monkeypatch.setattr(batch_on_device, "_MOST_PROBLEMS", 1)
+    X, y = clouds(3)
+    model = quietly(machine(device="cuda", on_interrupt="keep"), X, y)
+    assert {c.status for c in model.certificates_} == {"interrupted"}
+    assert len(device.batches) == 1
+
+
+def test_an_interrupt_between_two_calls_keeps_what_was_solved(monkeypatch):
+    class Late(PlainDevice):
+        def batch(self, *arguments):
+            if self.batches:
+                raise KeyboardInterrupt
+            return super().batch(*arguments)
+
+    use(monkeypatch, Late())
+    monkeypatch.setattr(batch_on_device, "_MOST_PROBLEMS", 1)
+    X, y = clouds(3)
+    model = quietly(machine(device="cuda", on_interrupt="keep"), X, y)
+    assert [c.status for c in model.certificates_] == ["optimal", "interrupted", "interrupted"]
+
+
 def test_a_limit_of_steps(monkeypatch):
     use(monkeypatch, PlainDevice())
     X, y = clouds(3)

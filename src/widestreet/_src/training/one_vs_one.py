@@ -146,10 +146,7 @@ class _Fit:
         numbers = pairs_for_device(self.gram, self.machines, settings, self.helpers)
         if not numbers:
             return {}
-        share = self._shares.share
-        found = solve_on_device(self.gram, self.machines, numbers, settings, share)
-        if any(solution.status == Status.INTERRUPTED for solution in found.values()):
-            self._shares.stop()
+        found = solve_on_device(self.gram, self.machines, numbers, settings, self._shares)
 
         def finish(p: int) -> Solution:
             rest = self.budget.part(max_steps=settings.max_steps)
