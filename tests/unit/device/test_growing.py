@@ -84,3 +84,31 @@ def test_scores_of_the_working_set_are_computed_anew(where, rng):
     np.testing.assert_allclose(
         moved.score, problem.K[np.ix_(first, moved.slots)] @ coef, rtol=0, atol=TOL.twin
     )
+
+
+def test_rows_of_which_only_some_can_be_active(rng, monkeypatch):
+    """No program writes after the extremes, which are of so many blocks of active rows."""
+    device_of("triton")
+    import torch
+
+    from widestreet._src.device import working
+
+    monkeypatch.setattr(working, "_BLOCK", 8)
+    monkeypatch.setattr(working, "_MOST_BLOCKS", 2)
+    of, after = working._Standing.of, []
+
+    def guarded(m, where):
+        stand, size = of(m, where), 4
+        memory = torch.full((10 * size,), torch.nan, dtype=torch.float64, device=where)
+        stand.extremes = memory[:size].view(2, 2)
+        after.append(memory[size:])
+        return stand
+
+    monkeypatch.setattr(working._Standing, "of", guarded)
+    problem = Problem("triton", rng)
+    held, first = problem.held, np.arange(0, ROWS, 3)
+    held.begin(first, np.zeros(len(first)))
+    held.work.pairs(64, (1.0, 1.0), 1e-4, 0.0, 8)
+    assert held.census(1e-3).support > 0
+    problem.check()
+    assert [bool(guard.isnan().all()) for guard in after] == [True]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -61,3 +63,17 @@ def test_widths_of_lines_that_are_not_aligned(rng):
 def test_a_missing_argument_is_an_error(add_parts):
     with pytest.raises(KeyError, match="SLOTS"):
         add_parts[(1,)](torch.zeros(1))
+
+
+def test_first_launches_in_several_threads(add_parts):
+    """Triton is not made for them: a thread might launch what another one has not loaded yet."""
+    device, sizes = device_of("triton"), [100 + k for k in range(40)]
+
+    def total(rows: int) -> float:
+        score = device.to(np.zeros(rows))
+        slots = device.to(np.arange(rows, dtype=np.int32))
+        add_parts[(rows // 16 + 1,)](torch.ones_like(score)[None], slots, score, rows, 1, 16)
+        return float(score.sum())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(total, sizes)) == sizes

@@ -59,6 +59,14 @@ def test_no_time_is_left():
     assert shares.why == Status.TIME_LIMIT
 
 
+def test_pairs_that_are_not_solved_share_the_time_again(TOL):
+    shares = budgets()
+    shares.share(100)
+    shares.restart(50)
+    parts = [shares.share(25).max_time / HOURS for _ in range(2)]
+    assert parts == pytest.approx([1 / 2, 1.0], rel=TOL.sampled)
+
+
 def test_a_stop_holds_for_pairs_that_were_started_and_for_others():
     shares = budgets()
     started = shares.share(25)

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
+import time
 import warnings
+from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -15,7 +20,10 @@ from widestreet._src.engines.working_set import batch_on_device
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
 from widestreet._src.rows import DeviceRows, as_rows
-from widestreet._src.training import pairs_on_device
+from widestreet._src.status import Status
+from widestreet._src.training import one_vs_one, pairs_on_device
+from widestreet._src.training.engine_sequence import Solver
+from widestreet._src.training.pair_forecast import PairForecast
 from widestreet._src.training.pairs_on_device import pairs_for_device
 
 pytestmark = pytest.mark.in_process("rows that were pickled are no longer on a device")
@@ -143,6 +151,48 @@ def test_the_cpu_continues(device, n_jobs, monkeypatch):
     assert_same_models(*both(X, y, n_jobs=n_jobs), X)
 
 
+@pytest.mark.parametrize("device", [Stalling, Full])
+def test_pairs_that_continue_share_the_time_before_the_examination(device, monkeypatch):
+    use(monkeypatch, device())
+    monkeypatch.setattr(PairForecast, "seconds", lambda forecast, solved=False: 3e5)
+    given, by_rounds = [], Solver.by_rounds
+
+    def observed(solver, problem, observe):
+        given.append(solver.budget.max_time)
+        return by_rounds(solver, problem, observe)
+
+    monkeypatch.setattr(Solver, "by_rounds", observed)
+    monkeypatch.setattr(one_vs_one, "is_small", lambda *arguments: False)
+    X, y = clouds(3)
+    machine(device="cuda", max_time=1e6).fit(X, y)
+    sizes = np.bincount(y)[[0, 0, 1]] + np.bincount(y)[[1, 2, 2]]
+    parts = sizes / np.cumsum(sizes[::-1])[::-1]  # of those that are left
+    assert given == pytest.approx(7e5 * parts, rel=TOL.sampled)
+
+
+def test_an_interrupt_ends_pairs_that_continue(monkeypatch):
+    """Ctrl-C reaches one thread only."""
+    use(monkeypatch, Stalling())
+    monkeypatch.setattr(one_vs_one, "_SERIAL_ROWS", 0)
+    calls, stopped = count(), []
+
+    def finish(solver, problem, solution):
+        first = next(calls) == 0
+        for k in range(500):
+            if first and k == 20:  # the other threads were started
+                os.kill(os.getpid(), signal.SIGINT)
+            if not solver.budget.stopped:
+                time.sleep(0.01)
+        stopped.append(solver.budget.stopped)
+        return replace(solution, status=Status.INTERRUPTED)
+
+    monkeypatch.setattr(Solver, "finish", finish)
+    X, y = clouds(3)
+    model = quietly(machine(device="cuda", n_jobs=2, on_interrupt="keep"), X, y)
+    assert {c.status for c in model.certificates_} == {"interrupted"}
+    assert set(stopped) == {True}
+
+
 def test_a_failure_of_the_device_is_a_warning(monkeypatch):
     class Failing(PlainDevice):
         def batch(self, *arguments):
@@ -183,6 +233,29 @@ def test_an_interrupt_leaves_the_models_so_far(monkeypatch):
     model = quietly(machine(device="cuda", on_interrupt="keep"), X, y)
     assert {c.status for c in model.certificates_} == {"interrupted"}
     assert len(model.support_)
+
+
+def test_an_interrupt_ends_the_pairs_of_all_calls(monkeypatch):
+    device = use(monkeypatch, Interrupted())
+    monkeypatch.setattr(batch_on_device, "_MOST_PROBLEMS", 1)
+    X, y = clouds(3)
+    model = quietly(machine(device="cuda", on_interrupt="keep"), X, y)
+    assert {c.status for c in model.certificates_} == {"interrupted"}
+    assert len(device.batches) == 1
+
+
+def test_an_interrupt_between_two_calls_keeps_what_was_solved(monkeypatch):
+    class Late(PlainDevice):
+        def batch(self, *arguments):
+            if self.batches:
+                raise KeyboardInterrupt
+            return super().batch(*arguments)
+
+    use(monkeypatch, Late())
+    monkeypatch.setattr(batch_on_device, "_MOST_PROBLEMS", 1)
+    X, y = clouds(3)
+    model = quietly(machine(device="cuda", on_interrupt="keep"), X, y)
+    assert [c.status for c in model.certificates_] == ["optimal", "interrupted", "interrupted"]
 
 
 def test_a_limit_of_steps(monkeypatch):

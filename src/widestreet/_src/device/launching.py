@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ from triton.compiler import CompiledKernel
 _MOST_SHORT = 2**31 - 1  # larger whole numbers are arguments of another type
 _OPTIONS = {"enable_fp_fusion": True}  # contraction to fused multiply-add, as in the core
 _ALIGNED = 16  # Triton compiles pointers to multiples of it, and such numbers, in another way
+_FIRST = Lock()  # Triton loads, or interprets, programs in one thread at a time
 
 
 class Program:
@@ -50,7 +52,8 @@ class Program:
         if kernel is not None:
             kernel[(*grid, 1, 1)[:3]](*values)
             return
-        kernel = self._function[grid](*values, **_OPTIONS, **named)
+        with _FIRST:
+            kernel = self._function[grid](*values, **_OPTIONS, **named)
         if isinstance(kernel, CompiledKernel):  # not one that is interpreted
             self._compiled[key] = kernel
 

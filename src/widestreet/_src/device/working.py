@@ -146,7 +146,9 @@ class CudaWork:
         self._scratch = _Scratch(self.rows.device)
         self._figures = torch.zeros(5, dtype=torch.float64, device=self.rows.device)
         self.standing = _Standing.of(len(self.rows), self.rows.device)
-        self.activate(self.slots)
+        self.places = self.rows[self.slots]
+        if len(self.slots) <= _BLOCK * _MOST_BLOCKS:  # a larger set grows from some of its rows
+            self._mark()
 
     def activate(self, slots: Any) -> None:
         """Set the active rows. Sets: slots, places, standing."""

@@ -146,14 +146,14 @@ class _Fit:
         numbers = pairs_for_device(self.gram, self.machines, settings, self.helpers)
         if not numbers:
             return {}
-        share = self._shares.share
-        found = solve_on_device(self.gram, self.machines, numbers, settings, share)
-        if any(solution.status == Status.INTERRUPTED for solution in found.values()):
-            self._shares.stop()
+        found = solve_on_device(self.gram, self.machines, numbers, settings, self._shares)
+        stalled = {p for p, solution in found.items() if solution.status == Status.STALLED}
+        rows = [problem.dual.rows for problem in problems]
+        self._shares.restart(sum(rows[p] for p in stalled.union(range(len(rows)) - found.keys())))
 
         def finish(p: int) -> Solution:
-            rest = self.budget.part(max_steps=settings.max_steps)
-            return self._finish(p, problems[p], found[p], rest)
+            budget = self._shares.share(rows[p]) if p in stalled else None
+            return self._finish(p, problems[p], found[p], budget)
 
         runner = LocalRunner(self.workers)
         finished = runner.map(finish, list(found), on_interrupt=self._shares.stop)
@@ -199,17 +199,26 @@ class _Fit:
             if isinstance(stop, KeyboardInterrupt):
                 self._shares.stop()
             return [untouched(problem, stopped_by(stop)) for problem in problems]
-        return [self._finish(*one, budget) for one in zip(group, problems, solutions, strict=True)]
+        return [
+            self._finish(*one, copy(budget)) for one in zip(group, problems, solutions, strict=True)
+        ]
 
-    def _finish(self, p: int, problem: Problem, solution: Solution, budget: Budget) -> Solution:
-        """Report a pair that was solved with others; continue by rounds if it has stalled."""
+    def _finish(
+        self, p: int, problem: Problem, solution: Solution, budget: Budget | None
+    ) -> Solution:
+        """Report a pair that was solved with others; continue by rounds if it has stalled.
+
+        Without a budget it does not continue.
+        """
         self._shares.count(solution.trace[0].n_sv, problem.dual.rows)
+        if budget is None and solution.status == Status.STALLED:
+            solution = replace(solution, status=self._shares.why)
         try:
-            if solution.status in (Status.OPTIMAL, Status.TIME_LIMIT, Status.ITERATION_LIMIT):
+            if budget is None or solution.status == Status.OPTIMAL:
                 self.watch.tell(solution.trace[-1])
                 return solution
             with self.watch.problem(p) as observe:
-                solution = self._solver(p, observe, copy(budget)).finish(problem, solution)
+                solution = self._solver(p, observe, budget).finish(problem, solution)
         except (OutOfBudget, KeyboardInterrupt) as stop:
             solution = replace(solution, status=stopped_by(stop))
         if solution.status == Status.INTERRUPTED:

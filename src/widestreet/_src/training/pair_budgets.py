@@ -58,6 +58,14 @@ class PairBudgets:
             self._started.append(budget)
             return budget
 
+    def restart(self, rows: int) -> None:
+        """Count pairs with `rows` rows, those that are not solved, as not started.
+
+        Sets: rows left.
+        """
+        with self._lock:
+            self._rows_left = rows
+
     def count(self, support: int, rows: int) -> None:
         """Count a pair that was solved. Sets: proof."""
         with self._lock:

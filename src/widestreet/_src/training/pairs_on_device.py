@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 
@@ -24,6 +23,8 @@ from widestreet._src.kernels.gram import Gram, resident
 from widestreet._src.kernels.on_device import Resident
 from widestreet._src.rows import DeviceRows
 from widestreet._src.stacklevel import level_of_caller
+from widestreet._src.status import Status
+from widestreet._src.training.pair_budgets import PairBudgets
 from widestreet._src.training.pair_problems import PairProblems
 from widestreet._src.training.settings import Settings
 
@@ -63,12 +64,12 @@ def solve_on_device(
     machines: PairProblems,
     numbers: list[int],
     settings: Settings,
-    share: Callable[[int], Budget | None],
+    shares: PairBudgets,
 ) -> dict[int, Solution]:
     """Solve pairs side by side on the device of the rows; return those that it took, by number.
 
     If it fails for another reason than its memory, a warning says so, and the result has the pairs
-    of the calls before.
+    of the calls before. After an interrupt no further pairs are solved.
 
     Parameters
     ----------
@@ -77,8 +78,9 @@ def solve_on_device(
     machines : PairProblems
     numbers : list of int
     settings : Settings
-    share : callable
-        Returns the budget of pairs with so many rows, or None if no time is left.
+    shares : PairBudgets
+
+    Sets: the budgets of all pairs, after an interrupt.
     """
     found: dict[int, Solution] = {}
     try:
@@ -88,10 +90,14 @@ def solve_on_device(
         sizes = [machines.problems[p].dual.rows for p in numbers]
         for group in batches(sizes, there.spare):
             some = [numbers[k] for k in group]
-            budget = share(sum(sizes[k] for k in group))
+            budget = shares.share(sum(sizes[k] for k in group))
             if budget is None:
                 break
             found |= zip(some, _solved(there, machines, some, settings, budget), strict=True)
+            if found[some[0]].status == Status.INTERRUPTED:
+                shares.stop()
+    except KeyboardInterrupt:  # raised outside the rounds: pairs of the calls before are kept
+        shares.stop()
     except MemoryError as error:
         log.info("memory of the device is short, and pairs are solved one by one: %s", error)
     except Exception as error:  # whatever fails there, the CPU can do
