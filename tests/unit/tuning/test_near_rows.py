@@ -133,12 +133,21 @@ def test_memory_is_kept_for_the_next_kernel_unless_it_is_large():
     _, values, chains = problems("svc")
     memory = Memory(MEMORY)
     solved(values, chains, memory)
-    rows, used = memory.rows, MEMORY - memory.rest
+    rows, used = memory.rows, MEMORY - memory.rest(0)
     assert memory.capacity(rows) == rows > 0
     assert used >= 8 * rows**2
     memory.limit = used
-    assert memory.rest == memory.limit
+    assert memory.rest(0) == memory.limit
     assert memory.rows == 0
+
+
+def test_memory_is_freed_if_the_engine_needs_it():
+    memory = Memory(MEMORY)
+    memory.matrix(100, 100)
+    memory.rows = 100
+    kept = MEMORY - memory.rest(0)
+    assert MEMORY - memory.rest(MEMORY - kept) == kept > 0
+    assert memory.rest(MEMORY - kept + 1) == MEMORY
 
 
 @pytest.mark.parametrize("kind", KINDS)
