@@ -150,6 +150,23 @@ def test_memory_is_freed_if_the_engine_needs_it():
     assert memory.rest(MEMORY - kept + 1) == MEMORY
 
 
+def test_a_matrix_that_is_too_small_is_freed_before_a_larger_one_is_allocated():
+    _, values, chains = problems("svc", rows=2000)
+    memory = Memory(10**7)
+    near = NearRows(values, chains, memory, lambda: None)
+    tracemalloc.start()
+    try:
+        for rows in (near._capacity // 2, near._capacity):
+            near.rows = np.arange(rows)
+            near._fill()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < near_rows._MATRIX_SHARE * memory.limit
+    K = kernels.matrix("rbf", data("svc", 2000)[0][near.rows], gamma=GAMMA)
+    np.testing.assert_allclose(near._matrix[: len(K), : len(K)], K, atol=TOL.exact)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_measured_memory_of_arrays(kind, monkeypatch):
     """The matrix of few near rows, and blocks of pair steps on it, are small."""

@@ -323,9 +323,9 @@ class NearRows:
 
     def _fill(self) -> None:
         """Compute the kernel values of new near rows. Sets: matrix, filled."""
-        matrix = self.memory.matrix(len(self.rows), self._capacity)
-        if matrix is not self._matrix:
-            self._matrix, self._filled = matrix, 0
+        self._matrix = None  # so that one that is too small can be freed
+        self._matrix = matrix = self.memory.matrix(len(self.rows), self._capacity)
+        self._filled = min(self._filled, self.memory.rows)
         for a in range(self._filled, len(self.rows), _STRIP):
             strip = np.arange(a, min(a + _STRIP, len(self.rows)))
             end = int(strip[-1]) + 1
