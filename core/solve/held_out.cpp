@@ -24,7 +24,7 @@ constexpr double kInner = 0.8;            // of tol: that of steps on near rows
 constexpr double kLoose = 0.1;            // that of the first steps, if steps cost more than a pass
 constexpr int64_t kLeastLoose = 256;      // near rows, from which they do
 constexpr double kSlack = 0.05;           // rows so near to a violation become near as well
-constexpr double kSnap = 1e-12;           // of the width of a box: what is nearer is put at a bound
+constexpr double kSnap = 1e-12;           // of a sum: a variable so near to a bound is put there
 constexpr int64_t kStepsPerRow = 100;     // limit of the pair steps of a pass
 constexpr int64_t kLeastPortion = 200;    // pair steps before Newton steps
 constexpr int64_t kPatience = 4;          // times as many after Newton steps that were cut
@@ -266,11 +266,12 @@ class Problem {
   bool balance(Fold& fold) {
     double missing = 0, size = 0;
     for (double value : fold.beta) missing -= value, size += std::abs(value);
-    if (std::abs(missing) <= kSnap * size) return true;
+    const double rounding = kSnap * size;
+    if (std::abs(missing) <= rounding) return true;
     double room = 0;
     for (int64_t r : near_)
       room += missing > 0 ? fold.upper[r] - fold.beta[r] : fold.lower[r] - fold.beta[r];
-    if (std::abs(room) < std::abs(missing)) return false;
+    if (std::abs(room) < std::abs(missing) - rounding) return false;
     std::vector<int64_t> slot(near_.size());
     std::iota(slot.begin(), slot.end(), 0);
     std::vector<double> away;
@@ -283,13 +284,13 @@ class Problem {
       const int64_t r = near_[s];
       const double bound = missing > 0 ? fold.upper[r] : fold.lower[r], most = bound - fold.beta[r];
       if (most == 0) continue;
-      const bool whole = std::abs(most) <= std::abs(missing);
+      const bool whole = std::abs(most) <= std::abs(missing) + rounding;
       const double step = whole ? most : missing;
       fold.beta[r] = whole ? bound : fold.beta[r] + step;
       moved.push_back(s);
       change.push_back(step);
       missing -= step;
-      if (missing == 0) break;
+      if (std::abs(missing) <= rounding) break;
     }
     std::vector<double> sums(near_.size(), 0.0);
     add_tile(moved, change, sums.data());

@@ -176,3 +176,15 @@ def test_arrays_of_many_pairs_count_as_memory(rng):
     finally:
         tracemalloc.stop()
     assert peak - before < 4e6
+
+
+@pytest.mark.parametrize("rows", [113, 197, 533])
+def test_folds_whose_variables_are_all_at_bounds_have_the_middle_of_all_biases(rows, rng):
+    """Sums are rounded: a variable next to its bound would set the bias."""
+    X = rng.normal(size=(rows, 2))
+    y = (X[:, 0] > np.median(X[:, 0])).astype(int)
+    model = ws.SVC(C=0.015, gamma=0.5, tol=TOL.twins).fit(X, y)
+    folds = list(StratifiedKFold(4).split(X, y))
+    assert any(np.ptp(np.bincount(y[train])) == 0 for train, _ in folds)
+    found = scores(model, X, y, folds)[:, 0]
+    np.testing.assert_allclose(found, held_out_scores(model, X, y, folds), atol=TOL.decision)

@@ -133,12 +133,38 @@ def test_memory_is_kept_for_the_next_kernel_unless_it_is_large():
     _, values, chains = problems("svc")
     memory = Memory(MEMORY)
     solved(values, chains, memory)
-    rows, used = memory.rows, MEMORY - memory.rest
+    rows, used = memory.rows, MEMORY - memory.rest(0)
     assert memory.capacity(rows) == rows > 0
     assert used >= 8 * rows**2
     memory.limit = used
-    assert memory.rest == memory.limit
+    assert memory.rest(0) == memory.limit
     assert memory.rows == 0
+
+
+def test_memory_is_freed_if_the_engine_needs_it():
+    memory = Memory(MEMORY)
+    memory.matrix(100, 100)
+    memory.rows = 100
+    kept = MEMORY - memory.rest(0)
+    assert MEMORY - memory.rest(MEMORY - kept) == kept > 0
+    assert memory.rest(MEMORY - kept + 1) == MEMORY
+
+
+def test_a_matrix_that_is_too_small_is_freed_before_a_larger_one_is_allocated():
+    _, values, chains = problems("svc", rows=2000)
+    memory = Memory(10**7)
+    near = NearRows(values, chains, memory, lambda: None)
+    tracemalloc.start()
+    try:
+        for rows in (near._capacity // 2, near._capacity):
+            near.rows = np.arange(rows)
+            near._fill()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < near_rows._MATRIX_SHARE * memory.limit
+    K = kernels.matrix("rbf", data("svc", 2000)[0][near.rows], gamma=GAMMA)
+    np.testing.assert_allclose(near._matrix[: len(K), : len(K)], K, atol=TOL.exact)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,6 +14,7 @@ from conftest import OF_THREE, TOL
 from support.cross_validation import folds_of, one_by_one
 from support.machines import data, machine
 from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.training.memory_of_fit import least_memory_of
 from widestreet._src.tuning import search as module
 from widestreet._src.tuning.folds import held_out_scores
 from widestreet._src.tuning.memory_of_search import MemoryOfSearch
@@ -123,6 +124,17 @@ def test_measured_memory_with_as_many_folds_as_rows():
     finally:
         tracemalloc.stop()
     assert peak - before < 1.2 * 8e6
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_search_runs_with_the_memory_of_a_fit(times, rng):
+    """Neither arrays of folds nor a matrix that is kept take what the engine needs."""
+    X = rng.normal(size=(600, 30))
+    y = X[:, 0] + 0.5 * rng.normal(size=600) > 0
+    model = ws.SVC(n_jobs=1, max_memory=times * least_memory_of(600, 1, 30))
+    grid = {"C": [0.5, 1.0, 10.0], "gamma": [0.1, 0.5]}
+    search = GridSearchCV(model.fit(X, y), grid, refit=False, error_score="raise").fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25])

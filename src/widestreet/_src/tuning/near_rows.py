@@ -36,6 +36,7 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.training.memory_of_fit import least_memory
 from widestreet._src.tuning.chain import ChainPoint, Scratches, solve_next
 from widestreet._src.tuning.kernel_values import Step, StreamedValues, Timed, most_pair_steps
 
@@ -159,10 +160,12 @@ class Memory:
             int(np.sqrt(_MATRIX_SHARE * self.limit / self.dtype.itemsize)) - _APART - _ROUND_TO,
         )
 
-    @property
-    def rest(self) -> int:
-        """Bytes that the engine may use beside what is kept. Sets: memory, freed if it is large."""
-        if self._bytes > _KEPT * self.limit:
+    def rest(self, least: int) -> int:
+        """Return the bytes that the engine may use beside what is kept.
+
+        Sets: memory, freed if it is large, or leaves less than the engine needs at `least`.
+        """
+        if self._bytes > min(_KEPT * self.limit, self.limit - least):
             self.free()
         return self.limit - self._bytes
 
@@ -267,7 +270,8 @@ class NearRows:
         )
         self._matrix = None  # so that the memory can be freed
         goal = Goal(_ROUGH * first.tol)
-        settings = replace(first.settings, goal=goal, max_memory=self.memory.rest)
+        least = least_memory(dual, self.values.gram.left.shape[1])
+        settings = replace(first.settings, goal=goal, max_memory=self.memory.rest(least))
         point = self.values.solve(Step(dual, first.scale, settings), before)
         self._whole = _Whole(dual, point)
         return point
@@ -319,9 +323,9 @@ class NearRows:
 
     def _fill(self) -> None:
         """Compute the kernel values of new near rows. Sets: matrix, filled."""
-        matrix = self.memory.matrix(len(self.rows), self._capacity)
-        if matrix is not self._matrix:
-            self._matrix, self._filled = matrix, 0
+        self._matrix = None  # so that one that is too small can be freed
+        self._matrix = matrix = self.memory.matrix(len(self.rows), self._capacity)
+        self._filled = min(self._filled, self.memory.rows)
         for a in range(self._filled, len(self.rows), _STRIP):
             strip = np.arange(a, min(a + _STRIP, len(self.rows)))
             end = int(strip[-1]) + 1

@@ -24,6 +24,7 @@ from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.threads import limited_blas
+from widestreet._src.training.memory_of_fit import least_memory
 from widestreet._src.training.settings import Settings
 from widestreet._src.tuning.chain import ChainPoint, Scratches
 from widestreet._src.tuning.kernel_values import KernelValues, Step, StoredValues, StreamedValues
@@ -224,9 +225,7 @@ class Search:
                 problems = [
                     [self._step(self.tasks[k], pair, members) for k in c.tasks] for c in chains
                 ]
-                arrays = memory_of_arrays(problems)
-                fit = arrays <= _ARRAYS_SHARE * self._memory.limits.max_memory
-                if fit and are_worthwhile(problems):
+                if self._arrays_fit(part, problems) and are_worthwhile(problems):
                     self._solve_near(part, chains, problems, note)
                     return found
             first = next((point for point, _ in known.values()), None)
@@ -242,6 +241,12 @@ class Search:
         except (OutOfBudget, KeyboardInterrupt) as stop:
             self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
         return found
+
+    def _arrays_fit(self, values: StreamedValues, problems: list[list[Step]]) -> bool:
+        """Return whether arrays of folds take a small part of the memory and leave enough."""
+        limit, arrays = self._memory.limits.max_memory, memory_of_arrays(problems)
+        least = least_memory(problems[0][0].dual, values.gram.left.shape[1])
+        return arrays <= min(_ARRAYS_SHARE * limit, limit - least)
 
     def _solve_near(
         self,
