@@ -24,6 +24,8 @@ import widestreet as ws
 from conftest import OF_THREE, TOL
 from support.interrupted import InterruptedScores
 from support.machines import any_street, data, machine
+from widestreet._src.engines.budget import Budget
+from widestreet._src.tuning.grid_search import time_of_refit
 from widestreet._src.tuning.plan import Plan
 from widestreet._src.tuning.search import Search
 from widestreet.model_selection import GridSearchCV
@@ -356,6 +358,14 @@ def test_the_refit_has_the_rest_of_the_time(monkeypatch):
         assert 250.0 <= seen[-1] < 1000.0
         assert search.best_estimator_.get_params()[name.replace("C", "max_time")] is None
         assert search.refit_time_ > 0
+
+
+def test_a_refit_after_a_search_that_ended_late_has_its_share():
+    late, early = Budget(1000.0), Budget(1000.0)
+    late._begun -= 990.0
+    assert time_of_refit(late) == pytest.approx(250.0)
+    assert time_of_refit(early) == pytest.approx(1000.0, rel=0.01)
+    assert time_of_refit(Budget()) is None
 
 
 def test_no_time():

@@ -9,15 +9,17 @@ import pytest
 
 from conftest import TOL
 from reference import kernels
+from support.interrupted import Interrupting
 from support.machines import GAMMA, data
 from support.settings import settings
-from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.interior import cost_against_pair_steps as cost
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.kernels import RBF, Linear
+from widestreet._src.kernels.kernels import RBF, Callable, Linear
 from widestreet._src.problems.formulations import CSVC, EpsilonSVR
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
+from widestreet._src.status import Status
 from widestreet._src.tuning import chain, kernel_values
 from widestreet._src.tuning.kernel_values import Step, StoredValues, StreamedValues
 
@@ -49,6 +51,25 @@ def test_both_solve_the_same_problem(problem):
     assert objective[0] == pytest.approx(objective[1], rel=TOL.strategies_rel)
     np.testing.assert_allclose(one.bias, other.bias, atol=TOL.decision)
     assert one.norm == pytest.approx(other.norm, rel=TOL.strategies_rel)
+
+
+def test_an_interrupt_inside_the_engine_is_raised(problem):
+    _, _, streamed, step = problem
+    interrupted = Gram(Callable(Interrupting(1)), as_rows(streamed.gram.left.values))
+    with pytest.raises(KeyboardInterrupt):
+        replace(streamed, gram=interrupted).solve(step, None)
+
+
+def test_a_limit_inside_the_engine_is_raised(problem, monkeypatch):
+    _, _, streamed, step = problem
+    solve = kernel_values.Solver.solve
+
+    def cut(self, problem):
+        return replace(solve(self, problem), status=Status.TIME_LIMIT)
+
+    monkeypatch.setattr(kernel_values.Solver, "solve", cut)
+    with pytest.raises(OutOfBudget):
+        streamed.solve(step, None)
 
 
 def test_both_start_from_a_solution(problem):

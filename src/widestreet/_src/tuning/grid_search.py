@@ -35,6 +35,15 @@ _RESULTS = (
 )  # fmt: skip
 
 
+def time_of_refit(whole: Budget) -> float | None:
+    """Return the seconds for the refit: what a search has left, and at least the share kept.
+
+    A search ends late by the time of its last scores, which with a short limit may be all of it.
+    """
+    left = whole.part().max_time
+    return None if left is None else max(left, REFIT_SHARE * (whole.max_time or 0.0))
+
+
 class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
     """Search over parameters by cross-validation; candidates and folds share work.
 
@@ -214,7 +223,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
         if self.stopped_ == "interrupt" and self.on_interrupt == "raise":
             raise KeyboardInterrupt
         if self.refit:
-            self._refit(plan, params, whole.part().max_time)
+            self._refit(plan, params, time_of_refit(whole))
         return self
 
     report = reported.report

@@ -15,7 +15,7 @@ import numpy as np
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.interior import cost_against_pair_steps as cost
 from widestreet._src.engines.interior.low_rank_factor import rank_bound
 from widestreet._src.engines.selection.auto_doubling import Auto
@@ -127,8 +127,10 @@ class StreamedValues:
         found = solver.solve(problem)
         if found.status == Status.STALLED and before is not None:  # the start may be the cause
             return self.solve(step, None)
+        if found.status == Status.INTERRUPTED:  # by a signal, of which the budget knows nothing
+            raise KeyboardInterrupt
         if found.status.cut_short:
-            self.budget.look_at_clock()
+            raise OutOfBudget(found.status)
         beta = np.zeros_like(step.dual.target)
         beta[:, there] = found.beta
         violation = found.trace[-1].violation if found.trace else 0.0

@@ -23,7 +23,7 @@ from widestreet._src.estimators.saving import save
 from widestreet._src.estimators.widths import coarse_gammas
 from widestreet._src.files.table import StoredRows
 from widestreet._src.stacklevel import level_of_caller
-from widestreet._src.tuning.grid_search import REFIT_SHARE
+from widestreet._src.tuning.grid_search import REFIT_SHARE, time_of_refit
 from widestreet._src.tuning.plan import Split
 from widestreet._src.tuning.ranges import COARSE_C, Ranges
 from widestreet._src.tuning.stages import SearchTask, Stages, plain_results, results_from
@@ -120,7 +120,7 @@ class SelfTuned(BaseEstimator):  # type: ignore[misc]
         try:
             if search.stopped == "interrupt" and self.on_interrupt == "raise":
                 raise KeyboardInterrupt
-            estimator.set_params(**best, max_time=whole.part().max_time)
+            estimator.set_params(**best, max_time=time_of_refit(whole))
             estimator.fit(X, y, sample_weight).set_params(max_time=None)
         except KeyboardInterrupt:
             self._adopt(search, best, data.seen, {})
