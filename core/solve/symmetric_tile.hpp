@@ -10,9 +10,9 @@
 
 namespace widestreet {
 
-constexpr int64_t kTileStrip = 96;        // rows computed at a time, up to the diagonal
+constexpr int64_t kTileStrip = 96;         // rows computed at a time, up to the diagonal
 constexpr int64_t kSparseTileStrip = 384;  // the same of CSR rows, whose panel is longer to pack
-constexpr int64_t kTileSquare = 32;       // side of the squares that are mirrored at a time
+constexpr int64_t kTileSquare = 32;        // side of the squares that are mirrored at a time
 
 // Sets: rows [from, size) of the tile and their mirror images. T is its type. Returns the number of
 // values computed.
