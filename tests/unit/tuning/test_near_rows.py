@@ -242,6 +242,22 @@ def test_the_bias_is_the_best_one_of_the_float64_scores(monkeypatch, kind, least
         assert loss(point.bias[0]) <= best + TOL.twin * max(1.0, abs(best))
 
 
+def test_the_engine_has_the_memory_that_the_arrays_of_folds_leave(monkeypatch):
+    _, values, chains = problems("svc")
+    near = NearRows(values, chains, Memory(MEMORY), lambda: None)
+    near.far = True
+    given, solve = [], StreamedValues.solve
+
+    def noting(self, step, before):
+        given.append(step.settings.max_memory)
+        return solve(self, step, before)
+
+    monkeypatch.setattr(StreamedValues, "solve", noting)
+    near.solve(lambda chain, at, timed: None)
+    assert given == [MEMORY] * len(CS) * len(chains)
+    assert MEMORY < chains[0][0].settings.max_memory
+
+
 def test_the_engine_keeps_the_last_point_of_one_fold(monkeypatch):
     _, values, chains = problems("svc")
     near = NearRows(values, chains, Memory(MEMORY), lambda: None)

@@ -255,7 +255,9 @@ class NearRows:
             last = whole
             for c, k, point in mine:
                 begun = time.perf_counter()
-                last = self.values.solve(self.chains[c][k], last if point is None else point)
+                step = self.chains[c][k]
+                step = replace(step, settings=replace(step.settings, max_memory=self.memory.limit))
+                last = self.values.solve(step, last if point is None else point)
                 report(c, k, (last, time.perf_counter() - begun))
 
     # -- the problem of all rows -------------------------------------------------------------------
