@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
+import weakref
 from itertools import product
 
 import numpy as np
@@ -14,9 +16,11 @@ from conftest import OF_THREE, TOL
 from support.cross_validation import folds_of, one_by_one
 from support.machines import data, machine
 from widestreet._src.engines.budget import Budget, OutOfBudget
+from widestreet._src.status import Status
 from widestreet._src.training.memory_of_fit import least_memory_of
 from widestreet._src.tuning import search as module
 from widestreet._src.tuning.folds import held_out_scores
+from widestreet._src.tuning.kernel_values import StoredValues
 from widestreet._src.tuning.memory_of_search import MemoryOfSearch
 from widestreet._src.tuning.near_rows import NearRows
 from widestreet._src.tuning.search import Search
@@ -82,6 +86,38 @@ def test_no_time():
     with pytest.raises(OutOfBudget):
         search.run()
     assert not found
+
+
+def test_problems_that_end_early_end_the_search(monkeypatch):
+    """Even if the clock does not show it: an engine that ends may have kept more time back."""
+    _, search, found = arranged("svc", n_jobs=1)
+    solved, solve = iter(range(100)), StoredValues.solve_all
+
+    def ending(self, steps, before):
+        if next(solved) == 2:
+            raise OutOfBudget(Status.TIME_LIMIT)
+        return solve(self, steps, before)
+
+    monkeypatch.setattr(StoredValues, "solve_all", ending)
+    with pytest.raises(OutOfBudget):
+        search.run()
+    assert 0 < len(found) < len(search.tasks)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_memory_is_freed_with_the_search(stored, monkeypatch):
+    """Not by the collector of cycles, which knows nothing of the size of matrices."""
+    if not stored:
+        monkeypatch.setattr(MemoryOfSearch, "fits", lambda self, matrices: False)
+    _, search, _ = arranged("svc" + OF_THREE)
+    search.run()
+    there = weakref.ref(search)
+    gc.disable()
+    try:
+        del search
+        assert there() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("stored", [True, False])

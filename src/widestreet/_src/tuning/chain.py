@@ -94,7 +94,10 @@ class Scratches:
     @contextmanager
     def one(self) -> Iterator[Scratch]:
         """Lend one to a problem. Sets: idle."""
-        mine = self._idle.pop() if self._idle else Scratch()
+        try:
+            mine = self._idle.pop()
+        except IndexError:  # none, or another thread has just taken the last one
+            mine = Scratch()
         yield mine
         self._idle.append(mine)
 

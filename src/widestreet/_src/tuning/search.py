@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import zip_longest
 from typing import Any
 
@@ -112,16 +112,16 @@ class Search:
                 for part in zip_longest(*portions, fillvalue=[]):
                     pairs = zip(values, part, strict=True)
                     self._solve_kernels([(one, members) for one, members in pairs if members])
+        if self._ended_by:
+            raise self._ended_by[0]
 
     # -- kernel values -----------------------------------------------------------------------------
 
     @cached_property
     def _matrices(self) -> KernelMatrices:
-        formulation = self.tasks[0].formulation
+        sum_to_zero = self.tasks[0].formulation.coefficients_sum_to_zero
         return KernelMatrices(
-            lambda kernel: self.data.rows_for(
-                kernel, sum_to_zero=formulation.coefficients_sum_to_zero
-            ),
+            partial(self.data.rows_for, sum_to_zero=sum_to_zero),  # a cycle would keep the memory
             self.data.merged.kept,
             share=self._memory.shares_distances,
             threads=self.settings.threads,
@@ -228,6 +228,7 @@ class Search:
                 if self._arrays_fit(part, problems) and are_worthwhile(problems):
                     self._solve_near(part, chains, problems, note)
                     return found
+            self._memories.clear()  # no pair that the engine solves has a use for a kept matrix
             first = next((point for point, _ in known.values()), None)
             for chain in chains:
                 left = [k for k in chain.tasks if (k, pair) not in known]
@@ -240,6 +241,7 @@ class Search:
                 first = found.get((chain.tasks[0], pair), (first, 0.0))[0]
         except (OutOfBudget, KeyboardInterrupt) as stop:
             self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
+            self._ended_by.append(stop)  # the clock may not show it again: the reserve changes
         return found
 
     def _arrays_fit(self, values: StreamedValues, problems: list[list[Step]]) -> bool:
@@ -292,6 +294,11 @@ class Search:
     def _memories(self) -> dict[Any, Memory]:
         """Memory of the kernel matrix of near rows, by precision."""
         return {}
+
+    @cached_property
+    def _ended_by(self) -> list[OutOfBudget | KeyboardInterrupt]:
+        """What ended problems before they were solved."""
+        return []
 
     @cached_property
     def _known_members(self) -> dict[tuple[int, int], Ints]:
