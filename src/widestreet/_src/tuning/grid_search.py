@@ -79,7 +79,8 @@ class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
         As in scikit-learn.
     max_time : float, default=None
         Seconds for the search and the refit. The search ends after three quarters of them, or
-        after all if there is no refit, whose SVM has the rest as its `max_time`. Candidates are
+        after all if there is no refit, whose SVM has the rest as its `max_time`, and at least a
+        quarter of all: after late scores, the refit ends by so much later. Candidates are
         evaluated in four parts, each in all folds before the next. Those that are not complete
         have the score nan, and the best of the others is refitted. TimeoutError is raised if there
         is none. A search with a limit shares less work, and takes longer if the limit is not

@@ -42,7 +42,8 @@ class SVRCV(RegressorMixin, SelfTuned):  # type: ignore[misc]
         search are solved to 0.01 times the standard deviation of y, if that is larger.
     max_time : float, default=None
         Seconds for the search and the training of the best model. The search ends after three
-        quarters of them, and the best model so far is then trained.
+        quarters of them, and the best model so far is then trained. The training has the seconds
+        that are left, and at least a quarter of all.
     max_memory : int, float or str, default=None
         Memory limit in bytes, or a string such as "2GB".
     n_jobs : int, default=None
