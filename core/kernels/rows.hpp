@@ -58,6 +58,10 @@ struct Rows {
   int64_t nonzeros(int64_t i) const {
     return storage == Storage::csr ? begin_of(i + 1) - begin_of(i) : d;
   }
+  // Values stored for a row: the mean of CSR rows, rounded up.
+  int64_t values_per_row() const {
+    return storage == Storage::csr && n > 0 ? (begin_of(n) - begin_of(0) + n - 1) / n : d;
+  }
 };
 
 namespace detail {

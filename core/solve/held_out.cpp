@@ -148,8 +148,8 @@ class Problem {
     out.assign(size_t(sets * n), 0.0);
     if (m == 0) return;
     const std::vector<int64_t> rows = indices(left), vectors = indices(right);
-    const int64_t step =
-        std::max<int64_t>(64, threads_ * kCallCost / (m * (task_.rows->d + sets + 10)));
+    const int64_t step = std::max<int64_t>(
+        64, threads_ * kCallCost / (m * (task_.rows->values_per_row() + sets + 10)));
     for (int64_t a = 0; a < n && !stop(); a += step) {
       ScanTask scan;
       scan.kernel = task_.kernel;
@@ -250,9 +250,8 @@ class Problem {
       room_ = room;
     }
     const std::vector<int64_t> rows = indices(near_);
-    const int64_t step =
-        std::max<int64_t>(1, threads_ * kCallCost / (m * (task_.rows->d + 10) * kTileStrip)) *
-        kTileStrip;
+    const int64_t work_of_strip = m * (task_.rows->values_per_row() + 10) * kTileStrip;
+    const int64_t step = std::max<int64_t>(1, threads_ * kCallCost / work_of_strip) * kTileStrip;
     while (filled_ < m && !stop()) {
       const int64_t end = std::min(filled_ + step, m);
       report.values += fill_symmetric(task_.kernel, *task_.rows, rows.data(), filled_, end,

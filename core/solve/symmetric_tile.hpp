@@ -11,16 +11,23 @@
 namespace widestreet {
 
 constexpr int64_t kTileStrip = 96;         // rows computed at a time, up to the diagonal
-constexpr int64_t kSparseTileStrip = 384;  // the same of CSR rows, whose panel is longer to pack
+constexpr int64_t kSparseTileStrip = 384;  // at most, of CSR rows, whose panel is longer to pack
 constexpr int64_t kTileSquare = 32;        // side of the squares that are mirrored at a time
+
+// Returns the number of rows computed at a time, so that threads have equal parts.
+inline int64_t tile_strip(const Rows& rows, int64_t count, int threads) {
+  if (rows.storage != Rows::Storage::csr) return kTileStrip;
+  const int64_t part = threads > 1 ? count / (2 * threads) : count;
+  return std::clamp(part / kTileStrip * kTileStrip, kTileStrip, kSparseTileStrip);
+}
 
 // Sets: rows [from, size) of the tile and their mirror images. T is its type. Returns the number of
 // values computed.
 template <class T>
 int64_t fill_symmetric(const Kernel& kernel, const Rows& rows, const int64_t* index, int64_t from,
                        int64_t size, T* tile, int64_t ld, int threads) {
-  const int64_t strip_rows = rows.storage == Rows::Storage::csr ? kSparseTileStrip : kTileStrip;
   if ((size - from) * size <= kWorthSharing) threads = 1;
+  const int64_t strip_rows = tile_strip(rows, size - from, threads);
   for_ranges(size - from, strip_rows, threads, [&](int64_t a, int64_t b) {
     TileTask strip;
     strip.kernel = kernel;

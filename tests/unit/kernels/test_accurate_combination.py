@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from widestreet._src.kernels import accurate_combination
 from widestreet._src.kernels.accurate_combination import (
     Combinations,
     combination,
@@ -54,6 +55,16 @@ def test_some_rows_are_those_of_a_selection(rng):
     rows = as_rows(X, centred=True)
     some = as_rows(X[index], centre=rows.centre)
     assert np.array_equal(combination(rows, index, coef), combination(some, None, coef))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_parts_are_added_up(rng, monkeypatch, form):
+    X = 1e3 + rng.standard_normal((70, 3))
+    rows, coef = as_rows(form(X)), rng.standard_normal(70)
+    coef[0] -= coef.sum()
+    for name in ("_NONZEROS_AT_ONCE", "_VALUES_AT_ONCE"):
+        monkeypatch.setattr(accurate_combination, name, 90)  # 30 rows
+    assert_within(combination(rows, None, coef), rows, X, np.zeros(3), coef)
 
 
 def test_what_rounding_removed_from_the_rows_is_added():

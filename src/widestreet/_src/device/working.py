@@ -216,13 +216,13 @@ class CudaWork:
         return self.device.parts(self.by, self.held, rows, self.held, vectors, change, self.double)
 
     def _begin_update(self, slots: Any, vectors: Any, change: Any) -> None:
-        """Scan changes of coefficients; take them back if memory is short.
+        """Scan changes of coefficients; take them back if memory is short or Ctrl-C ends it.
 
         Sets: the parts of the scan; coefficients.
         """
         try:
             self._parts = self.scan(self.places, vectors, change)
-        except torch.OutOfMemoryError:
+        except BaseException:
             coef, lower, upper = self.each[0], self.each[4], self.each[5]
             coef.index_add_(0, slots.clamp(min=0), -change)
             torch.clamp(coef, lower, upper, out=coef)  # rounding may lead out of the box

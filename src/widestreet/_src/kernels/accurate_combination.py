@@ -4,7 +4,7 @@ The scores of a linear kernel are x.w with w = sum_j coef_j s_j: one vector take
 kernel values. If most coefficients are at their bounds, w is much smaller than its terms. Products
 and sums are therefore computed as pairs of float64 numbers, so that w has no other error than its
 last rounding: those of dense rows in blocks (double_double.py), those of sparse rows one nonzero
-after the other (core/kernels/sparse_combination).
+after the other (core/kernels/sparse_combination), in parts between which signals are handled.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from widestreet._src.rows import Vectors
 
 _VALUES_AT_ONCE = 1 << 15  # of a block of dense rows: all arrays of it stay in the cache
 _LEAST_ROWS = 16  # of a block
+_NONZEROS_AT_ONCE = 1 << 24  # of sparse rows in one call, which takes some hundredths of a second
 _ROUNDINGS_OF_TERM = 32  # operations with a product and its sum, at most
 _ERROR_OF_PAIRS = 2.0**-80  # of the sum of absolute terms: far above that of sums of pairs
 _ERROR_OF_TERM = 2.0**-103  # that each nonzero of a column may add
@@ -39,13 +40,11 @@ def combination(rows: Vectors, index: Ints | None, coef: Floats) -> Floats:
     """
     data, used = rows.data, np.flatnonzero(coef)
     index, coef = (used if index is None else index[used]), coef[used]
-    if rows.sparse:
-        terms = [Pair(*_core.sparse_combination(rows.native, index, coef))]
-    else:
-        terms = [Pair(np.zeros(data.shape[1]), np.zeros(data.shape[1]))]
-        step = max(_LEAST_ROWS, _VALUES_AT_ONCE // max(1, data.shape[1]))
-        for a in range(0, len(index), step):
-            part = slice(a, a + step)
+    terms = [Pair(np.zeros(data.shape[1]), np.zeros(data.shape[1]))]
+    for part in _parts(rows, len(index)):
+        if rows.sparse:
+            terms.append(Pair(*_core.sparse_combination(rows.native, index[part], coef[part])))
+        else:
             block = np.asarray(data[index[part]], dtype=np.float64)
             terms.append(column_sums(*two_product(block, coef[part, None])))
     removed = getattr(rows, "low", None)
@@ -58,6 +57,15 @@ def combination(rows: Vectors, index: Ints | None, coef: Floats) -> Floats:
         terms.append(two_product(rows.centre, np.array(-low)))
     total = column_sums(*map(np.array, zip(*terms, strict=True)))
     return total.high + total.low
+
+
+def _parts(rows: Vectors, count: int) -> list[slice]:
+    """Return the parts of so many rows whose terms are added up in one call."""
+    most, per_row = _VALUES_AT_ONCE, float(rows.shape[1])
+    if rows.sparse:
+        most, per_row = _NONZEROS_AT_ONCE, rows.data.nnz / max(1, rows.shape[0])
+    step = max(_LEAST_ROWS, int(most / max(1.0, per_row)))
+    return [slice(a, a + step) for a in range(0, count, step)]
 
 
 def combination_error(rows: Vectors, terms: int) -> float:
