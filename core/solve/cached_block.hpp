@@ -76,7 +76,7 @@ class Block {
   explicit Block(const Subproblem& p)
       : p_(p), depth_(p.dual.groups == 1 ? p.dual.layers : 1), middle_(p.dual.groups, 0.0) {}
 
-  // Takes all rows, without a copy of the tile. There must be one group.
+  // Takes all rows, without a copy of the tile. There must be one group, or two layers.
   void load_all(const std::vector<double>& middle);
   // Takes the given rows of the subproblem, with a copy of their tile, which is of type
   // Source; F relative to the middle of each group.

@@ -191,22 +191,22 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_
     std::fill(lowest.begin(), lowest.end(), kInf);
     for (const LineRange& s : ranges_) first[s.group] = update(s, ki, kj, step, lowest[s.group]);
     report.violation = 0;
+    int worst = -1;  // the group with the largest violation
     for (int g = 0; g < p_.dual.groups; ++g)
-      if (first[g].line >= 0)
-        report.violation = std::max(report.violation, first[g].value - lowest[g]);
+      if (first[g].line >= 0 && first[g].value - lowest[g] > report.violation) {
+        report.violation = first[g].value - lowest[g];
+        worst = g;
+      }
     if (!(report.violation > tol) || report.steps >= max_steps || report.stopped) return report;
 
-    // The pair with the largest second-order gain.
-    int64_t i = -1, j = -1;
+    // The partner with the largest second-order gain. Partners in other groups would cost another
+    // row of the tile.
+    int64_t j = -1;
     double gain = 0;
-    for (const LineRange& s : ranges_) {
-      const Extreme& e = first[s.group];
-      if (e.line < 0 || !(e.value > lowest[s.group])) continue;
-      const double before = gain;
-      best_partner(s, tile_row(e.line), e, lowest[s.group], gain, j);
-      if (gain > before) i = e.line;
-    }
-    if (i < 0) return report;
+    const int64_t i = first[worst].line;
+    for (const LineRange& s : ranges_)
+      if (s.group == worst) best_partner(s, tile_row(i), first[worst], lowest[worst], gain, j);
+    if (j < 0) return report;
 
     // The step, cut at the box; a variable that ends very near to a bound is put on it.
     ki = tile_row(i);

@@ -81,6 +81,12 @@ Violations find_violations(const Subproblem& p) {
   return found;
 }
 
+// Whether steps on the whole set can use the tile as it is: rows of one layer and several groups
+// would have to be ordered by group.
+bool steps_in_place(const Subproblem& p) {
+  return (p.dual.groups == 1 || p.dual.layers > 1) && p.ld >= padded(p.dual.rows);
+}
+
 // Marks the `count` rows with the largest values.
 void mark_largest(const std::vector<double>& value, int64_t count, std::vector<char>& marked) {
   std::vector<int64_t> rows(value.size());
@@ -100,16 +106,17 @@ std::vector<int64_t> all_rows(const Subproblem& p) {
 
 // The rows of a block, ascending: those that violate most, some of them by variables that may grow
 // and some by variables that may shrink, with the worst pair of every group among them. Little more
-// than there are violators and free variables, unless those are few; about `most` at the most. A
-// block whose tile is rounded has to be copied, even if it has all rows.
-std::vector<int64_t> choose_block(const Violations& found, int64_t most, bool rounded) {
+// than there are violators and free variables, unless those are few; about `most` at the most. With
+// `copied`, a block has to be copied even if it has all rows.
+std::vector<int64_t> choose_block(const Violations& found, int64_t most, bool copied,
+                                  bool rounded) {
   const int64_t m = int64_t(found.by_growing.size());
   int64_t active = 0;
   for (int64_t r = 0; r < m; ++r) active += found.by_growing[r] > 0 || found.by_shrinking[r] > 0;
   const double spare = rounded ? kSpareRounded : kSpare;
   int64_t size = std::max(int64_t(spare * double(active)), kLeastBlock);
-  if (size > most) size = !rounded && double(most) >= kNearlyAll * double(m) ? m : most;
-  if (!rounded && double(size) > kWorthCopy * double(m)) size = m;
+  if (size > most) size = !copied && double(most) >= kNearlyAll * double(m) ? m : most;
+  if (!copied && double(size) > kWorthCopy * double(m)) size = m;
   std::vector<char> marked(m, size >= m);
   if (size < m) {
     std::vector<double> larger_of(m);
@@ -220,8 +227,7 @@ SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const V
                              int64_t& since_poll) {
   bool in_place = false;
   if constexpr (std::is_same_v<T, Tile>)
-    in_place =
-        int64_t(rows.size()) == p.dual.rows && p.dual.groups == 1 && p.ld >= padded(p.dual.rows);
+    in_place = int64_t(rows.size()) == p.dual.rows && steps_in_place(p);
   if (in_place)
     block.load_all(found.middle);
   else
@@ -239,7 +245,7 @@ SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const V
 template <class T>
 SubproblemReport solve_tile(const Subproblem& p) {
   SubproblemReport report;
-  if (p.dual.rows <= p.block && p.dual.groups == 1 && p.ld >= padded(p.dual.rows))
+  if (p.dual.rows <= p.block && p.dual.groups == 1 && steps_in_place(p))
     return solve_directly<T>(p);
   Block<float, float> rough(p);
   Block<T, double> fine(p);
@@ -255,12 +261,14 @@ SubproblemReport solve_tile(const Subproblem& p) {
     const double looser = p.in_double ? kLooserRounded : kLooser;
     const bool rounded =
         p.in_double && !direct && noise < std::max(p.tol, looser * found.violation);
-    const std::vector<int64_t> rows = direct ? all_rows(p) : choose_block(found, most, rounded);
+    const bool copied = rounded || !steps_in_place(p);
+    const std::vector<int64_t> rows =
+        direct ? all_rows(p) : choose_block(found, most, copied, rounded);
     const int64_t size = int64_t(rows.size());
     const bool whole = size == p.dual.rows;
     const double loose = std::max(p.tol, (whole ? kLoosest : looser) * found.violation);
     const bool coarse = p.in_double ? rounded : noise < loose;
-    int64_t budget = whole && coarse ? size / 2 : kStepsPerRow * size;
+    int64_t budget = whole && coarse && !copied ? size / 2 : kStepsPerRow * size;
     if (direct) budget = p.direct_steps - report.steps;
     budget = std::min(budget, p.max_steps - report.steps);
     SubproblemReport inner;

@@ -4,8 +4,9 @@
 //
 // over m rows, each with one or two variables (layers); c_r is the sum of a row's variables,
 // score u = K c (plus the part of rows outside the working set), indicator F_v = t_v - u_row(v).
-// Solved by sequential minimal optimisation with second-order pair selection on blocks of rows
-// small enough for the cache; gradients are double in either precision of the tile.
+// Solved by sequential minimal optimisation with second-order pair selection, in the group with the
+// largest violation, on blocks of rows small enough for the cache; gradients are double in either
+// precision of the tile.
 // Stops when, in every group,  max over beta < upper of F  -  min over beta > lower of F  <= tol.
 #pragma once
 

@@ -3,9 +3,10 @@
     maximise D(beta) = sum t beta - 1/2 c'Kc,  lower <= beta <= upper,  group sums fixed
 
 Within a group, moving delta from variable j to variable i changes D by
-delta (F_i - F_j) - delta^2 eta_ij / 2 with eta_ij = K_ii + K_jj - 2 K_ij. Per group
-i = argmax F over beta < upper; then over all groups j maximises (F_i - F_j)^2 / max(eta_ij, tau)
-among beta > lower with F_j < F_i. Stop when max_up F - min_down F <= tol in every group.
+delta (F_i - F_j) - delta^2 eta_ij / 2 with eta_ij = K_ii + K_jj - 2 K_ij. In the group with the
+largest violation max_up F - min_down F, i = argmax F over beta < upper, and j maximises
+(F_i - F_j)^2 / max(eta_ij, tau) among beta > lower with F_j < F_i. Stop when the violation of every
+group is at most tol.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def select(K, F, beta, lower, upper, group) -> tuple[int, int, float]:
     """The pair (i, j) of second-order selection and the violation before the step."""
     row = np.arange(F.size) % len(K)
     diag = np.diag(K)
-    best, pair, violation = 0.0, (0, 0), 0.0
+    pair, violation = (0, 0), 0.0
     for g in np.unique(group):
         up = np.flatnonzero((group == g) & (beta < upper))
         down = np.flatnonzero((group == g) & (beta > lower))
@@ -69,9 +70,9 @@ def select(K, F, beta, lower, upper, group) -> tuple[int, int, float]:
             continue
         i = up[np.argmax(F[up])]
         drop = F[i] - F[down]
-        violation = max(violation, drop.max())
-        eta = np.maximum(diag[row[i]] + diag[row[down]] - 2 * K[row[i], row[down]], TAU)
-        gain = np.where(drop > 0, drop, 0.0) ** 2 / eta
-        if gain.max() > best:
-            best, pair = gain.max(), (int(i), int(down[np.argmax(gain)]))
+        if drop.max() > violation:
+            violation = drop.max()
+            eta = np.maximum(diag[row[i]] + diag[row[down]] - 2 * K[row[i], row[down]], TAU)
+            gain = np.where(drop > 0, drop, 0.0) ** 2 / eta
+            pair = int(i), int(down[np.argmax(gain)])
     return *pair, float(violation)
