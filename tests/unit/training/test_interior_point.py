@@ -6,18 +6,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import widestreet as ws
 from conftest import TOL
 from reference import kkt
 from support.fitting import in_reference_terms
-from support.low_rank import problem
+from support.low_rank import EVERY, problem
 from support.settings import settings
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.interior.pivoted_cholesky import NotPositive, RankTooLarge
+from widestreet._src.kernels.gram import without_diagonal
 from widestreet._src.status import Status
 from widestreet._src.training.engine_sequence import Engines
 from widestreet._src.training.interior_point import LowRank, Patience
+from widestreet._src.training.problem import Problem
+from widestreet._src.training.trained import untouched
 from widestreet.strategies import Interior
 
 
@@ -48,6 +52,46 @@ def test_a_time_limit_ends_it_with_a_feasible_point(rounds):
     assert found.status == Status.TIME_LIMIT
     assert len(found.trace) == rounds
     assert kkt.feasibility(in_reference_terms(engine.dual), found.beta) <= TOL.feasibility
+
+
+@pytest.mark.parametrize("model", EVERY)
+@pytest.mark.parametrize("rounds", [1, 3, 6])
+def test_a_time_limit_keeps_the_objective_that_was_reached(model, rounds):
+    budget = Budget()
+    engine = low_rank(model, budget=budget)
+
+    def observe(record):
+        if record.round == rounds:
+            budget.max_time = 1e-9
+
+    found, _ = engine.solve(None, observe)
+    coef = found.beta.sum(axis=0)
+    score = without_diagonal(engine.gram).block() @ coef
+    if engine.dual.diagonal is not None:
+        score += engine.dual.diagonal * coef
+    size = 1.0 + abs(float((engine.dual.target * found.beta).sum()))
+    exact = engine.dual.objective(found.beta, score)
+    assert found.dual_objective == pytest.approx(exact, abs=TOL.objective_rel * size)
+    reached = found.trace[-1].dual_objective  # the best iterate is the last one here
+    assert found.dual_objective >= reached - TOL.objective_rel * size
+
+
+def test_rounds_before_it_are_not_lost_if_it_is_stopped(monkeypatch):
+    """They take pair steps until these make slow progress."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 5))
+    y = X[:, 0] + 3 * rng.normal(size=1000) > 0
+
+    def stopped(self, most, observe):
+        return untouched(Problem(self.dual), Status.TIME_LIMIT), np.empty(0, dtype=np.int64)
+
+    monkeypatch.setattr(LowRank, "solve", stopped)
+    model = ws.SVC(kernel="linear", C=1e6, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    assert model.certificate_.status == "time_limit"
+    reached = max(record.dual_objective for record in model.trace_)
+    assert model.certificate_.dual_objective > 0.99 * reached > 0
 
 
 def test_an_interrupt_ends_it_with_a_feasible_point():

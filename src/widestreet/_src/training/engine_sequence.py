@@ -42,7 +42,14 @@ from widestreet._src.training.monomial_rows import monomial_rows
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings, threads_for
 from widestreet._src.training.small_problems import is_small, solve_small
-from widestreet._src.training.trained import Trained, after, continued, stopped_by, untouched
+from widestreet._src.training.trained import (
+    Trained,
+    after,
+    at_point_of,
+    continued,
+    stopped_by,
+    untouched,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +236,8 @@ class Engines:
             more = rest._by_interior(low_rank, None, strategy)
         except (RankTooLarge, NotPositive):
             more = rest.by_rounds(strategy)
+        if more.status.cut_short and not more.dual_objective > found.dual_objective:
+            more = at_point_of(found, more)
         return continued(found, more)
 
     def by_interior(self, strategy: Interior) -> Solution:
@@ -294,8 +303,7 @@ class Engines:
         )
         more = rest.by_rounds(strategy)
         if not more.trace:  # it was stopped before the first round
-            more = replace(more, point=found.point, bias=found.bias)
-            more = replace(more, dual_objective=found.dual_objective)
+            more = at_point_of(found, more)
         return continued(found, more)
 
     def _near(self, point: Point) -> tuple[Point, Ints]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isqrt
 
 import numpy as np
 
-from widestreet._src.arrays import Ints
+from widestreet._src.arrays import Floats, Ints
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.interior import cost_against_pair_steps as cost
-from widestreet._src.engines.interior.crossover import crossed_over
+from widestreet._src.engines.interior.crossover import crossed_over, feasible
+from widestreet._src.engines.interior.iterate import scores
 from widestreet._src.engines.interior.low_rank_factor import factor_of, rank_bound
 from widestreet._src.engines.interior.pivoted_cholesky import (
     NotPositive,
@@ -165,10 +166,14 @@ class LowRank:
             status = stopped_by(stop)
         if engine is None:
             return untouched(Problem(dual), status), np.empty(0, dtype=np.int64)
-        beta, first = crossed or crossed_over(dual, engine.best)
+        if crossed is None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                beta, first, last = _stopped_at(engine)
+        else:
+            beta, first = crossed
+            last = engine.trace[-1].dual_objective
         if not np.isfinite(beta).all():  # the boxes are so large that products overflow
             return untouched(Problem(dual), status), np.empty(0, dtype=np.int64)
-        last = engine.trace[-1].dual_objective if engine.trace else -np.inf
         found = Solution(
             point=Point.of(beta),
             rows=dual.rows,
@@ -215,3 +220,25 @@ class LowRank:
         """Bytes for the factor."""
         used = _BYTES_PER_VARIABLE * self.dual.rows * self.dual.layers
         return max(0, self.max_memory - used) // 2
+
+
+def _stopped_at(engine: InteriorEngine) -> tuple[Floats, Ints, float]:
+    """Return a feasible point of an engine that was stopped, its free rows, and its objective.
+
+    It is the best iterate, or that with variables at the bounds that they approach. Long before the
+    end the latter has fewer coefficients, but is often far from the optimum.
+    """
+    dual, at = engine.dual, engine.best
+    snapped, first = crossed_over(dual, at)
+    inside = feasible(dual, at)
+    objectives = [_objective(engine, beta) for beta in (snapped, inside)]
+    if objectives[1] > objectives[0]:
+        return inside, np.flatnonzero(at.movable.any(axis=0)), objectives[1]
+    return snapped, first, objectives[0]
+
+
+def _objective(engine: InteriorEngine, beta: Floats) -> float:
+    """Return the dual objective of a point, by the factor."""
+    factor = replace(engine.factor, poll=Poll())  # the clock would end it
+    inner = factor.transposed(beta.sum(axis=0))
+    return engine.dual.objective(beta, scores(factor, engine.dual, beta, inner))

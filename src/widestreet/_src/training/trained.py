@@ -63,6 +63,13 @@ def after(solution: Solution, record: TraceRecord) -> TraceRecord:
     )
 
 
+def at_point_of(solution: Solution, more: Solution) -> Solution:
+    """Return a continuation with the point of the solution that it continues."""
+    return replace(
+        more, point=solution.point, bias=solution.bias, dual_objective=solution.dual_objective
+    )
+
+
 def continued(solution: Solution, more: Solution) -> Solution:
     """Return a solution that continues another one, with the counts of both."""
     return replace(

@@ -38,6 +38,14 @@ def crossed_over(dual: Dual, at: Iterate, factor: Factor | None = None) -> tuple
     return beta, np.flatnonzero(free.any(axis=0))
 
 
+def feasible(dual: Dual, at: Iterate) -> Floats:
+    """Return an interior point without rounding errors of its sums."""
+    beta = _filled(dual, np.clip(at.beta, dual.lower, dual.upper), at.movable)
+    for g in range(dual.groups):
+        _settle_sum(dual, beta, g, at.movable & (dual.group == g))
+    return beta
+
+
 def _filled(dual: Dual, beta: Floats, free: Bools) -> Floats:
     """Return a point whose free variables meet the sums; all variables if these do not suffice."""
     for g in range(dual.groups):
