@@ -154,6 +154,18 @@ def test_a_certificate_that_was_affordable_ends_the_rounds_before_it_is_not(cloc
     budget.look_at_end()
 
 
+@pytest.mark.parametrize(("guess", "left"), [(2.0, 7.7), (8.0, 5.0), (1e3, 5.0)])
+def test_a_guess_keeps_back_half_of_the_time_at_most(clock, guess, left):
+    budget = clock.budget(max_time=10.0)
+    budget.keep_back(1.0)
+    budget.keep_back(guess, measured=False)
+    clock.now += left - 0.1
+    budget.look_at_clock()
+    clock.now += 0.2
+    with pytest.raises(OutOfBudget):
+        budget.look_at_clock()
+
+
 def test_a_stop_is_found_whatever_time_is_left(clock):
     budget = clock.budget(max_time=1.0)
     clock.now += 5.0

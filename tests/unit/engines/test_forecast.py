@@ -11,7 +11,7 @@ from support.fitting import build_dual
 from support.ports import shard_set
 from support.shard_sets import shards_at_a_point
 from widestreet._src.engines import forecast as module
-from widestreet._src.engines.budget import Budget
+from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.forecast import SAMPLED_ROWS, Forecast
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF
@@ -50,6 +50,26 @@ def test_an_interpolation_does_not_take_the_time_of_its_kernel_values(rng, monke
     direct = 40_000 * 5_000 * 1e-6
     assert Forecast().seconds(shards, 5_000, 0.0) < 0.5 * direct
     assert Forecast().seconds(shards, 5_000, 1.0) > direct  # in float64 after all
+
+
+def test_a_first_guess_ends_no_fit(shards, monkeypatch):
+    """The first kernel values may take many times as long as later ones."""
+    forecast, clock = Forecast(), SimulatedClock(monkeypatch)
+    budget = Budget(10.0)
+    clock.wait(0.1)
+    forecast.keep_back(shards, budget, 10)
+    monkeypatch.setattr(type(shards), "seconds_per_value", 1.0)
+    forecast.keep_back(shards, budget, 90)
+    budget.look_at_clock()
+    forecast.exact = 1.0
+    forecast.keep_back(shards, budget, 10)  # it was never affordable
+    budget.look_at_clock()
+    forecast.exact = 1e-6
+    forecast.keep_back(shards, budget, 90)
+    forecast.exact = 1.0
+    forecast.keep_back(shards, budget, 90)
+    with pytest.raises(OutOfBudget):
+        budget.look_at_clock()
 
 
 def test_float64_surveys_have_measured_float64(shards):

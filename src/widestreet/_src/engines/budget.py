@@ -111,7 +111,7 @@ class Budget:
             seconds = max(_LEAST_SECONDS, min(left, max(least, left * share)))
         return Budget(seconds, max_steps, stopped=self.stopped)
 
-    def keep_back(self, seconds: float, least: float = 0.0) -> None:
+    def keep_back(self, seconds: float, least: float = 0.0, *, measured: bool = True) -> None:
         """Reserve time for the certificate. Sets: reserve, affordable.
 
         Parameters
@@ -120,10 +120,15 @@ class Budget:
             What the certificate needs.
         least : float
             What is reserved if the time has never sufficed for a certificate, up to half of all.
+        measured : bool
+            If False, `seconds` is a first guess: up to half of all time is reserved.
         """
         if self.max_time is not None:
             between = min(_BETWEEN_LOOKS, _MOST_BETWEEN_LOOKS * self.max_time)
             seconds += between + _UNFORESEEN * self.max_time
+            if not measured:
+                self.reserve = min(seconds, 0.5 * self.max_time)
+                return
             self.affordable |= self.elapsed + seconds <= self.max_time
             self.reserve = seconds if self.affordable else min(least, 0.5 * self.max_time)
 

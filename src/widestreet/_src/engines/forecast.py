@@ -96,12 +96,14 @@ class Forecast:
         """Reserve the time of an examination, with the arguments of `seconds`, or of an estimate.
 
         If `now`, the pace was measured a moment ago. An examination for which the time will not
-        suffice is given up then. Sets: budget.
+        suffice is given up then. Before the first measurement the forecast ends no fit: the first
+        kernel values may take several times as long as later ones. Sets: budget.
         """
         seconds, left = self.seconds(shards, support, doubtful, changed), budget.remaining()
         if now and left is not None and left < _LEAST_TIME * seconds:
             budget.affordable = False
-        budget.keep_back(seconds, self.sample_seconds(shards, support))
+        known = self.exact > 0 or self.measured > 0 or shards.news.rows is not None
+        budget.keep_back(seconds, self.sample_seconds(shards, support), measured=known)
 
     def probe(self, shards: ShardSet, limit: float = 0.0, *, now: bool = False) -> None:
         """Measure a float64 kernel value by scores of some rows. Sets: everything.
