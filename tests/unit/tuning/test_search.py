@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+import warnings
 import weakref
 from itertools import product
 
 import numpy as np
 import pytest
 from sklearn.model_selection import LeaveOneOut
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import widestreet as ws
 from conftest import OF_THREE, TOL
@@ -102,6 +105,40 @@ def test_problems_that_end_early_end_the_search(monkeypatch):
     with pytest.raises(OutOfBudget):
         search.run()
     assert 0 < len(found) < len(search.tasks)
+
+
+@pytest.mark.parametrize("steps", [(), (StandardScaler(),)], ids=["svm", "pipeline"])
+def test_problems_that_end_early_end_a_grid_search_and_leave_no_memory(monkeypatch, steps):
+    """Memory of matrices must not wait for the collector of cycles: the refit has its own."""
+    X, y = data("svc")
+    solved, solve, run, searches = iter(range(100)), StoredValues.solve_all, Search.run, []
+
+    def ending(self, steps, before):
+        if next(solved) >= 5:
+            raise OutOfBudget(Status.TIME_LIMIT)
+        return solve(self, steps, before)
+
+    def running(self):
+        searches.append(weakref.ref(self))
+        run(self)
+
+    monkeypatch.setattr(StoredValues, "solve_all", ending)
+    monkeypatch.setattr(Search, "run", running)
+    model = make_pipeline(*steps, ws.SVC(n_jobs=1))
+    grid = {"svc__gamma": [0.1, 1.0], "svc__C": [1.0, 10.0]}
+    search = GridSearchCV(model, grid, cv=3, max_time=1e4, n_jobs=1, refit=False)
+    gc.disable()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            search.fit(X, y)
+        assert searches
+        assert not any(one() for one in searches)
+    finally:
+        gc.enable()
+    assert search.shared_
+    assert search.stopped_ == "max_time"
+    assert 0 < np.isnan(search.cv_results_["mean_test_score"]).sum() < 4
 
 
 @pytest.mark.parametrize("stored", [True, False])

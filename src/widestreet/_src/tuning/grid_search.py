@@ -80,11 +80,11 @@ class GridSearchCV(sklearn.model_selection.GridSearchCV):  # type: ignore[misc]
     max_time : float, default=None
         Seconds for the search and the refit. The search ends after three quarters of them, or
         after all if there is no refit, whose SVM has the rest as its `max_time`, and at least a
-        quarter of all: after late scores, the refit ends by so much later. Candidates are
-        evaluated in four parts, each in all folds before the next. Those that are not complete
-        have the score nan, and the best of the others is refitted. TimeoutError is raised if there
-        is none. A search with a limit shares less work, and takes longer if the limit is not
-        reached.
+        quarter of all. If the last scores end late, the refit ends late by the same time.
+        Candidates are evaluated in four parts, each in all folds before the next. Those that are
+        not complete have the score nan, and the best of the others is refitted. TimeoutError is
+        raised if there is none. A search with a limit shares less work, and takes longer if the
+        limit is not reached.
     max_memory : int, float or str, default=None
         Memory limit of the search, in bytes or as text such as "2GB"; None is that of the
         estimator.
@@ -219,7 +219,7 @@ multimetric_, classes_, n_features_in_, feature_names_in_
             try:
                 (rounds or plan).run()
             except (OutOfBudget, KeyboardInterrupt) as why:
-                stop = why
+                stop = why.with_traceback(None)  # its frames would keep the memory of the search
         self._adopt(plan, rounds, stop, params)
         if self.stopped_ == "interrupt" and self.on_interrupt == "raise":
             raise KeyboardInterrupt

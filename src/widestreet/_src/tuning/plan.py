@@ -37,6 +37,7 @@ from widestreet._src.estimators.svc import SVC
 from widestreet._src.estimators.svr import SVR
 from widestreet._src.kernels.kernels import Callable, Kernel
 from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.status import Status
 from widestreet._src.training.settings import Settings
 from widestreet._src.tuning.outcomes import Outcome
 from widestreet._src.tuning.search import Search
@@ -224,15 +225,21 @@ class Plan:
         )
 
         config = get_config()  # of this thread
+        ended: list[Status] = []
 
         def solve(part: tuple[list[int], int]) -> None:
             try:
                 with config_context(**config):
                     self._solve_transformed(transformers, *part, settings)
-            except (OutOfBudget, KeyboardInterrupt) as stop:
-                self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
+            except OutOfBudget as stop:
+                ended.append(stop.status)
+            except KeyboardInterrupt:
+                self.budget.stopped = True
 
         LocalRunner(workers).map(solve, parts, on_interrupt=self._stop)
+        self.budget.look_for_stop()
+        if ended:
+            raise OutOfBudget(ended[0])
 
     def _group(self, k: int) -> _Group:
         """Return what candidates with the same parameters of the transformers have in common."""

@@ -23,6 +23,7 @@ from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.shards.runner import LocalRunner
+from widestreet._src.status import Status
 from widestreet._src.threads import limited_blas
 from widestreet._src.training.memory_of_fit import least_memory
 from widestreet._src.training.settings import Settings
@@ -112,8 +113,9 @@ class Search:
                 for part in zip_longest(*portions, fillvalue=[]):
                     pairs = zip(values, part, strict=True)
                     self._solve_kernels([(one, members) for one, members in pairs if members])
-        if self._ended_by:
-            raise self._ended_by[0]
+        self.budget.look_for_stop()
+        if len(self._reported) < len(self.tasks):  # the clock need not show it: the reserve changes
+            raise OutOfBudget(Status.TIME_LIMIT)
 
     # -- kernel values -----------------------------------------------------------------------------
 
@@ -241,7 +243,6 @@ class Search:
                 first = found.get((chain.tasks[0], pair), (first, 0.0))[0]
         except (OutOfBudget, KeyboardInterrupt) as stop:
             self.budget.stopped |= isinstance(stop, KeyboardInterrupt)
-            self._ended_by.append(stop)  # the clock may not show it again: the reserve changes
         return found
 
     def _arrays_fit(self, values: StreamedValues, problems: list[list[Step]]) -> bool:
@@ -296,9 +297,9 @@ class Search:
         return {}
 
     @cached_property
-    def _ended_by(self) -> list[OutOfBudget | KeyboardInterrupt]:
-        """What ended problems before they were solved."""
-        return []
+    def _reported(self) -> set[int]:
+        """Tasks that were reported."""
+        return set()
 
     @cached_property
     def _known_members(self) -> dict[tuple[int, int], Ints]:
@@ -351,6 +352,7 @@ class Search:
         for k, outcome in zip(done, outcomes, strict=True):
             end = begin + len(outcome.coefs)
             self.report(k, outcome, rows, scores[begin:end])
+            self._reported.add(k)
             begin = end
 
     def _known_score(self, k: int, found: _Found) -> Floats | None:
