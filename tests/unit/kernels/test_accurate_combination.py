@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -65,6 +66,18 @@ def test_parts_are_added_up(rng, monkeypatch, form):
     for name in ("_NONZEROS_AT_ONCE", "_VALUES_AT_ONCE"):
         monkeypatch.setattr(accurate_combination, name, 90)  # 30 rows
     assert_within(combination(rows, None, coef), rows, X, np.zeros(3), coef)
+
+
+def test_parts_of_sparse_rows_take_the_memory_of_few_columns(monkeypatch):
+    columns, rows = 100_000, as_rows(sparse.random_array((400, 100_000), density=1e-4).tocsr())
+    monkeypatch.setattr(accurate_combination, "_NONZEROS_AT_ONCE", 200)
+    tracemalloc.start()
+    try:
+        combination(rows, None, np.ones(400))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 16 * 8 * columns
 
 
 def test_what_rounding_removed_from_the_rows_is_added():

@@ -43,7 +43,8 @@ def combination(rows: Vectors, index: Ints | None, coef: Floats) -> Floats:
     terms = [Pair(np.zeros(data.shape[1]), np.zeros(data.shape[1]))]
     for part in _parts(rows, len(index)):
         if rows.sparse:
-            terms.append(Pair(*_core.sparse_combination(rows.native, index[part], coef[part])))
+            more = Pair(*_core.sparse_combination(rows.native, index[part], coef[part]))
+            terms = [_sum_of([*terms, more])]  # of as many columns as there are words
         else:
             block = np.asarray(data[index[part]], dtype=np.float64)
             terms.append(column_sums(*two_product(block, coef[part, None])))
@@ -55,8 +56,13 @@ def combination(rows: Vectors, index: Ints | None, coef: Floats) -> Floats:
         low = fsum([*coef.tolist(), -high])
         terms.append(two_product(rows.centre, np.array(-high)))
         terms.append(two_product(rows.centre, np.array(-low)))
-    total = column_sums(*map(np.array, zip(*terms, strict=True)))
+    total = _sum_of(terms)
     return total.high + total.low
+
+
+def _sum_of(terms: list[Pair]) -> Pair:
+    """Return the sum of pairs."""
+    return column_sums(*map(np.array, zip(*terms, strict=True)))
 
 
 def _parts(rows: Vectors, count: int) -> list[slice]:
