@@ -154,16 +154,25 @@ def test_a_certificate_that_was_affordable_ends_the_rounds_before_it_is_not(cloc
     budget.look_at_end()
 
 
-@pytest.mark.parametrize(("guess", "left"), [(2.0, 7.7), (8.0, 5.0), (1e3, 5.0)])
-def test_a_guess_keeps_back_half_of_the_time_at_most(clock, guess, left):
-    budget = clock.budget(max_time=10.0)
+@pytest.mark.parametrize(("guess", "until"), [(2.0, 9.7), (4.5, 7.2), (8.0, 7.0), (1e3, 7.0)])
+def test_a_guess_keeps_back_half_of_the_time_that_is_left_at_most(clock, guess, until):
+    budget = clock.budget(max_time=12.0)
     budget.keep_back(1.0)
+    clock.now += 2.0
     budget.keep_back(guess, measured=False)
-    clock.now += left - 0.1
+    clock.now += until - 2.1
     budget.look_at_clock()
     clock.now += 0.2
     with pytest.raises(OutOfBudget):
         budget.look_at_clock()
+
+
+def test_a_guess_that_fits_is_affordable(clock):
+    budget = clock.budget(max_time=10.0)
+    budget.keep_back(20.0, measured=False)
+    assert not budget.affordable
+    budget.keep_back(2.0, measured=False)
+    assert budget.affordable
 
 
 def test_a_stop_is_found_whatever_time_is_left(clock):

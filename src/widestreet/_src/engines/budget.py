@@ -121,15 +121,16 @@ class Budget:
         least : float
             What is reserved if the time has never sufficed for a certificate, up to half of all.
         measured : bool
-            If False, `seconds` is a first guess: up to half of all time is reserved.
+            If False, `seconds` is a first guess: up to half of the time that is left is reserved.
         """
         if self.max_time is not None:
             between = min(_BETWEEN_LOOKS, _MOST_BETWEEN_LOOKS * self.max_time)
             seconds += between + _UNFORESEEN * self.max_time
-            if not measured:
-                self.reserve = min(seconds, 0.5 * self.max_time)
+            left = self.max_time - self.elapsed
+            self.affordable |= seconds <= left
+            if not measured and seconds > 0.5 * left:
+                self.reserve = max(0.0, 0.5 * left)
                 return
-            self.affordable |= self.elapsed + seconds <= self.max_time
             self.reserve = seconds if self.affordable else min(least, 0.5 * self.max_time)
 
     @property

@@ -34,6 +34,7 @@ _EVERY = 0.05  # of the time limit, between two measurements with the same suppo
 _LEAST_PAUSE = 100.0  # times the seconds of a measurement, until the next
 _LEAST_PART = 0.5  # of the kernel values of a measurement that must be computed
 _SAME = 1.5  # largest ratio of two measurements of the same kernel values by chance
+_LEAST_MEASURED = 0.1  # seconds of kernel values from which their mean is no first guess
 _LEAST_VALUES = 50_000_000  # rows times support vectors of an examination that is measured
 _SECONDS_PER_ROW = 1e-6  # for sums over rows and their variables, beside kernel values
 _SAFETY = 1.2  # factor of all forecasts
@@ -96,14 +97,15 @@ class Forecast:
         """Reserve the time of an examination, with the arguments of `seconds`, or of an estimate.
 
         If `now`, the pace was measured a moment ago. An examination for which the time will not
-        suffice is given up then. Before the first measurement the forecast ends no fit: the first
-        kernel values may take several times as long as later ones. Sets: budget.
+        suffice is given up then. A forecast without any measurement ends no fit: the first kernel
+        values may take several times as long as later ones. Sets: budget.
         """
         seconds, left = self.seconds(shards, support, doubtful, changed), budget.remaining()
         if now and left is not None and left < _LEAST_TIME * seconds:
             budget.affordable = False
-        known = self.exact > 0 or self.measured > 0 or shards.news.rows is not None
-        budget.keep_back(seconds, self.sample_seconds(shards, support), measured=known)
+        measured = self.exact > 0 or self.measured > 0 or shards.news.rows is not None
+        measured = measured or shards.known.gram.seconds_measured >= _LEAST_MEASURED
+        budget.keep_back(seconds, self.sample_seconds(shards, support), measured=measured)
 
     def probe(self, shards: ShardSet, limit: float = 0.0, *, now: bool = False) -> None:
         """Measure a float64 kernel value by scores of some rows. Sets: everything.

@@ -504,7 +504,7 @@ def test_a_start_is_examined_before_the_first_survey(C, monkeypatch):
 def test_a_start_is_not_examined_without_time(monkeypatch):
     X, y = checkerboard(5000, random_state=0)
     base = ws.SVC(C=100.0, gamma=2.0, random_state=0).fit(X, y)
-    monkeypatch.setattr(budget.Budget, "keep_back", lambda self, seconds, **options: None)
+    monkeypatch.setattr(budget.Budget, "keep_back", lambda self, *given, **options: None)
     monkeypatch.setattr(state_of_rounds, "_VALUES_OF_FIRST_CHECK", 0)
     model = ws.SVC(C=1000.0, gamma=2.0, strategy=SMALL, random_state=0, max_time=1e6)
     model.fit(X, y, start=base)
