@@ -263,6 +263,8 @@ class Engines:
         rest = replace(self._after(found), first=first)
         with self.budget.pausing(low_rank.last_pair_steps):
             more = rest.by_rounds(strategy)
+        if not more.trace:  # it was stopped before the first round
+            more = at_point_of(found, more)
         return continued(found, more)
 
     def _passes(self, point: Point) -> bool:

@@ -37,6 +37,7 @@ _BYTES_PER_VARIABLE = 300  # of the vectors of an iteration
 _PASSES_OF_CERTIFICATE = 3.0  # in units of a scan
 _MATRICES = 4  # of the size of the Newton system, and one more for each thread
 _SAMPLE = 2  # rows per rank that pays, in the sample whose rank is computed
+_WORTH_ALL_ROWS = 1e-4  # of the objective: for less, a point with fewer coefficients is kept
 _LAST_STEPS_PER_ROW, _LEAST_LAST_STEPS = 20, 20_000  # pair steps of the rounds that follow
 
 
@@ -225,16 +226,16 @@ class LowRank:
 def _stopped_at(engine: InteriorEngine) -> tuple[Floats, Ints, float]:
     """Return a feasible point of an engine that was stopped, its free rows, and its objective.
 
-    It is the best iterate, or that with variables at the bounds that they approach. Long before the
-    end the latter has fewer coefficients, but is often far from the optimum.
+    It is the best iterate, or that with variables at the bounds that they approach, which has fewer
+    coefficients. Long before the end the latter is often far from the optimum.
     """
     dual, at = engine.dual, engine.best
     snapped, first = crossed_over(dual, at)
     inside = feasible(dual, at)
-    objectives = [_objective(engine, beta) for beta in (snapped, inside)]
-    if objectives[1] > objectives[0]:
-        return inside, np.flatnonzero(at.movable.any(axis=0)), objectives[1]
-    return snapped, first, objectives[0]
+    at_bounds, best = (_objective(engine, beta) for beta in (snapped, inside))
+    if at_bounds >= best - _WORTH_ALL_ROWS * abs(best):
+        return snapped, first, at_bounds
+    return inside, np.flatnonzero(at.movable.any(axis=0)), best
 
 
 def _objective(engine: InteriorEngine, beta: Floats) -> float:
