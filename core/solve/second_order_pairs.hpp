@@ -197,7 +197,8 @@ SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_
         report.violation = first[g].value - lowest[g];
         worst = g;
       }
-    if (!(report.violation > tol) || report.steps >= max_steps || report.stopped) return report;
+    if (worst < 0 || !(report.violation > tol)) return report;
+    if (report.steps >= max_steps || report.stopped) return report;
 
     // The partner with the largest second-order gain. Partners in other groups would cost another
     // row of the tile.

@@ -245,8 +245,8 @@ SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const V
 template <class T>
 SubproblemReport solve_tile(const Subproblem& p) {
   SubproblemReport report;
-  if (p.dual.rows <= p.block && p.dual.groups == 1 && steps_in_place(p))
-    return solve_directly<T>(p);
+  const bool in_place = steps_in_place(p);
+  if (p.dual.rows <= p.block && p.dual.groups == 1 && in_place) return solve_directly<T>(p);
   Block<float, float> rough(p);
   Block<T, double> fine(p);
   double noise = p.dual.rows > p.block ? float_noise<T>(p) : kInf;
@@ -256,19 +256,18 @@ SubproblemReport solve_tile(const Subproblem& p) {
     report.violation = found.violation;
     if (!(found.violation > p.tol) || report.steps >= p.max_steps) return report;
     // Many sets need few steps: fewer than a copy of a block would cost.
-    const bool direct = report.steps < p.direct_steps;
+    const bool direct = in_place && report.steps < p.direct_steps;
     const int64_t most = std::min(p.block, p.dual.rows);
     const double looser = p.in_double ? kLooserRounded : kLooser;
     const bool rounded =
         p.in_double && !direct && noise < std::max(p.tol, looser * found.violation);
-    const bool copied = rounded || !steps_in_place(p);
     const std::vector<int64_t> rows =
-        direct ? all_rows(p) : choose_block(found, most, copied, rounded);
+        direct ? all_rows(p) : choose_block(found, most, rounded || !in_place, rounded);
     const int64_t size = int64_t(rows.size());
     const bool whole = size == p.dual.rows;
     const double loose = std::max(p.tol, (whole ? kLoosest : looser) * found.violation);
     const bool coarse = p.in_double ? rounded : noise < loose;
-    int64_t budget = whole && coarse && !copied ? size / 2 : kStepsPerRow * size;
+    int64_t budget = whole && coarse && in_place ? size / 2 : kStepsPerRow * size;
     if (direct) budget = p.direct_steps - report.steps;
     budget = std::min(budget, p.max_steps - report.steps);
     SubproblemReport inner;

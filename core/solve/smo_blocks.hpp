@@ -26,7 +26,7 @@ struct Subproblem {
   double* score = nullptr;  // one per row
   double tol = 1e-3;
   int64_t max_steps = 0;     // pair steps allowed in this call
-  int64_t direct_steps = 0;  // steps to try on the whole set before blocks are cut from it
+  int64_t direct_steps = 0;  // steps to try on the whole set first, if it need not be copied
   int64_t block = 1024;      // rows in a block
   int threads = 1;
   std::function<bool()> stop;  // called every few hundredths of a second; true ends the call

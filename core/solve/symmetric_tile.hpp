@@ -22,7 +22,7 @@ inline int64_t tile_strip(const Rows& rows, int64_t count, int threads) {
 }
 
 // Sets: rows [from, size) of the tile and their mirror images. T is its type. Returns the number of
-// values computed.
+// values computed, which for CSR rows depends on the number of threads.
 template <class T>
 int64_t fill_symmetric(const Kernel& kernel, const Rows& rows, const int64_t* index, int64_t from,
                        int64_t size, T* tile, int64_t ld, int threads) {
