@@ -216,7 +216,7 @@ class CudaWork:
         return self.device.parts(self.by, self.held, rows, self.held, vectors, change, self.double)
 
     def _begin_update(self, slots: Any, vectors: Any, change: Any) -> None:
-        """Scan changes of coefficients; take them back if memory is short or Ctrl-C ends it.
+        """Scan changes of coefficients; take them back after any exception.
 
         Sets: the parts of the scan; coefficients.
         """
