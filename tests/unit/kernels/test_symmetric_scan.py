@@ -60,7 +60,7 @@ def test_scans_of_many_equal_rows_compute_half_of_the_values(isa, rng, monkeypat
     out = rng.normal(size=2200)
     begin = out.copy()
     found = gram.scan(index, index, coef, out=out) - begin
-    assert gram._pace.values <= 0.51 * 2200**2
+    assert gram.pace.values <= 0.51 * 2200**2
     monkeypatch.setattr(symmetric_scan, "_LEAST_ROWS", 10_000)
     whole = gram.scan(index, index, coef)
     bound = gram.score_error(2200, float(np.abs(coef).sum()), fsum(coef.tolist()))

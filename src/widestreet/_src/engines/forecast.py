@@ -104,7 +104,7 @@ class Forecast:
         if now and left is not None and left < _LEAST_TIME * seconds:
             budget.affordable = False
         measured = self.exact > 0 or self.measured > 0 or shards.news.rows is not None
-        measured = measured or shards.known.gram.seconds_measured >= _LEAST_MEASURED
+        measured = measured or shards.known.gram.pace.seconds >= _LEAST_MEASURED
         budget.keep_back(seconds, self.sample_seconds(shards, support), measured=measured)
 
     def probe(self, shards: ShardSet, limit: float = 0.0, *, now: bool = False) -> None:

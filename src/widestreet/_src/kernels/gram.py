@@ -73,6 +73,8 @@ class Gram:
     ----------
     left, right : Rows
         All rows; `left_index` and `right_index` map the indices of a selection to them.
+    pace : Pace
+        Kernel values computed last, and their seconds; shared by all selections.
     values_per_call : float
         Number of kernel values that take as long as a call of `scan` takes beside them.
     """
@@ -93,7 +95,7 @@ class Gram:
         self.threads = threads
         self._at = Selection()
         self._diagonal: Diagonal | None = None
-        self._pace = Pace()
+        self.pace = Pace()
         self._longest = longest
         self._backend = _backend(kernel, left, right, threads, longest)
         self.values_per_call = self._backend.values_per_call
@@ -186,7 +188,7 @@ class Gram:
         if fine is not None:
             begun, pieces = time.perf_counter(), self._pieces(len(I), len(J), poll)
             sums, errors = np.hstack([np.empty((2, 0)), *(fine.sums(left[p]) for p in pieces)])
-            self._pace.count(len(I) * len(J), begun, poll)
+            self.pace.count(len(I) * len(J), begun, poll)
             exact = self.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum()))
             return sums + self.diagonal_times(I, J, coef), errors + float(exact)
         bound = self._backend.scan_bound(left, right, coef, double=False)
@@ -247,14 +249,9 @@ class Gram:
     @property
     def seconds_per_value(self) -> float:
         """Mean seconds of a kernel value so far; an estimate before the first."""
-        if self._pace.values == 0:
+        if self.pace.values == 0:
             return 1e-10 * self.cost
-        return self._pace.seconds / self._pace.values
-
-    @property
-    def seconds_measured(self) -> float:
-        """Seconds of the kernel values whose mean that is; earlier ones count less."""
-        return self._pace.seconds
+        return self.pace.seconds / self.pace.values
 
     def diag(self, I: Ints | None = None) -> Floats:
         """Return K(x, x) of the left rows I; None means all."""
@@ -289,7 +286,7 @@ class Gram:
             self._backend.fill(part, right, out, rows[piece])
         if self._diagonal is not None:
             self._diagonal.add_to(out, into, I, J)
-        self._pace.count(height * width, begun, poll)
+        self.pace.count(height * width, begun, poll)
         return out
 
     def scan(
@@ -345,7 +342,7 @@ class Gram:
             out[..., order] = sums if out.ndim > 1 else sums[0]
         if self._diagonal is not None:
             out += self._diagonal.times(I, J, coef)
-        self._pace.count(height * width if both is None else height * (width + 1) // 2, begun, poll)
+        self.pace.count(height * width if both is None else height * (width + 1) // 2, begun, poll)
         return out
 
     def scan_parts(
@@ -373,7 +370,7 @@ class Gram:
             values = _core.scan_parts(
                 *self.native, I[part], end[a:b] - start, coef[part], out[part], threads
             )
-            self._pace.count(values, begun, poll)
+            self.pace.count(values, begun, poll)
             begun = time.perf_counter()
         return out
 
