@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from conftest import TOL
 from support.clocks import SimulatedClock
@@ -14,7 +15,7 @@ from widestreet._src.engines import forecast as module
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.forecast import SAMPLED_ROWS, Forecast
 from widestreet._src.kernels.gram import Gram
-from widestreet._src.kernels.kernels import RBF
+from widestreet._src.kernels.kernels import RBF, Linear
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
@@ -50,6 +51,17 @@ def test_an_interpolation_does_not_take_the_time_of_its_kernel_values(rng, monke
     direct = 40_000 * 5_000 * 1e-6
     assert Forecast().seconds(shards, 5_000, 0.0) < 0.5 * direct
     assert Forecast().seconds(shards, 5_000, 1.0) > direct  # in float64 after all
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_linear_kernel_needs_one_vector_for_all_scores(rng, monkeypatch, form):
+    X = rng.standard_normal((40_000, 3))
+    dual = build_dual("c_svc", np.sign(X[:, 0]), C=1.0, nu=0.4)
+    gram = Gram(Linear(), as_rows(form(X)))
+    shards = shard_set(gram, dual, parts=1, poll=Poll(), connect=LocalPort)
+    monkeypatch.setattr(type(shards), "seconds_per_value", 1e-6)
+    few, many = (Forecast().seconds(shards, support) for support in (10, 40_000))
+    assert 40_000 * module._SECONDS_PER_ROW < few < many < 2.0 * few
 
 
 def test_a_first_guess_ends_no_fit(shards, monkeypatch):

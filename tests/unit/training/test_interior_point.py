@@ -19,7 +19,12 @@ from widestreet._src.engines.interior.pivoted_cholesky import NotPositive, RankT
 from widestreet._src.kernels.gram import without_diagonal
 from widestreet._src.status import Status
 from widestreet._src.training.engine_sequence import Engines
-from widestreet._src.training.interior_point import _WORTH_ALL_ROWS, LowRank, Patience
+from widestreet._src.training.interior_point import (
+    _SECONDS_PER_ROW,
+    _WORTH_ALL_ROWS,
+    LowRank,
+    Patience,
+)
 from widestreet._src.training.problem import Problem
 from widestreet._src.training.trained import untouched
 from widestreet.strategies import Interior
@@ -74,6 +79,14 @@ def test_a_time_limit_keeps_the_objective_that_was_reached(model, rounds):
     assert found.dual_objective == pytest.approx(exact, abs=TOL.objective_rel * size)
     reached = found.trace[-1].dual_objective  # the best iterate is the last one here
     assert found.dual_objective >= reached - 1.01 * _WORTH_ALL_ROWS * abs(reached)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_time_for_the_last_point_and_its_certificate_is_reserved(kernel):
+    budget, reserved = Budget(max_time=1000.0), []
+    low_rank(kernel=kernel, budget=budget).solve(None, lambda _: reserved.append(budget.reserve))
+    budget.keep_back(0.0)
+    assert min(reserved) > budget.reserve + 100 * _SECONDS_PER_ROW
 
 
 def test_rounds_before_it_are_not_lost_if_it_is_stopped(monkeypatch):

@@ -3,7 +3,8 @@
 An examination of n rows against s support vectors scores the rows in float32, if the kernel has a
 bound on the error (RBF), and those in doubt again in float64. With few features interpolation
 takes the place of float32. The seconds per kernel value are those that the fit has measured. After
-the first examination, its own seconds per row and support vector replace this count.
+the first examination, its own seconds per row and support vector replace this count. For a linear
+kernel the terms of one vector are counted instead.
 
 Other programs may make the machine slower, or faster again. A few kernel values are therefore
 computed from time to time, and once more before the time for rounds is over. All forecasts follow
@@ -21,7 +22,7 @@ import numpy as np
 from widestreet._src.certificate import FLOAT64_FRACTION
 from widestreet._src.engines.budget import Budget
 from widestreet._src.kernels.gram import interpolated, is_symmetric
-from widestreet._src.kernels.kernels import RBF
+from widestreet._src.kernels.kernels import RBF, Linear
 from widestreet._src.shards.shard_set import ShardSet
 
 SAMPLED_ROWS = 512  # of the support vectors, and of the others, for an estimate of the gap
@@ -37,6 +38,7 @@ _SAME = 1.5  # largest ratio of two measurements of the same kernel values by ch
 _LEAST_MEASURED = 0.1  # seconds of kernel values from which their mean is no first guess
 _LEAST_VALUES = 50_000_000  # rows times support vectors of an examination that is measured
 _SECONDS_PER_ROW = 1e-6  # for sums over rows and their variables, beside kernel values
+_SECONDS_PER_TERM = 1e-8  # of a sum with nearly all digits
 _SAFETY = 1.2  # factor of all forecasts
 _LEAST_TIME = 0.6  # of a forecast: with less time left, no examination begins
 _SAFETY_IF_UNMEASURED = 1.5  # further factor, if not even a float64 value was measured
@@ -188,6 +190,8 @@ class Forecast:
             Number of coefficients that changed since the last examination, if there was one. It
             updates scores by them where they are fewer.
         """
+        if isinstance(shards.kernel, Linear):
+            return _SAFETY * self._seconds_of_linear(shards, support)
         pace, safety, shared = self.measured, _SAFETY, 0.0
         if pace > 0 and changed is not None:
             support = min(support, changed)
@@ -199,6 +203,11 @@ class Forecast:
             if doubtful <= FLOAT64_FRACTION and isinstance(shards.kernel, RBF):
                 pace = self._rough_pace(shards, support) + doubtful * pace
         return safety * (shards.rows * (_SECONDS_PER_ROW + pace * support) - shared)
+
+    def _seconds_of_linear(self, shards: ShardSet, support: int) -> float:
+        """Return the seconds of an examination for a linear kernel: one vector has all scores."""
+        terms = shards.known.gram.cost * (shards.rows + support)
+        return shards.rows * _SECONDS_PER_ROW + _SECONDS_PER_TERM * terms
 
     def _pace(self, shards: ShardSet) -> float:
         """Return the seconds of a float64 kernel value."""

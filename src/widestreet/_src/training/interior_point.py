@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ from widestreet._src.training.trained import stopped_by, untouched
 
 _BYTES_PER_VARIABLE = 300  # of the vectors of an iteration
 _PASSES_OF_CERTIFICATE = 3.0  # in units of a scan
+_PASSES_AT_END = 2.0  # times the seconds of the first iterate
+_SECONDS_PER_ROW = 1.2e-6  # for sums over rows and their variables
 _MATRICES = 4  # of the size of the Newton system, and one more for each thread
 _SAMPLE = 2  # rows per rank that pays, in the sample whose rank is computed
 _WORTH_ALL_ROWS = 1e-4  # of the objective: for less, a point with fewer coefficients is kept
@@ -158,7 +161,9 @@ class LowRank:
                 threads=self.threads,
                 poll=poll,
             )
+            begun = time.perf_counter()
             engine = InteriorEngine(factor, dual, self.budget, observe)
+            self._keep_time(time.perf_counter() - begun)
             with np.errstate(over="ignore", invalid="ignore"):  # the result is checked
                 engine.solve()
                 crossed = crossed_over(dual, engine.best, factor)
@@ -187,10 +192,16 @@ class LowRank:
         )
         return found, first
 
-    def _keep_time(self) -> None:
-        """Reserve time for a certificate, if half of the rows become support vectors."""
-        values = 0.0 if isinstance(self.gram.kernel, Linear) else 0.5 * self.dual.rows**2
-        self.budget.keep_back(_PASSES_OF_CERTIFICATE * self.gram.seconds_per_value * values)
+    def _keep_time(self, first: float = 0.0) -> None:
+        """Reserve time for the last point and a certificate.
+
+        Half of the rows may become support vectors. Scores of a linear kernel need one vector
+        instead. The first iterate takes `first` seconds, for some passes over V.
+        """
+        rows = self.dual.rows
+        values = 0.0 if isinstance(self.gram.kernel, Linear) else 0.5 * rows**2
+        seconds = _PASSES_OF_CERTIFICATE * self.gram.seconds_per_value * values
+        self.budget.keep_back(seconds + rows * _SECONDS_PER_ROW + _PASSES_AT_END * first)
 
     @contextmanager
     def explained(self, most: int) -> Iterator[None]:
