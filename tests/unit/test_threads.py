@@ -9,10 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
+import widestreet as ws
 from widestreet import _core
 from widestreet._src import threads
 from widestreet._src.threads import limited_blas, resolve_threads
+from widestreet.model_selection import GridSearchCV
 
 VARIABLES = ("WIDESTREET_NUM_THREADS", "OMP_NUM_THREADS")
 
@@ -172,3 +176,33 @@ def test_linear_algebra_is_limited_for_a_while(monkeypatch):
         assert (busy.count, modest.count) == (2, 1)
     assert (busy.count, modest.count) == (8, 1)
     assert modest.changes == 0
+
+
+def test_a_limit_lasts_as_long_as_the_last_of_blocks_at_the_same_time(monkeypatch):
+    library = Library(8)
+    monkeypatch.setattr(threads, "_blas", lambda: [library])
+    first, second = limited_blas(1), limited_blas(1)  # of two threads
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert library.count == 1
+    second.__exit__(None, None, None)
+    assert library.count == 8
+
+
+def test_folds_of_pipelines_begin_with_limited_linear_algebra(monkeypatch, rng):
+    """OpenBLAS ignores what other threads than the main one set."""
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    library, seen = Library(8), []
+    monkeypatch.setattr(threads, "_blas", lambda: [library])
+
+    class Noting(FunctionTransformer):
+        def transform(self, X):
+            seen.append(library.count)
+            return X
+
+    model = make_pipeline(Noting(), ws.SVC())
+    search = GridSearchCV(model, {"svc__C": [1.0, 2.0]}, cv=3, refit=False, n_jobs=2).fit(X, y)
+    assert search.shared_
+    assert set(seen) == {1}
+    assert library.count == 8

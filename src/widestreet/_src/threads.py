@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from numbers import Integral
+from threading import Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -48,19 +49,39 @@ def _blas() -> list[Any]:
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
+class _Limit:
+    """Number of blocks with limited BLAS threads in all threads, and the numbers before them."""
+
+    def __init__(self) -> None:
+        self.lock, self.blocks = Lock(), 0
+        self.before: list[tuple[Any, int]] = []
+
+
+_LIMIT = _Limit()
+
+
 @contextmanager
 def limited_blas(threads: int) -> Iterator[None]:
     """Limit the number of BLAS threads within the block.
 
     The matrices here are small and BLAS threads wait for each other: on a busy machine several
-    threads take longer than one.
+    threads take longer than one. The number belongs to the process: the last of all blocks that
+    run at the same time restores what was there before the first. OpenBLAS ignores numbers that
+    another thread than the main one sets, so that blocks belong around the start of threads.
     """
-    before = [(library, library.get_num_threads()) for library in _blas()]
-    more = [(library, count) for library, count in before if count > threads]
-    for library, _ in more:
-        library.set_num_threads(threads)
+    with _LIMIT.lock:
+        if _LIMIT.blocks == 0:
+            _LIMIT.before = [(library, library.get_num_threads()) for library in _blas()]
+        _LIMIT.blocks += 1
+        for library, _ in _LIMIT.before:
+            if library.get_num_threads() > threads:
+                library.set_num_threads(threads)
     try:
         yield
     finally:
-        for library, count in more:
-            library.set_num_threads(count)
+        with _LIMIT.lock:
+            _LIMIT.blocks -= 1
+            if _LIMIT.blocks == 0:
+                for library, count in _LIMIT.before:
+                    if library.get_num_threads() != count:
+                        library.set_num_threads(count)

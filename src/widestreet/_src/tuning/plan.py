@@ -38,6 +38,7 @@ from widestreet._src.estimators.svr import SVR
 from widestreet._src.kernels.kernels import Callable, Kernel
 from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.status import Status
+from widestreet._src.threads import limited_blas
 from widestreet._src.training.settings import Settings
 from widestreet._src.tuning.outcomes import Outcome
 from widestreet._src.tuning.search import Search
@@ -236,7 +237,8 @@ class Plan:
             except KeyboardInterrupt:
                 self.budget.stopped = True
 
-        LocalRunner(workers).map(solve, parts, on_interrupt=self._stop)
+        with limited_blas(1):  # some BLAS libraries ignore limits set in the threads of the runner
+            LocalRunner(workers).map(solve, parts, on_interrupt=self._stop)
         self.budget.look_for_stop()
         if ended:
             raise OutOfBudget(ended[0])
