@@ -25,6 +25,7 @@ from widestreet._src.shards.shard_examination import (
     estimate_norm,
     examine_shards,
     gap_estimates,
+    sampled_bias,
 )
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.shards.survey_order import SurveyOrder
@@ -234,6 +235,28 @@ def test_a_sample_of_all_rows_estimates_the_objective_exactly(port, model, rng):
         [*gap_estimates(shards, found.bias, D, 90, 90, 7.0)][-1] for D in (found.dual, -np.inf)
     )
     assert one.relative_gap == pytest.approx(other.relative_gap, rel=TOL.twin, abs=TOL.twin)
+
+
+@every_model
+@every_port
+def test_a_sample_of_all_rows_has_the_best_bias(port, model):
+    shards, dual, beta = shards_at_a_point(3, port, np.random.default_rng(3), model)
+    found = examine_shards(shards, shards.news.point, GOAL)
+    F = dual.indicator(shards.scores(np.arange(90)))
+
+    def loss(bias):
+        beyond = F - np.take(bias, dual.group)
+        every = np.maximum(dual.upper * beyond, dual.lower * beyond).sum()
+        return float(every + bias @ shards.form.total)
+
+    assert loss(sampled_bias(shards, 90)) == pytest.approx(loss(found.bias), rel=TOL.twin)
+
+
+def test_a_sample_has_nearly_the_best_bias():
+    shards, dual, _ = shards_at_a_point(1, "local", np.random.default_rng(3), "one_class")
+    F = np.sort(dual.indicator(shards.scores(np.arange(90)))[0])
+    at = np.searchsorted(F, sampled_bias(shards, 20)[0])
+    assert abs(at - 0.6 * 90) < 4 * np.sqrt(90 * 0.4 * 0.6)  # nu = 0.4 of the rows lie above it
 
 
 def test_some_support_vectors_estimate_the_norm(rng):

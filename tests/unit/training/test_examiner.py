@@ -216,3 +216,19 @@ def test_of_points_with_equal_objectives_that_with_the_smaller_violation_is_bett
     assert not _is_better(worse, one)
     assert _is_better(one, lower)
     assert not _is_better(one, one)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_fit_without_rounds_and_examinations_has_an_offset(rng, monkeypatch):
+    """Of a start that has the required sum, half of the rows lie outside."""
+
+    def no_time(*given):
+        raise OutOfBudget(Status.TIME_LIMIT)
+
+    monkeypatch.setattr(WorkingSetEngine, "_rounds", no_time)
+    monkeypatch.setattr(Examiner, "examine", no_time)
+    X = rng.standard_normal((6000, 5))
+    model = ws.OneClassSVM(nu=0.5, random_state=0).fit(X)
+    assert model.certificate_.status == "time_limit"
+    assert model.certificate_.n_rows == 0
+    assert 0.4 < np.mean(model.predict(X) == 1) < 0.6

@@ -249,6 +249,36 @@ def estimate_norm(shards: ShardSet, rows: int, rng: np.random.Generator) -> floa
     return float(point.coef[at] @ shards.scores(point.ids[at])) * (support / size)
 
 
+def sampled_bias(shards: ShardSet, rows: int) -> Floats:
+    """Return the biases of the published point that are best for a sample of the rows.
+
+    So many support vectors are drawn, and as many other rows. Each stands for more rows of its kind.
+    """
+    strata = _draw(shards, rows)
+    index = np.concatenate([ids for _, ids in strata])
+    stands_for = np.concatenate([np.full(len(ids), n / max(1, len(ids))) for n, ids in strata])
+    order = np.argsort(index)
+    ids, weight = index[order], stands_for[order]
+    _, dual = shards.fetch(ids)
+    dual = replace(dual, lower=weight * dual.lower, upper=weight * dual.upper)
+    beta, score = weight * shards.news.point.at(ids), shards.scores(ids)
+    end, total = np.array([len(ids)]), shards.form.total[None]
+    _, [bias] = _core.examine(dual.native(), beta, score, end=end, total=total)
+    found: Floats = bias
+    return found
+
+
+def _draw(shards: ShardSet, most: int) -> list[tuple[int, Ints]]:
+    """Return the numbers of support vectors and of other rows, and at most so many of each."""
+    rng, support = np.random.default_rng(0), shards.news.point.ids
+    others = shards.rows - len(support)
+    place = rng.choice(others, min(most, others), replace=False)
+    # the k-th row that is no support vector has as many of them below it as satisfy s - index <= k
+    idle = place + np.searchsorted(support - np.arange(len(support)), place, side="right")
+    used = rng.choice(support, min(most, len(support)), replace=False)
+    return [(len(support), used), (others, idle)]
+
+
 def gap_estimates(
     shards: ShardSet,
     bias: Floats,
@@ -277,13 +307,8 @@ def gap_estimates(
     violation : float
         Largest violation that the fit has seen at this point.
     """
-    rng, support = np.random.default_rng(0), shards.news.point.ids
-    others = shards.rows - len(support)
-    place = rng.choice(others, min(most, others), replace=False)
-    # the k-th row that is no support vector has as many of them below it as satisfy s - index <= k
-    idle = place + np.searchsorted(support - np.arange(len(support)), place, side="right")
-    used = rng.choice(support, min(most, len(support)), replace=False)
-    strata = [_Drawn(len(support), used), _Drawn(others, idle)]
+    strata = [_Drawn(*one) for one in _draw(shards, most)]
+    support, others = (stratum.rows for stratum in strata)
     linear = None if np.isfinite(dual) else shards.totals(shards.news.point)[0]
     drawn, size = 0, least
     while True:
@@ -293,7 +318,7 @@ def gap_estimates(
         if linear is not None:
             dual = linear - 0.5 * strata[0].norm
         yield estimate([one.stratum(violation) for one in strata], dual, pass_seconds)
-        if drawn >= min(most, max(len(support), others)):
+        if drawn >= min(most, max(support, others)):
             return
         size = min(drawn, most - drawn)
 

@@ -9,7 +9,7 @@ from math import isfinite
 
 from widestreet._src.certificate import Examination, GapEstimate, Part, examine_all, scores
 from widestreet._src.engines.budget import Budget, OutOfBudget
-from widestreet._src.engines.forecast import LEAST_SAMPLED_ROWS, Forecast
+from widestreet._src.engines.forecast import LEAST_SAMPLED_ROWS, SAMPLED_ROWS, Forecast
 from widestreet._src.engines.solution import Observer, Solution
 from widestreet._src.engines.working_set.state_of_rounds import Check
 from widestreet._src.kernels.gram import Gram
@@ -17,7 +17,12 @@ from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.point import Point
-from widestreet._src.shards.shard_examination import examine_shards, gap_estimates, publish
+from widestreet._src.shards.shard_examination import (
+    examine_shards,
+    gap_estimates,
+    publish,
+    sampled_bias,
+)
 from widestreet._src.shards.shard_set import ShardSet
 from widestreet._src.status import Status
 from widestreet._src.training.trained import Trained, uncertified
@@ -171,6 +176,7 @@ class Examiner:
             point, best = self._best
             solution = replace(solution, point=point, bias=best.bias, dual_objective=best.dual)
             return self._trained(solution, best)
+        solution = with_sampled_bias(self.shards(), solution, self._budget)
         return uncertified(solution, self.goal, self._estimate(solution))
 
     def _estimate(self, solution: Solution) -> GapEstimate | None:
@@ -195,6 +201,21 @@ class Examiner:
             return solution, found
         better = replace(solution, point=point, bias=best.bias, dual_objective=best.dual)
         return better, best
+
+
+def with_sampled_bias(shards: ShardSet, solution: Solution, budget: Budget) -> Solution:
+    """Return a solution that was stopped before the first round with biases from some rows.
+
+    A start that meets the required sums has no bias of its own.
+    """
+    if solution.trace or shards.form.diagonal is not None:
+        return solution
+    try:
+        with shards.polling(Poll(budget.look_for_stop)):
+            publish(shards, solution.point)
+            return replace(solution, bias=sampled_bias(shards, SAMPLED_ROWS))
+    except KeyboardInterrupt:
+        return replace(solution, status=Status.INTERRUPTED)
 
 
 def sampled_gap(
