@@ -240,7 +240,7 @@ def test_a_sample_of_all_rows_estimates_the_objective_exactly(port, model, rng):
 @every_model
 @every_port
 def test_a_sample_of_all_rows_has_the_best_bias(port, model):
-    shards, dual, beta = shards_at_a_point(3, port, np.random.default_rng(3), model)
+    shards, dual, _ = shards_at_a_point(3, port, np.random.default_rng(3), model)
     found = examine_shards(shards, shards.news.point, GOAL)
     F = dual.indicator(shards.scores(np.arange(90)))
 

@@ -252,7 +252,7 @@ def estimate_norm(shards: ShardSet, rows: int, rng: np.random.Generator) -> floa
 def sampled_bias(shards: ShardSet, rows: int) -> Floats:
     """Return the biases of the published point that are best for a sample of the rows.
 
-    So many support vectors are drawn, and as many other rows. Each stands for more rows of its kind.
+    So many support vectors are drawn, and as many other rows; each stands for others of its kind.
     """
     strata = _draw(shards, rows)
     index = np.concatenate([ids for _, ids in strata])
