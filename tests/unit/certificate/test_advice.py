@@ -80,6 +80,16 @@ def test_a_stalled_fit_names_the_condition_that_fails(violation, rounding, gap, 
     assert ("exceeds tol" in found) == (violation > 1e-3)
 
 
+def test_zero_coefficients_at_a_limit_may_mean_that_values_are_too_large():
+    zero = Certificate(5.0, 0.0, 5.0, 1.0, 2.0, Status.TIME_LIMIT, 8, 1e-3)
+    assert re.search(r"raise max_time; if that does not help, scale the features", advice([zero]))
+
+
+def test_a_small_gap_is_named_with_a_digit():
+    small = Certificate(1.0, 1.0 - 2e-7, 2e-7, 2e-7, 2e-3, Status.TIME_LIMIT, 8, 1e-3)
+    assert "its objective is within 2e-05 % of it." in advice([small])
+
+
 def test_a_limit_comes_before_the_rounding_that_a_later_point_would_meet():
     limited = replace(certificate("time_limit", 8.6), rounding=2e-3)
     assert limited.lost_in_rounding

@@ -101,6 +101,11 @@ def _cure(certificate: Certificate) -> str:
             "lower C: the loss of a row changes by C times the rounding error of its score; or "
             "scale the features, or accept a larger gap_tol"
         )
+    if first is not None and certificate.dual_objective == 0.0 < certificate.primal_objective:
+        return (
+            f"{first}; if that does not help, scale the features or lower C: no point with a "
+            "larger objective than that of zero coefficients was found"
+        )
     if first is not None:
         return first
     if certificate.kkt_violation <= certificate.tol and _gap_too_large(certificate):
@@ -117,7 +122,8 @@ def _grade(certificate: Certificate) -> str:
     if rounding and gap <= _CLOSE_GAP:
         return "The model is as exact as float64 allows."
     if gap <= _CLOSE_GAP:
-        return f"The model is close to the optimum: its objective is within {gap:.2%}."
+        percent = f"{100.0 * gap:.1g} %"
+        return f"The model is close to the optimum: its objective is within {percent} of it."
     if gap <= _USABLE_GAP:
         return f"The model is usable: its objective is within {gap:.1%} of the optimum."
     return "The model is far from the optimum: do not rely on it."
