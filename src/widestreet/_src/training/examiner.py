@@ -208,12 +208,14 @@ def with_sampled_bias(shards: ShardSet, solution: Solution, budget: Budget) -> S
 
     A start that meets the required sums has no bias of its own.
     """
-    if solution.trace or shards.form.diagonal is not None:
+    if solution.trace or solution.bias.any() or shards.form.diagonal is not None:
         return solution
     try:
         with shards.polling(Poll(budget.look_for_stop)):
             publish(shards, solution.point)
             return replace(solution, bias=sampled_bias(shards, SAMPLED_ROWS))
+    except OutOfBudget:  # of rows elsewhere
+        return solution
     except KeyboardInterrupt:
         return replace(solution, status=Status.INTERRUPTED)
 
