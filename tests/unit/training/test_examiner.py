@@ -220,7 +220,7 @@ def test_of_points_with_equal_objectives_that_with_the_smaller_violation_is_bett
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_fit_without_rounds_and_examinations_has_an_offset(rng, monkeypatch):
-    """Of a start that has the required sum, half of the rows lie outside."""
+    """The start has the required sum of coefficients, but no bias of its own."""
 
     def no_time(*given):
         raise OutOfBudget(Status.TIME_LIMIT)
