@@ -10,7 +10,7 @@ namespace widestreet {
 
 #define WIDESTREET_DECLARE(isa)                                                           \
   namespace isa {                                                                         \
-  void scan(const ScanTask&);                                                             \
+  void scan(const ScanTask*, int64_t);                                                    \
   PackedRows pack(const Kernel&, const RowList&, int);                                    \
   void tile(const TileTask&);                                                             \
   LevelsReport find_levels(const LevelsTask&);                                            \

@@ -18,7 +18,7 @@ namespace widestreet {
 
 struct Functions {
   const char* name;
-  void (*scan)(const ScanTask&);
+  void (*scan)(const ScanTask*, int64_t count);
   PackedRows (*pack)(const Kernel&, const RowList&, int threads);
   void (*tile)(const TileTask&);
   LevelsReport (*find_levels)(const LevelsTask&);

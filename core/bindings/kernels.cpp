@@ -26,7 +26,39 @@ void scan(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index, con
   task.in_double = in_double;
   task.threads = threads;
   nb::gil_scoped_release release;
-  functions().scan(task);
+  functions().scan(&task, 1);
+}
+
+// Scans whose left rows, right rows, coefficients and sums stand one after the other.
+void scan_each(const Kernel& kernel, const HeldRows& left, Index left_index, Index left_end,
+               const HeldRows& right, Index right_index, Index right_end, Array1<const double> coef,
+               Array1<double> out, bool in_double, int threads) {
+  require_threads(threads);
+  require_ends(left_end, int64_t(left_index.shape(0)));
+  require_ends(right_end, int64_t(right_index.shape(0)));
+  require(left_end.shape(0) == right_end.shape(0), "each scan has left and right rows");
+  require(left.view.d == right.view.d, "rows must have the same number of columns");
+  require(coef.shape(0) == right_index.shape(0), "coef must have one value per right row");
+  require(out.shape(0) == left_index.shape(0), "out must have one value per left row");
+  const RowList rows = left.list(left_index), vectors = right.list(right_index);
+  std::vector<ScanTask> tasks(left_end.shape(0));
+  int64_t row = 0, vector = 0;
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    ScanTask& task = tasks[t];
+    const int64_t last_row = left_end.data()[t], last_vector = right_end.data()[t];
+    task.kernel = kernel;
+    task.left = {rows.rows, rows.index + row, last_row - row};
+    task.right = {vectors.rows, vectors.index + vector, last_vector - vector};
+    task.coef = coef.data() + vector;
+    task.out = out.data() + row;
+    task.out_ld = last_row - row;
+    task.in_double = in_double;
+    task.threads = threads;
+    row = last_row;
+    vector = last_vector;
+  }
+  nb::gil_scoped_release release;
+  functions().scan(tasks.data(), int64_t(tasks.size()));
 }
 
 BoundedRows bounded_rows(const Array2<const float>& features, const Array1<const float>& start) {
@@ -108,7 +140,7 @@ void scan_packed(const HeldPacked& right, const HeldRows& left, Array2<const dou
   task.out_ld = int64_t(out.shape(1));
   task.threads = threads;
   nb::gil_scoped_release release;
-  right.by->scan(task);
+  right.by->scan(&task, 1);
 }
 
 void tile(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index, const HeldRows& right,
@@ -247,6 +279,9 @@ void bind_kernels(nb::module_& m) {
   m.def("scan", &scan, "kernel"_a, "left"_a, "left_index"_a.noconvert().none(), "right"_a,
         "right_index"_a.noconvert().none(), "coef"_a.noconvert(), "out"_a.noconvert(),
         "in_double"_a, "threads"_a);
+  m.def("scan_each", &scan_each, "kernel"_a, "left"_a, "left_index"_a.noconvert(),
+        "left_end"_a.noconvert(), "right"_a, "right_index"_a.noconvert(), "right_end"_a.noconvert(),
+        "coef"_a.noconvert(), "out"_a.noconvert(), "in_double"_a, "threads"_a);
   m.def("bounded_scan", &bounded_scan, "left"_a.noconvert(), "left_start"_a.noconvert(),
         "right"_a.noconvert(), "right_start"_a.noconvert(), "coef"_a.noconvert(),
         "weight"_a.noconvert(), "sums"_a.noconvert(), "sizes"_a.noconvert(), "threads"_a);

@@ -1,5 +1,6 @@
-// The rows of a shard: which need a new score, and which violate.
+// The rows of a shard: which need a new score, and which violate; changes of the coefficients.
 #include "bindings/arrays.hpp"
+#include "solve/coefficient_changes.hpp"
 #include "solve/skipping_and_violators.hpp"
 
 namespace widestreet {
@@ -63,6 +64,22 @@ struct HeldShard {
   }
 };
 
+SparseCoefficients sparse(const Index& rows, const Array1<const double>& coef) {
+  require(rows.shape(0) == coef.shape(0), "one coefficient per row is needed");
+  return {rows.data(), coef.data(), int64_t(rows.shape(0))};
+}
+
+nb::tuple changes(Index rows, Array1<const double> coef, Index rows_before,
+                  Array1<const double> coef_before) {
+  const SparseCoefficients now = sparse(rows, coef), before = sparse(rows_before, coef_before);
+  CoefficientChanges found;
+  {
+    nb::gil_scoped_release release;
+    found = coefficient_changes(now, before);
+  }
+  return nb::make_tuple(give(std::move(found.rows)), give(std::move(found.change)));
+}
+
 }  // namespace
 
 void bind_shard(nb::module_& m) {
@@ -75,6 +92,8 @@ void bind_shard(nb::module_& m) {
            "bias"_a.noconvert(), "drift"_a.noconvert(), "threads"_a)
       .def("judge", &HeldShard::judge, "rows"_a.noconvert(), "bias"_a.noconvert(), "tol"_a,
            "threads"_a);
+  m.def("coefficient_changes", &changes, "rows"_a.noconvert(), "coef"_a.noconvert(),
+        "rows_before"_a.noconvert(), "coef_before"_a.noconvert());
   m.attr("IN_WORKING_SET") = kInWorkingSet;
   m.attr("UNKNOWN") = kUnknown;
 }

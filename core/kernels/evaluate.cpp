@@ -15,8 +15,10 @@
 
 #include "dispatch.hpp"
 #include "kernels/binary.hpp"
+#include "kernels/block_against_panel.hpp"
 #include "kernels/bytes.hpp"
 #include "kernels/panel.hpp"
+#include "kernels/scan_in_parts.hpp"
 #include "kernels/sink.hpp"
 #include "kernels/sparse.hpp"
 #include "parallel.hpp"
@@ -24,8 +26,6 @@
 namespace widestreet {
 namespace WIDESTREET_ISA {
 namespace {
-
-constexpr int64_t kStoredBytes = 1 << 18;  // of tiles that a few left rows meet before others do
 
 // Calls work(block, sink, from, to) for blocks of left rows, each thread with its own of both.
 template <class Block, class Sink, class Work>
@@ -44,89 +44,15 @@ void for_blocks(int64_t size, int threads, const Sink& prototype, Work&& work) {
   });
 }
 
-// Hands kernel values to a sink, given accumulated z of rows [r0, r0 + count) against `tiles` tiles
-// from t on, which are kBlock or kRows rows apart. A function of its own, so that constants stay in
-// registers.
-template <KernelKind kind, class T, bool bare, int apart, class Sink>
-[[gnu::noinline]] void take_values(const Vec<T>* z, int64_t r0, int64_t count, int64_t t,
-                                   int64_t tiles, int degree, Sink& sink) {
-  for (int64_t i = 0; i < tiles; ++i, z += 2 * apart)
-    for (int64_t r = 0; r < count; ++r)
-      sink.take(r0 + r, t + i, value_of<kind, T, bare>(z[2 * r], degree),
-                value_of<kind, T, bare>(z[2 * r + 1], degree));
-}
-
-// Evaluates a block of dense rows against tiles [t0, t1), tile by tile.
-template <KernelKind kind, class T, class Sink>
-void by_tiles(const LeftBlock<T>& rows, const Panel<T>& panel, int64_t t0, int64_t t1, int degree,
-              Sink& sink) {
-  constexpr bool may_be_bare = kind == KernelKind::rbf && !Sink::kAtMostOne;
-  Vec<T> z[kBlock / kRows][kRows][2];
-  for (int64_t t = t0; t < t1; ++t) {
-    block_sums<sum_of(kind)>(rows, panel, t, z);
-    const Vec<T>* first = &z[0][0][0];
-    if (may_be_bare && in_range(rows.lowest, panel.lowest[t]))
-      take_values<kind, T, may_be_bare, kBlock>(first, 0, rows.filled, t, 1, degree, sink);
-    else
-      take_values<kind, T, false, kBlock>(first, 0, rows.filled, t, 1, degree, sink);
-  }
-}
-
-// The same by groups of rows, whose values are written in long pieces.
-template <KernelKind kind, class T, class Sink>
-void by_groups(const LeftBlock<T>& rows, const Panel<T>& panel, int64_t t0, int64_t t1, int degree,
-               Sink& sink) {
-  constexpr int64_t together = kBlock / kRows;
-  Vec<T> z[together][kRows][2];
-  for (int64_t r0 = 0; r0 < rows.filled; r0 += kRows) {
-    const int64_t count = std::min<int64_t>(kRows, rows.filled - r0);
-    for (int64_t t = t0; t < t1; t += together) {
-      const int64_t tiles = std::min(together, t1 - t);
-      for (int64_t i = 0; i < tiles; ++i) group_sums<sum_of(kind)>(rows, r0, panel, t + i, z[i]);
-      take_values<kind, T, false, kRows>(&z[0][0][0], r0, count, t, tiles, degree, sink);
-    }
-  }
-}
-
-template <KernelKind kind, class T, class Sink>
-void dense_rows(const RowList& left, int threads, const Folding<T>& fold, const Panel<T>& panel,
-                const Sink& prototype) {
-  const int64_t chunk =
-      Sink::kStores ? std::max(kChunk, kStoredBytes / panel.tile_bytes()) : kChunk;
-  auto work = [&](LeftBlock<T>& rows, Sink& sink, int64_t from, int64_t to) {
-    rows.read(fold, left, from, to);
-    for (int64_t t0 = 0; t0 < panel.tiles; t0 += chunk) {
-      const int64_t t1 = std::min(panel.tiles, t0 + chunk);
-      if constexpr (Sink::kStores)
-        by_groups<kind>(rows, panel, t0, t1, fold.degree, sink);
-      else
-        by_tiles<kind>(rows, panel, t0, t1, fold.degree, sink);
-      sink.flush(t0, t1);
-    }
-  };
-  for_blocks<LeftBlock<T>>(left.size, threads, prototype, work);
-}
-
-template <KernelKind kind, class T, class Sink>
-void sparse_rows(const RowList& left, int threads, const Folding<T>& fold, const Panel<T>& panel,
-                 const Sink& prototype) {
-  auto work = [&](SparseBlock<T>& rows, Sink& sink, int64_t from, int64_t to) {
-    rows.read(fold, left, from, to);
-    for (int64_t t0 = 0; t0 < panel.tiles; t0 += kChunk) {
-      const int64_t t1 = std::min(panel.tiles, t0 + kChunk);
-      for (int64_t t = t0; t < t1; ++t)
-        for (int64_t r0 = 0; r0 < to - from; r0 += kRows)
-          if (rows.joint[r0 / kRows])
-            joint_tile<kind, T>(rows.group[r0 / kRows], panel, t, fold.degree,
-                                [&](int r, Vec<T> k0, Vec<T> k1) { sink.take(r0 + r, t, k0, k1); });
-      for (int64_t r = 0; r < to - from; ++r)
-        if (!rows.joint[r / kRows])
-          sparse_tiles<kind, T>(rows.x[r], panel, t0, t1, fold,
-                                [&](int64_t t, Vec<T> k0, Vec<T> k1) { sink.take(r, t, k0, k1); });
-      sink.flush(t0, t1);
-    }
-  };
-  for_blocks<SparseBlock<T>>(left.size, threads, prototype, work);
+// Evaluates left rows, in blocks of the given kind, against a panel.
+template <KernelKind kind, class Block, class T, class Sink>
+void rows_against(const RowList& left, int threads, const Folding<T>& fold, const Panel<T>& panel,
+                  const Sink& prototype) {
+  for_blocks<Block>(left.size, threads, prototype,
+                    [&](Block& rows, Sink& sink, int64_t from, int64_t to) {
+                      rows.read(fold, left, from, to);
+                      meet<kind>(rows, fold, panel, sink);
+                    });
 }
 
 // Evaluates one row at a time, since an inverted panel is read entry by entry. mend(i, x, z) may
@@ -223,6 +149,12 @@ bool has_levels(const Levels& x, const Levels& s) {
   return std::is_same_v<T, float> || (x.precise && s.precise);
 }
 
+// Whether left rows are read as dense ones.
+template <KernelKind kind, class Task>
+bool is_dense(const Task& task) {
+  return kind == KernelKind::far_rbf || !task.left.rows->few_nonzeros();
+}
+
 // Meets the right rows panel by panel; make_sink(from, to, use) calls use with the sink of a panel.
 template <KernelKind kind, class T, class Task, class MakeSink>
 void evaluate(const Task& task, MakeSink&& make_sink) {
@@ -250,10 +182,10 @@ void evaluate(const Task& task, MakeSink&& make_sink) {
     Panel<T> panel;
     panel.pack(fold, task.right, from, to, task.threads);
     make_sink(from, to, [&](const auto& sink) {
-      if (kind == KernelKind::far_rbf || !task.left.rows->few_nonzeros())
-        dense_rows<kind, T>(task.left, task.threads, fold, panel, sink);
+      if (is_dense<kind>(task))
+        rows_against<kind, LeftBlock<T>>(task.left, task.threads, fold, panel, sink);
       else
-        sparse_rows<kind, T>(task.left, task.threads, fold, panel, sink);
+        rows_against<kind, SparseBlock<T>>(task.left, task.threads, fold, panel, sink);
     });
   }
 }
@@ -296,7 +228,7 @@ bool far_and_sparse(const Task& task) {
 }
 
 template <KernelKind kind, class T>
-void scan_kernel(const ScanTask& task) {
+void scan_alone(const ScanTask& task) {
   auto make_sink = [&](int64_t from, int64_t to, auto&& use) {
     const Coefficients<T> coef(task, from, to);
     if (task.sets == 1)
@@ -310,13 +242,35 @@ void scan_kernel(const ScanTask& task) {
     if constexpr (std::is_same_v<T, double>)
       make_sink(0, task.packed->size, [&](const auto& sink) {
         const auto& panel = *static_cast<const Panel<T>*>(task.packed->panel.get());
-        dense_rows<kind, T>(task.left, task.threads, Folding<T>(task.kernel), panel, sink);
+        rows_against<kind, LeftBlock<T>>(task.left, task.threads, Folding<T>(task.kernel), panel,
+                                         sink);
       });
   } else if (far_and_sparse(task)) {
     evaluate_far_sparse<T>(task, make_sink);
   } else {
     evaluate<kind, T>(task, make_sink);
   }
+}
+
+// Whether right rows are packed by rows, for this scan only.
+template <KernelKind kind, class T>
+bool by_panels(const ScanTask& task) {
+  if (task.packed || far_and_sparse(task)) return false;
+  if (kind != KernelKind::far_rbf && wants_inverted(task.right)) return false;
+  const Levels &x = task.left.rows->levels, &s = task.right.rows->levels;
+  const bool values = (x.binary && s.binary) || (x.values && s.values);
+  return sum_of(kind) != Sum::products || !values || !has_levels<kind, T>(x, s);
+}
+
+template <KernelKind kind, class T>
+void scan_kernel(const ScanTask* tasks, int64_t count) {
+  const bool together = std::all_of(tasks, tasks + count, by_panels<kind, T>);
+  if (!together)
+    for (int64_t t = 0; t < count; ++t) scan_alone<kind, T>(tasks[t]);
+  else if (is_dense<kind>(*tasks))
+    scan_in_parts<kind, T, LeftBlock<T>>(tasks, count, kLeastPart);
+  else
+    scan_in_parts<kind, T, SparseBlock<T>>(tasks, count, kLeastSparsePart);
 }
 
 template <KernelKind kind, class T>
@@ -330,12 +284,13 @@ void tile_kernel(const TileTask& task) {
 
 }  // namespace
 
-void scan(const ScanTask& task) {
-  with_kind(task.kernel.kind, [&](auto kind) {
-    if (task.in_double)
-      scan_kernel<decltype(kind)::value, double>(task);
+void scan(const ScanTask* tasks, int64_t count) {
+  if (count == 0) return;
+  with_kind(tasks->kernel.kind, [&](auto kind) {
+    if (tasks->in_double)
+      scan_kernel<decltype(kind)::value, double>(tasks, count);
     else
-      scan_kernel<decltype(kind)::value, float>(task);
+      scan_kernel<decltype(kind)::value, float>(tasks, count);
   });
 }
 

@@ -20,6 +20,8 @@ struct PackedRows {
   std::shared_ptr<const void> panel;
 };
 
+// Several scans in one call have the same kernel, rows, precision and number of threads, and different
+// results: threads share them.
 struct ScanTask {
   Kernel kernel;
   RowList left;

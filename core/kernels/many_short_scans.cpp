@@ -29,7 +29,7 @@ int64_t scan_parts(const PartsTask& task) {
       scan.coef = coef.data();
       scan.out = task.out + begin;
       scan.out_ld = end - begin;
-      functions().scan(scan);
+      functions().scan(&scan, 1);
       values += scan.left.size * scan.right.size;
     }
   });

@@ -236,11 +236,13 @@ struct SparseBlock {
   std::vector<SparseRow<T>> x = std::vector<SparseRow<T>>(kBlock);
   std::vector<JointRows<T>> group = std::vector<JointRows<T>>(kBlock / kRows);
   bool joint[kBlock / kRows];
+  int64_t filled = 0;  // rows that exist
   std::vector<T> dense;
   std::vector<int32_t> slot;
 
   void read(const Folding<T>& fold, const RowList& list, int64_t from, int64_t to) {
     slot.resize(list.rows->d, -1);
+    filled = to - from;
     for (int64_t i = from; i < to; ++i)
       x[i - from].read(fold, *list.rows, list.at(i), dense, Panel<T>::width);
     for (int64_t g = 0; g * kRows < to - from; ++g)

@@ -161,7 +161,7 @@ class Problem {
       scan.out_ld = n;
       scan.in_double = std::is_same_v<T, double>;
       scan.threads = threads_;
-      functions().scan(scan);
+      functions().scan(&scan, 1);
     }
     report.values += n * m;
   }

@@ -104,7 +104,7 @@ void check_values(const Kernel& kernel, const Data& left, const Data& right, boo
   scan.out_ld = m;
   scan.in_double = in_double;
   scan.threads = 2;
-  functions().scan(scan);
+  functions().scan(&scan, 1);
   for (int64_t i = 0; i < m; ++i) {
     double expected[2] = {1, 1}, scale = 1;
     for (int64_t j = 0; j < n; ++j) {

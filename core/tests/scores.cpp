@@ -23,10 +23,10 @@ void check_packed() {
       scan.out = sums.data();
       scan.out_ld = rows;
       scan.threads = 2;
-      functions().scan(scan);
+      functions().scan(&scan, 1);
       scan.packed = &packed;
       scan.out = again.data();
-      functions().scan(scan);
+      functions().scan(&scan, 1);
       EXPECT(sums == again);
     }
 }

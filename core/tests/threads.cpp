@@ -69,7 +69,7 @@ void fit(unsigned seed) {
   scan.out = out.data();
   scan.out_ld = 400;
   scan.threads = 3;
-  functions().scan(scan);
+  functions().scan(&scan, 1);
   for (double value : out) EXPECT(value > 0 && value <= 4.0 + 1e-9);
 }
 

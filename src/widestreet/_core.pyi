@@ -120,6 +120,19 @@ def scan(
     in_double: bool,
     threads: int,
 ) -> None: ...
+def scan_each(
+    kernel: Kernel,
+    left: Rows,
+    left_index: Ints,
+    left_end: Ints,
+    right: Rows,
+    right_index: Ints,
+    right_end: Ints,
+    coef: Floats,
+    out: Floats,
+    in_double: bool,
+    threads: int,
+) -> None: ...
 def bounded_scan(
     left: NDArray[np.float32],
     left_start: NDArray[np.float32],
@@ -244,6 +257,9 @@ def hold_out(
     threads: int,
     poll: Callable[[], None] | None = None,
 ) -> tuple[Floats, Floats]: ...
+def coefficient_changes(
+    rows: Ints, coef: Floats, rows_before: Ints, coef_before: Floats
+) -> tuple[Ints, Floats]: ...
 def find_eta(log: Floats, margin: Floats, edge: float, start: float) -> float: ...
 def tilt(log: Floats, margin: Floats, eta: float, new_log: Floats, weight: Floats) -> float: ...
 def examine(

@@ -39,7 +39,7 @@ def test_no_call_takes_long(monkeypatch, rng):
     place, coef, end = np.tile(np.arange(40), 5), rng.normal(size=200), np.arange(40, 201, 40)
     whole = gram.scan_parts(place, end, coef, 1)
     calls = []
-    monkeypatch.setattr(gram_module, "_CALL_COST", 2.5 * 40 * 40 * gram.cost)
+    monkeypatch.setattr(gram_module, "CALL_COST", 2.5 * 40 * 40 * gram.cost)
     cut = gram.scan_parts(place, end, coef, 1, poll=Poll(lambda: calls.append(None)))
     assert len(calls) == 3
     assert np.array_equal(whole, cut)

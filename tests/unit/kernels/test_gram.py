@@ -219,7 +219,7 @@ def test_a_poll_looks_between_calls(kind, monkeypatch):
     gram.block(poll=poll)
     gram.scan(None, None, coef, poll=poll)
     assert len(calls) == 2
-    monkeypatch.setattr(gram_module, "_CALL_COST", 1.0)
+    monkeypatch.setattr(gram_module, "CALL_COST", 1.0)
     assert_kernel(gram.block(poll=poll), K, np.float64)
     assert len(calls) == 2 + 3
     assert_scan(gram.scan(None, None, coef, poll=poll), K, coef, np.float64)

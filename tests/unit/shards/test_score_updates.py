@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from support.shard_lab import KERNELS, ShardLab, assert_scores
 from widestreet import _core
-from widestreet._src.kernels.gram import Gram
+from widestreet._src.kernels import several_scans
 from widestreet._src.shards.score_updates import scores
 
 pytestmark = pytest.mark.numeric
@@ -42,16 +42,17 @@ def test_scores_and_versions_agree_after_a_stop(scans, monkeypatch):
         lab.change(1.0, 30)
         lab.bring(np.arange(a, a + 40))
     lab.change(1.0, 3)
-    scan, done = Gram.scan, []
+    sums, done = several_scans._sums, []
 
-    def stopped(self, *given, **options):
+    def stopped(*given):
         if len(done) == scans:
             raise KeyboardInterrupt
         done.append(given)
-        return scan(self, *given, **options)
+        return sums(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Gram, "scan", stopped)
+        patch.setattr(several_scans, "_sums", stopped)
+        patch.setattr(several_scans, "_together", lambda some, *_: ([p] for p in some))
         with pytest.raises(KeyboardInterrupt):
             lab.bring(np.arange(lab.rows))
     lab.bring(np.arange(lab.rows))

@@ -17,7 +17,7 @@ import numpy as np
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels.backend import TINY, Backend, dtype_of_sums
-from widestreet._src.kernels.kernels import Callable, Kernel, NativeKernel
+from widestreet._src.kernels.kernels import Callable, Kernel, Linear, NativeKernel
 from widestreet._src.kernels.native import NativeBackend, bounded_scan
 from widestreet._src.kernels.on_device import DeviceBackend, Resident
 from widestreet._src.kernels.poll import Pace, Poll
@@ -29,7 +29,7 @@ from widestreet._src.rows import DeviceRows, KernelRows, Rows, Vectors
 
 # Largest number of multiply-adds per thread of one native call, some hundredths of a second with
 # AVX2: signals and clocks are polled between calls.
-_CALL_COST = 1e9
+CALL_COST = 1e9
 _COST_PER_THREAD = 2e7  # multiply-adds that justify one more thread
 _LARGEST_DIAGONAL = 1e30  # to which float32 kernel values may be added
 
@@ -365,7 +365,7 @@ class Gram:
             if poll is not None:
                 poll.look()
             spent, start = (cost[b - 1], end[b - 1]) if b else (0.0, 0)
-            a, b = b, max(b + 1, int(np.searchsorted(cost, spent + threads * _CALL_COST)))
+            a, b = b, max(b + 1, int(np.searchsorted(cost, spent + threads * CALL_COST)))
             part = slice(start, end[b - 1])
             values = _core.scan_parts(
                 *self.native, I[part], end[a:b] - start, coef[part], out[part], threads
@@ -378,7 +378,7 @@ class Gram:
         self, height: int, width: int, poll: Poll | None, most: float | None = None
     ) -> Iterator[slice]:
         """Yield slices of the left rows, each short enough for one call of cost `most`."""
-        most = self.threads * _CALL_COST if most is None else most
+        most = self.threads * CALL_COST if most is None else most
         step = max(1, int(most / (self.cost * max(1, width))) // BLOCK) * BLOCK
         for a in range(0, height, step):
             if poll is not None:
@@ -413,6 +413,17 @@ def interpolated(gram: Gram, rows: int, vectors: int) -> float | None:
     """Return how many float64 values take as long as a float32 scan, if that interpolates."""
     smooth = gram._backend.smooth
     return None if smooth is None else smooth.values(rows, vectors)
+
+
+def shared_scans(gram: Gram) -> NativeBackend | None:
+    """Return the backend whose scans may be computed several in a call; None if `scan` does more.
+
+    Scans of a linear kernel are products with one vector.
+    """
+    backend = gram._backend
+    if gram._diagonal is not None or not isinstance(backend, NativeBackend):
+        return None
+    return None if isinstance(backend.kernel, Linear) else backend
 
 
 def is_symmetric(gram: Gram, rows: int) -> bool:

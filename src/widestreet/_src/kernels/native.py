@@ -105,7 +105,7 @@ class NativeBackend:
         return isinstance(self.kernel, RBF) and self.kernel.gamma * self._longest > FAR
 
     @cached_property
-    def _operands(self) -> tuple[_core.Kernel, _core.Rows, _core.Rows]:
+    def operands(self) -> tuple[_core.Kernel, _core.Rows, _core.Rows]:
         """Kernel, left and right rows as objects of the core."""
         rows = self if self._levels is None else self._levels
         return native_kernel(self.kernel, self._far), rows.left.native, rows.right.native
@@ -140,7 +140,7 @@ class NativeBackend:
     @property
     def native(self) -> tuple[_core.Kernel, _core.Rows]:
         """Kernel and left rows as objects of the core."""
-        return self._operands[:2]
+        return self.operands[:2]
 
     @property
     def fits_float32(self) -> bool:
@@ -239,7 +239,7 @@ class NativeBackend:
         self, I: Ints | None, J: Ints | None, coef: Floats, out: Floats, double: bool
     ) -> None:
         """Add K[I, J] @ coef to `out` for each line of `coef`. Sets: out."""
-        kernel, left, right = self._operands
+        kernel, left, right = self.operands
         _core.scan(
             kernel,
             left=left,
@@ -270,7 +270,7 @@ class NativeBackend:
 
     def fill(self, I: Ints | None, J: Ints | None, out: Real, out_rows: Ints | None) -> None:
         """Write K[I, J] into the rows `out_rows` of `out`. Sets: out."""
-        kernel, left, right = self._operands
+        kernel, left, right = self.operands
         _core.tile(
             kernel,
             left=left,

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
-
-_SPARSEST = 32  # rows for each support vector, up to which an array over all rows is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +47,4 @@ class Expansion:
 
         The rows of both are ascending.
         """
-        rows = 1 + int(max(self.ids.max(initial=-1), ids.max(initial=-1)))
-        if rows <= _SPARSEST * (len(self.ids) + len(ids)):
-            every = np.zeros(rows)
-            every[self.ids] = self.coef
-            every[ids] -= coef
-            differ = np.flatnonzero(every)
-            return differ, every[differ]
-        every, at = np.unique(np.concatenate([self.ids, ids]), return_inverse=True)
-        change = np.zeros(len(every))
-        change[at[: len(self.ids)]] = self.coef
-        change[at[len(self.ids) :]] -= coef
-        moved = change != 0
-        return every[moved], change[moved]
+        return _core.coefficient_changes(self.ids, self.coef, ids, coef)

@@ -16,6 +16,7 @@ from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.kernels.gram import interpolated
 from widestreet._src.kernels.poll import Poll
+from widestreet._src.kernels.several_scans import Scan, scan_each
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.shards.columns import Features
 from widestreet._src.shards.expansion import Expansion
@@ -84,17 +85,21 @@ def bring_up_to_date(shard: Shard, news: News, stale: Ints, *, poll: Poll | None
     vectors = len(expansion.ids)
     smooth = not news.double and interpolated(shard.gram, len(stale), vectors) is not None
     changes = () if smooth else _changes(shard, versions[anew], expansion)
+    updated: list[Ints] = []
+    scans: list[Scan] = []
     for version, (ids, change) in changes:
         mine = versions == version
-        rows, anew = stale[mine], anew & ~mine
-        out = memory.score[rows]
-        columns = shard.columns.places(ids)
-        shard.gram.scan(rows, columns, change, dtype=dtype, out=out, poll=poll)
-        memory.score[rows], memory.version[rows] = out, expansion.version
+        anew &= ~mine
+        updated.append(stale[mine])
+        scans.append((updated[-1], shard.columns.places(ids), change))
     rows = stale[anew]
     if len(rows):
-        memory.score[rows] = _scores(shard, expansion, rows, news.double, poll)
-        memory.version[rows] = expansion.version
+        memory.version[rows], memory.score[rows] = 0, 0.0  # sums over no support vector
+        updated.append(rows)
+        scans.append((rows, shard.columns.places(expansion.ids), expansion.coef))
+    for p, change in scan_each(shard.gram, scans, dtype=dtype, poll=poll):
+        memory.score[updated[p]] += change
+        memory.version[updated[p]] = expansion.version
 
 
 def _changes(
