@@ -125,41 +125,53 @@ struct Panel {
   int64_t size = 0;
   int64_t tiles = 0;
   int64_t tile_bytes() const { return std::max<int64_t>(1, d) * width * int64_t(sizeof(T)); }
-  AlignedVector<T> features;  // tiles x d x width
+  AlignedMemory<T> features;  // tiles x d x width
   AlignedVector<T> start;     // tiles x width
   std::vector<T> lowest;      // smallest start value of each tile
+  std::vector<T> l1_norm;     // tiles x width, for the laplacian only
 
   void pack(const Folding<T>& fold, const RowList& list, int64_t from, int64_t to, int threads) {
-    d = list.rows->d;
-    size = to - from;
-    tiles = (size + width - 1) / width;
-    features.assign(tiles * d * width, T(0));
-    start.assign(tiles * width, T(0));
-    lowest.resize(tiles);
+    reserve(fold, list.rows->d, to - from);
     if (size * d <= kWorthSharing) threads = 1;
-    for_ranges(tiles, 4, threads, [&](int64_t begin, int64_t end) {
-      std::vector<T> x(d);
-      for (int64_t t = begin; t < end; ++t) {
-        T* tile = features.data() + t * d * width;
-        for (int l = 0; l < width && t * width + l < size; ++l) {
-          const int64_t p = from + t * width + l;
-          load_row(*list.rows, list.at(p), x.data());
-          start[t * width + l] = start_of(fold, x.data(), d) + fold.start;
-          for (int64_t k = 0; k < d; ++k) tile[k * width + l] = fold.right_scale * x[k];
+    for_ranges(tiles, 4, threads,
+               [&](int64_t begin, int64_t end) { fill(fold, list, from, begin, end); });
+  }
+
+  // Reserves memory, which `fill` sets tile by tile. Sets: all but the values.
+  void reserve(const Folding<T>& fold, int64_t columns, int64_t rows) {
+    d = columns;
+    size = rows;
+    tiles = (size + width - 1) / width;
+    features.reserve(tiles * d * width);
+    start.resize(tiles * width);
+    lowest.resize(tiles);
+    if (fold.l1) l1_norm.resize(tiles * width);
+  }
+
+  // Packs the rows of tiles [begin, end), the first of which is row `from` of the list.
+  void fill(const Folding<T>& fold, const RowList& list, int64_t from, int64_t begin, int64_t end) {
+    std::vector<T> x(d);
+    for (int64_t t = begin; t < end; ++t) {
+      T* tile = features.data() + t * d * width;
+      for (int l = 0; l < width; ++l) {
+        if (t * width + l >= size) {
+          start[t * width + l] = T(0);
+          for (int64_t k = 0; k < d; ++k) tile[k * width + l] = T(0);
+          continue;
         }
-        lowest[t] = *std::min_element(&start[t * width], &start[t * width] + width);
+        load_row(*list.rows, list.at(from + t * width + l), x.data());
+        start[t * width + l] = start_of(fold, x.data(), d) + fold.start;
+        for (int64_t k = 0; k < d; ++k) tile[k * width + l] = fold.right_scale * x[k];
       }
-    });
-    if (fold.l1) {  // a sparse left row adds |x - s| - |s| over its nonzeros: start from -|s|_1
-      for (int64_t t = 0; t < tiles; ++t)
-        for (int l = 0; l < width; ++l) {
-          double s = 0;
-          for (int64_t k = 0; k < d; ++k) s += std::abs(double(features[(t * d + k) * width + l]));
-          l1_norm.push_back(T(s));
-        }
+      lowest[t] = *std::min_element(&start[t * width], &start[t * width] + width);
+      // a sparse left row adds |x - s| - |s| over its nonzeros: start from -|s|_1
+      for (int l = 0; fold.l1 && l < width; ++l) {
+        double s = 0;
+        for (int64_t k = 0; k < d; ++k) s += std::abs(double(tile[k * width + l]));
+        l1_norm[t * width + l] = T(s);
+      }
     }
   }
-  std::vector<T> l1_norm;  // tiles x width, for the laplacian only
 };
 
 // How z is accumulated over the features.

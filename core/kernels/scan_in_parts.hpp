@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "kernels/block_against_panel.hpp"
@@ -21,6 +22,7 @@ namespace widestreet {
 namespace WIDESTREET_ISA {
 
 constexpr int64_t kPartBytes = 1 << 19;        // of a panel
+constexpr int64_t kTilesAtOnce = 8;            // of a panel, packed by a thread
 constexpr int64_t kLeastPart = 1 << 12;        // right rows of one, so that it is worth a block
 constexpr int64_t kLeastSparsePart = 1 << 14;  // the same if the left rows are sparse
 
@@ -68,10 +70,19 @@ int64_t take_parts(const ScanTask* tasks, int64_t begin, int64_t count, int64_t 
 template <KernelKind kind, class T, class Block>
 void sum_parts(std::vector<Part<T>>& parts, const Folding<T>& fold, int threads) {
   // 1) panels
-  share(int64_t(parts.size()), threads, [&](Tasks& tasks) {
-    for (int64_t p; tasks.draw(p);) {
-      Part<T>& part = parts[p];
-      part.panel.pack(fold, part.task.right, part.from, part.to, 1);
+  std::vector<std::pair<int64_t, int64_t>> pieces;  // part, and first tile
+  for (size_t p = 0; p < parts.size(); ++p) {
+    Part<T>& part = parts[p];
+    part.panel.reserve(fold, part.task.right.rows->d, part.to - part.from);
+    for (int64_t t = 0; t < part.panel.tiles; t += kTilesAtOnce) pieces.emplace_back(p, t);
+  }
+  share(int64_t(pieces.size()), threads, [&](Tasks& tasks) {
+    for (int64_t n; tasks.draw(n);) {
+      Part<T>& part = parts[pieces[n].first];
+      const int64_t begin = pieces[n].second;
+      part.panel.fill(fold, part.task.right, part.from, begin,
+                      std::min(begin + kTilesAtOnce, part.panel.tiles));
+      if (begin > 0) continue;
       part.coef = std::make_unique<Coefficients<T>>(part.task, part.from, part.to);
       if (part.alone) continue;
       part.sums.assign(size_t(part.task.sets * part.task.left.size), 0.0);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <new>
 #include <type_traits>
 #include <vector>
@@ -69,6 +70,21 @@ struct AlignedAllocator {
 
 template <class T>
 using AlignedVector = std::vector<T, AlignedAllocator<T>>;
+
+// Memory whose values are set later: by the threads that use them.
+template <class T>
+class AlignedMemory {
+ public:
+  void reserve(int64_t size) { values_.reset(AlignedAllocator<T>().allocate(std::size_t(size))); }
+  T* data() { return values_.get(); }
+  const T* data() const { return values_.get(); }
+
+ private:
+  struct Free {
+    void operator()(T* p) const { AlignedAllocator<T>().deallocate(p, 0); }
+  };
+  std::unique_ptr<T, Free> values_;
+};
 
 template <class T>
 inline Vec<T> load(const T* p) {
