@@ -123,9 +123,7 @@ void tile(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index, con
   require(int64_t(out.shape(1)) >= task.right.size, "out has too few columns");
   if (out_rows) {
     require(int64_t(out_rows->shape(0)) == task.left.size, "one row of out per left row");
-    for (int64_t p = 0; p < task.left.size; ++p)
-      require(out_rows->data()[p] >= 0 && out_rows->data()[p] < int64_t(out.shape(0)),
-              "row of out out of range");
+    require_rows(*out_rows, int64_t(out.shape(0)), "row of out out of range");
     task.out_row = out_rows->data();
   } else {
     require(int64_t(out.shape(0)) >= task.left.size, "out has too few rows");

@@ -48,7 +48,7 @@ nb::tuple first_equal_of(const HeldRows& rows, Array1<const double> label, int t
     nb::gil_scoped_release release;
     distinct = first_equal(rows.view, label.data(), first.values.get(), threads);
   }
-  return nb::make_tuple(first.give(), distinct);
+  return nb::make_tuple(give(std::move(first)), distinct);
 }
 
 auto similar_together_of(const HeldRows& rows, int threads) {
@@ -75,7 +75,7 @@ auto squares_of(const HeldRows& rows, MaybeIndex index, int threads) {
     nb::gil_scoped_release release;
     squares(list, found.values.get(), threads);
   }
-  return found.give();
+  return give(std::move(found));
 }
 
 // Columns of a linear combination as sums of two numbers.
@@ -205,8 +205,7 @@ HeldRows HeldRows::csr(ReadOnly values, ReadOnly indices, ReadOnly indptr, int64
 RowList HeldRows::list(const MaybeIndex& index) const {
   if (!index) return {&view, nullptr, view.n};
   const RowList list{&view, index->data(), int64_t(index->shape(0))};
-  for (int64_t p = 0; p < list.size; ++p)
-    require(list.index[p] >= 0 && list.index[p] < view.n, "row index out of range");
+  require_rows(*index, view.n, "row index out of range");
   return list;
 }
 

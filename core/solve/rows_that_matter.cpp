@@ -72,7 +72,7 @@ void give(int64_t integer, int exponent, std::vector<double>& terms) {
 
 }  // namespace
 
-std::vector<int64_t> rows_that_matter(const Zeros& zeros, int threads) {
+Fresh<int64_t> rows_that_matter(const Zeros& zeros, int threads) {
   std::vector<std::vector<int64_t>> found((zeros.size + kRange - 1) / kRange);
   for_ranges(zeros.size, kRange, threads, [&](int64_t begin, int64_t end) {
     std::vector<int64_t>& mine = found[begin / kRange];
@@ -81,12 +81,8 @@ std::vector<int64_t> rows_that_matter(const Zeros& zeros, int threads) {
       if (matters(zeros, row)) mine.push_back(row);
     }
   });
-  std::vector<int64_t> rows;
-  size_t count = 0;
-  for (const auto& part : found) count += part.size();
-  rows.reserve(count);
-  for (const auto& part : found) rows.insert(rows.end(), part.begin(), part.end());
-  return rows;
+  return joined<int64_t>(
+      int64_t(found.size()), [&](int64_t t) -> auto& { return found[t]; }, threads);
 }
 
 std::pair<double, double> extreme_targets(const Variables& dual, int threads) {

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
-
-_SPARSEST = 32  # rows for each support vector, up to which an array over all rows is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,21 +42,9 @@ class Expansion:
         drift = np.append(self.drift + length, 0.0)
         return Expansion(self.version + 1, ids[order], coef[order], bias, drift)
 
-    def change_from(self, ids: Ints, coef: Floats) -> tuple[Ints, Floats]:
+    def change_from(self, ids: Ints, coef: Floats, threads: int = 1) -> tuple[Ints, Floats]:
         """Return the rows whose coefficients differ from another expansion, and the differences.
 
         The rows of both are ascending.
         """
-        rows = 1 + int(max(self.ids.max(initial=-1), ids.max(initial=-1)))
-        if rows <= _SPARSEST * (len(self.ids) + len(ids)):
-            every = np.zeros(rows)
-            every[self.ids] = self.coef
-            every[ids] -= coef
-            differ = np.flatnonzero(every)
-            return differ, every[differ]
-        every, at = np.unique(np.concatenate([self.ids, ids]), return_inverse=True)
-        change = np.zeros(len(every))
-        change[at[: len(self.ids)]] = self.coef
-        change[at[len(self.ids) :]] -= coef
-        moved = change != 0
-        return every[moved], change[moved]
+        return _core.changes(self.ids, self.coef, ids, coef, threads)

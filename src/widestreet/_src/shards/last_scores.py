@@ -112,7 +112,7 @@ class Ledger:
         return found
 
     def change_since(
-        self, version: int, expansion: Expansion, rows: int
+        self, version: int, expansion: Expansion, rows: int, threads: int = 1
     ) -> tuple[Ints, Floats] | None:
         """Return the changes of coefficients since a past expansion.
 
@@ -126,7 +126,7 @@ class Ledger:
         if expansion.version != self._now:
             self._now, self._change = expansion.version, {}
         if version not in self._change:
-            self._change[version] = expansion.change_from(*past)
+            self._change[version] = expansion.change_from(*past, threads)
         return self._change[version]
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
@@ -78,38 +77,46 @@ def bring_up_to_date(shard: Shard, news: News, stale: Ints, *, poll: Poll | None
     Sets: score and version of the rows.
     """
     memory, expansion = shard.memory, news.expansion
-    versions = memory.version[stale]
+    native, threads = memory.native, shard.threads
+    rows, count = native.by_version(stale, expansion.version, threads)
     dtype = np.float64 if news.double else np.float32
-    anew = versions != expansion.version
+    ends, done = np.cumsum(count), 0
+    anew: list[Ints] = []
     vectors = len(expansion.ids)
     smooth = not news.double and interpolated(shard.gram, len(stale), vectors) is not None
-    changes = () if smooth else _changes(shard, versions[anew], expansion)
-    for version, (ids, change) in changes:
-        mine = versions == version
-        rows, anew = stale[mine], anew & ~mine
-        out = memory.score[rows]
-        columns = shard.columns.places(ids)
-        shard.gram.scan(rows, columns, change, dtype=dtype, out=out, poll=poll)
-        memory.score[rows], memory.version[rows] = out, expansion.version
-    rows = stale[anew]
-    if len(rows):
-        memory.score[rows] = _scores(shard, expansion, rows, news.double, poll)
-        memory.version[rows] = expansion.version
+    for version, (ids, change) in () if smooth else _changes(shard, count, expansion):
+        begin, end = ends[version : version + 2]
+        some, columns = rows[begin:end], shard.columns.places(ids)
+        anew.append(rows[done:begin])
+        out, done = native.read(some, threads), end
+        shard.gram.scan(some, columns, change, dtype=dtype, out=out, poll=poll)
+        native.store(some, out, expansion.version, threads)
+    rest = np.concatenate([*anew, rows[done : ends[-1]]]) if anew else rows[: ends[-1]]
+    if len(rest):
+        score = _scores(shard, expansion, rest, news.double, poll)
+        native.store(rest, score, expansion.version, threads)
 
 
 def _changes(
-    shard: Shard, versions: NDArray[np.int32], expansion: Expansion
+    shard: Shard, count: Ints, expansion: Expansion
 ) -> Iterator[tuple[int, tuple[Ints, Floats]]]:
     """Yield versions of scores that a scan of changed coefficients updates, and the changes.
 
     Such a scan must save more kernel values than a call is worth: on a device, which computes
     values fast, scores from all support vectors in one call are often cheaper.
+
+    Parameters
+    ----------
+    shard : Shard
+    count : ndarray
+        Number of rows whose scores are of an unknown version, and of each past version.
+    expansion : Expansion
     """
     vectors, least = len(expansion.ids), shard.gram.values_per_call
-    if len(versions) * vectors <= least:
+    if count.sum() * vectors <= least:
         return
-    for version, count in enumerate(np.bincount(versions[versions >= 0]).tolist()):
-        if count * vectors > least:
-            known = shard.memory.ledger.change_since(version, expansion, count)
-            if known is not None and count * (vectors - len(known[0])) > least:
+    for version, rows in enumerate(count[1:].tolist()):
+        if rows * vectors > least:
+            known = shard.memory.ledger.change_since(version, expansion, rows, shard.threads)
+            if known is not None and rows * (vectors - len(known[0])) > least:
                 yield version, known
