@@ -39,14 +39,20 @@ void require_values(const ReadOnly& values) {
           "values must be float32 or float64");
 }
 
-nb::tuple first_equal_of(const HeldRows& rows, Array1<const double> label, int threads) {
+nb::tuple first_equal_of(const HeldRows& rows, Array1<nb::ro> label, int threads) {
   require_threads(threads);
   require(int64_t(label.shape(0)) == rows.view.n, "one label per row is needed");
+  Labels labels;
+  if (is<int8_t>(label.dtype()))
+    labels.classes = static_cast<const int8_t*>(label.data());
+  else
+    labels.values = static_cast<const double*>(label.data());
+  require(labels.classes || is<double>(label.dtype()), "labels must be float64 or int8");
   Fresh<int64_t> first(size_t(rows.view.n));
   int64_t distinct;
   {
     nb::gil_scoped_release release;
-    distinct = first_equal(rows.view, label.data(), first.values.get(), threads);
+    distinct = first_equal(rows.view, labels, first.values.get(), threads);
   }
   return nb::make_tuple(give(std::move(first)), distinct);
 }

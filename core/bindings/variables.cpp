@@ -64,6 +64,16 @@ auto rows_that_matter_of(const HeldVariables& variables, MaybeIndex index,
   return give(std::move(found));
 }
 
+auto places_of(Array1<const bool> mask, int threads) {
+  require_threads(threads);
+  Fresh<int64_t> found;
+  {
+    nb::gil_scoped_release release;
+    found = places(mask.data(), int64_t(mask.shape(0)), threads);
+  }
+  return give(std::move(found));
+}
+
 nb::tuple extreme_targets_of(const HeldVariables& variables, int threads) {
   require_threads(threads);
   std::pair<double, double> found;
@@ -123,6 +133,7 @@ void bind_variables(nb::module_& m) {
   m.def("rows_that_matter", &rows_that_matter_of, "variables"_a, "index"_a.noconvert().none(),
         "score"_a.noconvert(), "error"_a.noconvert(), "more"_a, "grow"_a.noconvert(),
         "shrink"_a.noconvert(), "threads"_a);
+  m.def("places", &places_of, "mask"_a.noconvert(), "threads"_a);
   m.def("extreme_targets", &extreme_targets_of, "variables"_a, "threads"_a);
   m.def("exact_terms", &exact_terms_of, "values"_a.noconvert(), "threads"_a);
 }

@@ -1,4 +1,5 @@
-// Passes over all rows for the certificate (rows that matter, exact sums) and for the first targets.
+// Passes over all rows for the certificate (rows that matter, places, exact sums) and for the first
+// targets.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,9 @@ struct Zeros {
 // variable may shrink and F may not be above. Values that are no numbers matter. The rounding of
 // the comparison is allowed for.
 Fresh<int64_t> rows_that_matter(const Zeros& zeros, int threads);
+
+// The positions of true values.
+Fresh<int64_t> places(const bool* mask, int64_t count, int threads);
 
 // The largest target of variables that may grow from zero, and the smallest of those that may
 // shrink; infinite where there are none.

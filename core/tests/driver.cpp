@@ -303,7 +303,7 @@ void check_rows() {
     const Data data(300, 6, Data::Layout(l), l % 2 == 0, 5);
     std::vector<double> label(300, 1.0);
     std::vector<int64_t> first(300), order(300);
-    const int64_t distinct = first_equal(data.rows, label.data(), first.data(), 2);
+    const int64_t distinct = first_equal(data.rows, {label.data()}, first.data(), 2);
     for (int64_t i = 0; i < 300; ++i)
       for (int64_t k = 0; k < 6; ++k) EXPECT(data.full[i * 6 + k] == data.full[first[i] * 6 + k]);
     EXPECT(distinct >= 1 && distinct <= 300);

@@ -130,7 +130,7 @@ class Grid:
         with np.errstate(over="ignore"):
             return float(np.square(np.maximum(np.abs(self.low), np.abs(high))).sum())
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of nodes of a cell, and of coefficients of its polynomial."""
         return int(NODES ** len(self.low))
@@ -142,12 +142,12 @@ class Grid:
         each = 2.0 * _CRAMER * a**NODES / sqrt(factorial(NODES))
         return float(each @ _LEBESGUE ** np.arange(len(a)))
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """Number of all cells."""
         return int(self.count.prod())
 
-    @property
+    @cached_property
     def cost_at_row(self) -> float:
         """Cost of a polynomial at a row, in multiply-adds of float32."""
         return _AT_ROW + _PER_TERM * self.size

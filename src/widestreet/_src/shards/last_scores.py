@@ -158,7 +158,7 @@ class Memory:
         self.part: Part | None = None
         self.examined: Examined | None = None
         self.record: Record | None = None
-        self.beta = np.zeros_like(dual.target)
+        self.beta = np.zeros(dual.target.shape)
         self.native = _core.Shard(dual.native(), self.beta, self.score, self.version, norm)
         self._serial = self._version = -1
         self._support = np.empty(0, dtype=np.int64)

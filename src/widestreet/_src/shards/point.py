@@ -8,7 +8,7 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
 
-_SPARSEST = 64  # rows per row of a list, up to which a table of all rows is fast
+_SPARSEST = 256  # rows per row of a list, up to which a table of all rows is fast
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +82,9 @@ class Point:
 
 def among(ids: Ints, others: Ints) -> Bools:
     """Return which of some rows are among others, by a table of all rows unless they are few."""
-    rows = int(ids.max(initial=-1))
-    table = rows <= _SPARSEST * (len(ids) + len(others))
-    return np.isin(ids, others, kind="table" if table else None)
+    rows = 1 + int(max(ids.max(initial=-1), others.max(initial=-1)))
+    if rows > _SPARSEST * (len(ids) + len(others)):
+        return np.isin(ids, others)
+    table = np.zeros(rows, dtype=bool)
+    table[others] = True
+    return table[ids]
