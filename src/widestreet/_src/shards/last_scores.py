@@ -179,8 +179,9 @@ class Memory:
                 self._keep_scores()
                 self._version = news.expansion.version
             point = news.point.between(self.ledger.begin, self.ledger.end)
-            self.beta[:, self._support] = 0.0
-            self.beta[:, point.ids] = point.beta
+            for line, values in zip(self.beta, point.beta, strict=True):
+                line[self._support] = 0.0
+                line[point.ids] = values
             self._support = point.ids
         return self.ledger.hear(news)
 
