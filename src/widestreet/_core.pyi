@@ -134,6 +134,28 @@ def bounded_scan(
     sizes: Floats,
     threads: int,
 ) -> None: ...
+def round_rows(
+    rows: Rows,
+    index: Ints,
+    scale: float,
+    grid: float,
+    features: NDArray[np.float32],
+    start: NDArray[np.float32],
+    factor: Floats,
+    error: Floats,
+    threads: int,
+) -> None: ...
+def bound_ranges(
+    features: NDArray[np.float32],
+    begin: Ints,
+    last: Ints,
+    end: Ints,
+    longest: Floats,
+    trace: Floats,
+    moments: NDArray[np.float32] | None,
+    size: Floats,
+    threads: int,
+) -> Floats: ...
 def symmetric_scan(
     gamma: float,
     rows: Rows,
