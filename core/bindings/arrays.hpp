@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "fresh.hpp"
 #include "kernels/rows.hpp"
 #include "variables.hpp"
 
@@ -42,6 +43,16 @@ inline void require(bool ok, const char* message) {
 
 inline void require_threads(int threads) {
   require(threads >= 1, "threads must be at least 1");
+}
+
+// Numbers of rows, of which there are n.
+inline void require_rows(const Index& rows, int64_t n, const char* message) {
+  uint64_t outside = 0;  // its first bit is set by a number below zero, or above n - 1
+  for (size_t p = 0; p < rows.shape(0); ++p) {
+    const uint64_t row = uint64_t(rows.data()[p]);
+    outside |= row | (uint64_t(n) - 1 - row);
+  }
+  require(outside >> 63 == 0, message);
 }
 
 // The parts of a list of rows: each has at least one row, and together they cover the list.
@@ -82,18 +93,13 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> give(std::vector<T>&& values) {
   return {owned->data(), {owned->size()}, keep(owned)};
 }
 
-// Memory of so many values that is not set, handed to NumPy later: threads touch it first.
 template <class T>
-struct Fresh {
-  explicit Fresh(size_t count) : size(count), values(new T[count]) {}
-  nb::ndarray<nb::numpy, T, nb::ndim<1>> give() {
-    T* data = values.release();
-    return {data, {size}, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<T*>(p); })};
-  }
-
-  size_t size;
-  std::unique_ptr<T[]> values;
-};
+nb::ndarray<nb::numpy, T, nb::ndim<1>> give(Fresh<T>&& values) {
+  T* data = values.values.release();
+  return {data, {values.size}, nb::capsule(data, [](void* p) noexcept {
+            delete[] static_cast<T*>(p);
+          })};
+}
 
 // A matrix handed to NumPy without a copy.
 inline nb::ndarray<nb::numpy, double, nb::ndim<2>> give_matrix(std::vector<double>&& values,

@@ -1,6 +1,7 @@
 // Kernel values between rows, and products with matrices of them.
 #include "bindings/arrays.hpp"
 #include "dispatch.hpp"
+#include "kernels/bounded_rows.hpp"
 #include "kernels/many_short_scans.hpp"
 
 namespace widestreet {
@@ -89,6 +90,66 @@ void bounded_scan(Array2<const float> left, Array1<const float> left_start,
   functions().bounded_scan(task);
 }
 
+void round_rows_of(const HeldRows& rows, Index index, double scale, double grid,
+                   Array2<float> features, Array1<float> start, Array1<double> factor,
+                   Array1<double> error, int threads) {
+  require_threads(threads);
+  require(grid > 0, "grid must be positive");
+  const RowList list = rows.list(index);
+  const size_t count = index.shape(0);
+  require(features.shape(0) == count && int64_t(features.shape(1)) == rows.view.d,
+          "features must have the shape of the rows");
+  require(start.shape(0) == count && factor.shape(0) == count && error.shape(0) == count,
+          "one value per row is needed");
+  nb::gil_scoped_release release;
+  round_rows(list, scale, grid, {features.data(), start.data(), factor.data(), error.data()},
+             threads);
+}
+
+void require_ranges(const FeatureRanges& ranges, int64_t count) {
+  int64_t r = 0;
+  for (int64_t g = 0; g < ranges.groups; ++g) {
+    int64_t behind = ranges.begin[g];
+    require(behind >= 0 && ranges.last[g] > r && ranges.last[g] <= count, "a group has no range");
+    for (; r < ranges.last[g]; ++r) {
+      require(ranges.end[r] >= behind && ranges.end[r] <= ranges.d, "a range leaves the features");
+      behind = ranges.end[r];
+    }
+  }
+  require(r == count, "every range belongs to a group");
+}
+
+auto bound_ranges_of(Array2<const float> features, Index begin, Index last, Index end,
+                     Array1<const double> longest, Array1<const double> trace,
+                     std::optional<Array2<const float>> moments, Array1<const double> size,
+                     int threads) {
+  require_threads(threads);
+  const size_t d = features.shape(1), count = end.shape(0);
+  FeatureRanges ranges;
+  ranges.d = int64_t(d);
+  ranges.groups = int64_t(begin.shape(0));
+  require(last.shape(0) == begin.shape(0) && longest.shape(0) == count && trace.shape(0) == count,
+          "one value per range is needed");
+  ranges.begin = begin.data();
+  ranges.last = last.data();
+  ranges.end = end.data();
+  ranges.longest = longest.data();
+  ranges.trace = trace.data();
+  require_ranges(ranges, int64_t(count));
+  if (moments) {
+    require(moments->shape(0) == d && moments->shape(1) == d, "moments must be square");
+    ranges.moments = moments->data();
+  }
+  require(size.shape(0) == features.shape(0), "one size per row is needed");
+  Fresh<double> found(features.shape(0));
+  {
+    nb::gil_scoped_release release;
+    bound_ranges(features.data(), int64_t(features.shape(0)), ranges, size.data(),
+                 found.values.get(), threads);
+  }
+  return give(std::move(found));
+}
+
 void symmetric_scan(double gamma, const HeldRows& rows, Index index, int64_t from, int64_t to,
                     Array1<const double> coef, Array1<double> out, int threads) {
   require_threads(threads);
@@ -155,9 +216,7 @@ void tile(const Kernel& kernel, const HeldRows& left, MaybeIndex left_index, con
   require(int64_t(out.shape(1)) >= task.right.size, "out has too few columns");
   if (out_rows) {
     require(int64_t(out_rows->shape(0)) == task.left.size, "one row of out per left row");
-    for (int64_t p = 0; p < task.left.size; ++p)
-      require(out_rows->data()[p] >= 0 && out_rows->data()[p] < int64_t(out.shape(0)),
-              "row of out out of range");
+    require_rows(*out_rows, int64_t(out.shape(0)), "row of out out of range");
     task.out_row = out_rows->data();
   } else {
     require(int64_t(out.shape(0)) >= task.left.size, "out has too few rows");
@@ -282,6 +341,12 @@ void bind_kernels(nb::module_& m) {
   m.def("scan_each", &scan_each, "kernel"_a, "left"_a, "left_index"_a.noconvert(),
         "left_end"_a.noconvert(), "right"_a, "right_index"_a.noconvert(), "right_end"_a.noconvert(),
         "coef"_a.noconvert(), "out"_a.noconvert(), "in_double"_a, "threads"_a);
+  m.def("round_rows", &round_rows_of, "rows"_a, "index"_a.noconvert(), "scale"_a, "grid"_a,
+        "features"_a.noconvert(), "start"_a.noconvert(), "factor"_a.noconvert(),
+        "error"_a.noconvert(), "threads"_a);
+  m.def("bound_ranges", &bound_ranges_of, "features"_a.noconvert(), "begin"_a.noconvert(),
+        "last"_a.noconvert(), "end"_a.noconvert(), "longest"_a.noconvert(), "trace"_a.noconvert(),
+        "moments"_a.noconvert().none(), "size"_a.noconvert(), "threads"_a);
   m.def("bounded_scan", &bounded_scan, "left"_a.noconvert(), "left_start"_a.noconvert(),
         "right"_a.noconvert(), "right_start"_a.noconvert(), "coef"_a.noconvert(),
         "weight"_a.noconvert(), "sums"_a.noconvert(), "sizes"_a.noconvert(), "threads"_a);

@@ -39,16 +39,22 @@ void require_values(const ReadOnly& values) {
           "values must be float32 or float64");
 }
 
-nb::tuple first_equal_of(const HeldRows& rows, Array1<const double> label, int threads) {
+nb::tuple first_equal_of(const HeldRows& rows, Array1<nb::ro> label, int threads) {
   require_threads(threads);
   require(int64_t(label.shape(0)) == rows.view.n, "one label per row is needed");
+  Labels labels;
+  if (is<int8_t>(label.dtype()))
+    labels.classes = static_cast<const int8_t*>(label.data());
+  else
+    labels.values = static_cast<const double*>(label.data());
+  require(labels.classes || is<double>(label.dtype()), "labels must be float64 or int8");
   Fresh<int64_t> first(size_t(rows.view.n));
   int64_t distinct;
   {
     nb::gil_scoped_release release;
-    distinct = first_equal(rows.view, label.data(), first.values.get(), threads);
+    distinct = first_equal(rows.view, labels, first.values.get(), threads);
   }
-  return nb::make_tuple(first.give(), distinct);
+  return nb::make_tuple(give(std::move(first)), distinct);
 }
 
 auto similar_together_of(const HeldRows& rows, int threads) {
@@ -75,7 +81,7 @@ auto squares_of(const HeldRows& rows, MaybeIndex index, int threads) {
     nb::gil_scoped_release release;
     squares(list, found.values.get(), threads);
   }
-  return found.give();
+  return give(std::move(found));
 }
 
 // Columns of a linear combination as sums of two numbers.
@@ -205,8 +211,7 @@ HeldRows HeldRows::csr(ReadOnly values, ReadOnly indices, ReadOnly indptr, int64
 RowList HeldRows::list(const MaybeIndex& index) const {
   if (!index) return {&view, nullptr, view.n};
   const RowList list{&view, index->data(), int64_t(index->shape(0))};
-  for (int64_t p = 0; p < list.size; ++p)
-    require(list.index[p] >= 0 && list.index[p] < view.n, "row index out of range");
+  require_rows(*index, view.n, "row index out of range");
   return list;
 }
 

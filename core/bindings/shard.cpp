@@ -1,6 +1,8 @@
-// The rows of a shard: which need a new score, and which violate; changes of the coefficients.
+// The rows of a shard: their last scores, which need a new one, and which violate; and what changed
+// between two expansions.
 #include "bindings/arrays.hpp"
-#include "solve/coefficient_changes.hpp"
+#include "solve/changes.hpp"
+#include "solve/last_scores.hpp"
 #include "solve/skipping_and_violators.hpp"
 
 namespace widestreet {
@@ -8,6 +10,8 @@ namespace {
 
 struct HeldShard {
   ShardView view;
+  double* scores;  // those of the view, to be replaced
+  int32_t* versions;
   std::vector<ReadOnly> held;
 
   HeldShard(const HeldVariables& variables, Array2<double> beta, Array1<double> score,
@@ -19,8 +23,8 @@ struct HeldShard {
     require(version.shape(0) == rows && (!norm || norm->shape(0) == rows),
             "one value per row is needed");
     view.beta = beta.data();
-    view.score = score.data();
-    view.version = version.data();
+    view.score = scores = score.data();
+    view.version = versions = version.data();
     view.norm = norm ? norm->data() : nullptr;
     for (const ReadOnly& a : {ReadOnly(beta), ReadOnly(score), ReadOnly(version)})
       held.push_back(a);
@@ -45,8 +49,7 @@ struct HeldShard {
   nb::tuple judge(Index rows, Array1<const double> bias, double tol, int threads) const {
     require_threads(threads);
     require_biases(bias);
-    for (size_t p = 0; p < rows.shape(0); ++p)
-      require(rows.data()[p] >= 0 && rows.data()[p] < view.dual.rows, "row out of range");
+    require_rows(rows, view.dual.rows, kNoRow);
     Judgement found;
     {
       nb::gil_scoped_release release;
@@ -58,26 +61,62 @@ struct HeldShard {
                           found.loss);
   }
 
+  // Rows divided by the versions of their scores, and how many there are of each.
+  nb::tuple by_version(Index rows, int32_t present, int threads) const {
+    require_threads(threads);
+    require_rows(rows, view.dual.rows, kNoRow);
+    require(present >= 0, "versions are not negative");
+    Fresh<int64_t> sorted(rows.shape(0));
+    std::vector<int64_t> count;
+    {
+      nb::gil_scoped_release release;
+      count = widestreet::by_version(view.version, rows.data(), int64_t(rows.shape(0)), present,
+                                     sorted.values.get(), threads);
+    }
+    return nb::make_tuple(give(std::move(sorted)), give(std::move(count)));
+  }
+
+  auto read(Index rows, int threads) const {
+    require_threads(threads);
+    require_rows(rows, view.dual.rows, kNoRow);
+    Fresh<double> found(rows.shape(0));
+    {
+      nb::gil_scoped_release release;
+      read_scores(view.score, rows.data(), int64_t(rows.shape(0)), found.values.get(), threads);
+    }
+    return give(std::move(found));
+  }
+
+  void store(Index rows, Array1<const double> score, int32_t version, int threads) {
+    require_threads(threads);
+    require_rows(rows, view.dual.rows, kNoRow);
+    require(score.shape(0) == rows.shape(0), "one score per row is needed");
+    nb::gil_scoped_release release;
+    store_scores(rows.data(), int64_t(rows.shape(0)), score.data(), version, scores, versions,
+                 threads);
+  }
+
  private:
+  static constexpr const char* kNoRow = "row out of range";
+
   void require_biases(const Array1<const double>& bias) const {
     require(int64_t(bias.shape(0)) == view.dual.groups, "one bias per group is needed");
   }
 };
 
-SparseCoefficients sparse(const Index& rows, const Array1<const double>& coef) {
-  require(rows.shape(0) == coef.shape(0), "one coefficient per row is needed");
-  return {rows.data(), coef.data(), int64_t(rows.shape(0))};
-}
-
-nb::tuple changes(Index rows, Array1<const double> coef, Index rows_before,
-                  Array1<const double> coef_before) {
-  const SparseCoefficients now = sparse(rows, coef), before = sparse(rows_before, coef_before);
-  CoefficientChanges found;
+// Rows whose coefficients differ, and by how much; the rows of both lists ascend.
+nb::tuple changes_of(Index ids, Array1<const double> coef, Index ids_before,
+                     Array1<const double> coef_before, int threads) {
+  require_threads(threads);
+  require(ids.shape(0) == coef.shape(0) && ids_before.shape(0) == coef_before.shape(0),
+          "one coefficient per row is needed");
+  ChangedRows found;
   {
     nb::gil_scoped_release release;
-    found = coefficient_changes(now, before);
+    found = changes({ids.data(), coef.data(), int64_t(ids.shape(0))},
+                    {ids_before.data(), coef_before.data(), int64_t(ids_before.shape(0))}, threads);
   }
-  return nb::make_tuple(give(std::move(found.rows)), give(std::move(found.change)));
+  return nb::make_tuple(give(std::move(found.ids)), give(std::move(found.values)));
 }
 
 }  // namespace
@@ -91,11 +130,15 @@ void bind_shard(nb::module_& m) {
       .def("triage", &HeldShard::triage, "offset"_a, "stride"_a, "begin"_a, "end"_a,
            "bias"_a.noconvert(), "drift"_a.noconvert(), "threads"_a)
       .def("judge", &HeldShard::judge, "rows"_a.noconvert(), "bias"_a.noconvert(), "tol"_a,
+           "threads"_a)
+      .def("by_version", &HeldShard::by_version, "rows"_a.noconvert(), "present"_a, "threads"_a)
+      .def("read", &HeldShard::read, "rows"_a.noconvert(), "threads"_a)
+      .def("store", &HeldShard::store, "rows"_a.noconvert(), "score"_a.noconvert(), "version"_a,
            "threads"_a);
-  m.def("coefficient_changes", &changes, "rows"_a.noconvert(), "coef"_a.noconvert(),
-        "rows_before"_a.noconvert(), "coef_before"_a.noconvert());
   m.attr("IN_WORKING_SET") = kInWorkingSet;
   m.attr("UNKNOWN") = kUnknown;
+  m.def("changes", &changes_of, "ids"_a.noconvert(), "coef"_a.noconvert(),
+        "ids_before"_a.noconvert(), "coef_before"_a.noconvert(), "threads"_a);
 }
 
 }  // namespace widestreet

@@ -1,4 +1,6 @@
 // The variables of a dual problem, the examination of points, and passes of certificates.
+#include <algorithm>
+
 #include "bindings/arrays.hpp"
 #include "solve/examine.hpp"
 #include "solve/rows_that_matter.hpp"
@@ -47,18 +49,27 @@ auto rows_that_matter_of(const HeldVariables& variables, MaybeIndex index,
   if (index) {
     zeros.index = index->data();
     zeros.size = int64_t(index->shape(0));
-    for (int64_t p = 0; p < zeros.size; ++p)
-      require(zeros.index[p] >= 0 && zeros.index[p] < zeros.dual.rows, "row index out of range");
+    require_rows(*index, zeros.dual.rows, "row index out of range");
   }
   zeros.score = score.data();
   zeros.error = error.data();
   zeros.more = more;
   zeros.grow = grow.data();
   zeros.shrink = shrink.data();
-  std::vector<int64_t> found;
+  Fresh<int64_t> found;
   {
     nb::gil_scoped_release release;
     found = rows_that_matter(zeros, threads);
+  }
+  return give(std::move(found));
+}
+
+auto places_of(Array1<const bool> mask, int threads) {
+  require_threads(threads);
+  Fresh<int64_t> found;
+  {
+    nb::gil_scoped_release release;
+    found = places(mask.data(), int64_t(mask.shape(0)), threads);
   }
   return give(std::move(found));
 }
@@ -105,8 +116,9 @@ HeldVariables::HeldVariables(Array2<const double> target, Array2<const double> l
           upper.data(),
           group.data()};
   require(view.rows >= 0 && view.rows <= view.stride, "there are not so many rows");
-  view.each(
-      [&](int64_t v, int64_t) { require(view.group[v] < groups, "a group is out of range"); });
+  uint8_t last = 0;
+  view.each([&](int64_t v, int64_t) { last = std::max(last, view.group[v]); });
+  require(last < groups, "a group is out of range");
   held = {ReadOnly(target), ReadOnly(lower), ReadOnly(upper), ReadOnly(group)};
 }
 
@@ -121,6 +133,7 @@ void bind_variables(nb::module_& m) {
   m.def("rows_that_matter", &rows_that_matter_of, "variables"_a, "index"_a.noconvert().none(),
         "score"_a.noconvert(), "error"_a.noconvert(), "more"_a, "grow"_a.noconvert(),
         "shrink"_a.noconvert(), "threads"_a);
+  m.def("places", &places_of, "mask"_a.noconvert(), "threads"_a);
   m.def("extreme_targets", &extreme_targets_of, "variables"_a, "threads"_a);
   m.def("exact_terms", &exact_terms_of, "values"_a.noconvert(), "threads"_a);
 }

@@ -95,10 +95,10 @@ std::unique_ptr<int64_t[]> rows_by_part(const uint64_t* hash, int64_t n, std::ve
 
 }  // namespace
 
-int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int threads) {
+int64_t first_equal(const Rows& rows, const Labels& label, int64_t* first, int threads) {
   const std::unique_ptr<uint64_t[]> hash(new uint64_t[rows.n]);
   for_ranges(rows.n, kRange, threads, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) hash[i] = hash_row(rows, i, label[i]);
+    for (int64_t i = begin; i < end; ++i) hash[i] = hash_row(rows, i, label.at(i));
   });
   std::vector<int64_t> end, distinct(kParts, 0);
   const std::unique_ptr<int64_t[]> order = rows_by_part(hash.get(), rows.n, end, threads);
@@ -117,7 +117,7 @@ int64_t first_equal(const Rows& rows, const double* label, int64_t* first, int t
           ++distinct[part];
           break;
         }
-        if (hash[j] == hash[i] && label[j] == label[i] && equal_rows(rows, i, j)) {
+        if (hash[j] == hash[i] && label.at(j) == label.at(i) && equal_rows(rows, i, j)) {
           first[i] = j;
           break;
         }

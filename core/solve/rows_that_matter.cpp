@@ -12,7 +12,7 @@ namespace widestreet {
 namespace {
 
 constexpr int64_t kRange = 8192;               // rows of one task
-constexpr int64_t kValues = 1 << 17;           // values of one task of a sum
+constexpr int64_t kValues = 1 << 17;           // values of one task of a sum, or of a mask
 constexpr double kUnits = 8.0 / (1ull << 53);  // rounding of a comparison, relative to its terms
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr int kExponents = 2048;
@@ -72,7 +72,7 @@ void give(int64_t integer, int exponent, std::vector<double>& terms) {
 
 }  // namespace
 
-std::vector<int64_t> rows_that_matter(const Zeros& zeros, int threads) {
+Fresh<int64_t> rows_that_matter(const Zeros& zeros, int threads) {
   std::vector<std::vector<int64_t>> found((zeros.size + kRange - 1) / kRange);
   for_ranges(zeros.size, kRange, threads, [&](int64_t begin, int64_t end) {
     std::vector<int64_t>& mine = found[begin / kRange];
@@ -81,12 +81,26 @@ std::vector<int64_t> rows_that_matter(const Zeros& zeros, int threads) {
       if (matters(zeros, row)) mine.push_back(row);
     }
   });
-  std::vector<int64_t> rows;
-  size_t count = 0;
-  for (const auto& part : found) count += part.size();
-  rows.reserve(count);
-  for (const auto& part : found) rows.insert(rows.end(), part.begin(), part.end());
-  return rows;
+  return joined<int64_t>(
+      int64_t(found.size()), [&](int64_t t) -> auto& { return found[t]; }, threads);
+}
+
+Fresh<int64_t> places(const bool* mask, int64_t count, int threads) {
+  const int64_t tasks = (count + kValues - 1) / kValues;
+  std::vector<int64_t> first(tasks + 1, 0);  // how many are true before each task
+  for_ranges(count, kValues, threads, [&](int64_t begin, int64_t end) {
+    int64_t mine = 0;
+    for (int64_t i = begin; i < end; ++i) mine += mask[i];
+    first[begin / kValues + 1] = mine;
+  });
+  for (int64_t t = 0; t < tasks; ++t) first[t + 1] += first[t];
+  Fresh<int64_t> found(size_t(first[tasks]));
+  for_ranges(count, kValues, threads, [&](int64_t begin, int64_t end) {
+    int64_t* next = found.values.get() + first[begin / kValues];
+    for (int64_t i = begin; i < end; ++i)
+      if (mask[i]) *next++ = i;
+  });
+  return found;
 }
 
 std::pair<double, double> extreme_targets(const Variables& dual, int threads) {

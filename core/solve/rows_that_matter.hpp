@@ -1,10 +1,12 @@
-// Passes over all rows for the certificate (rows that matter, exact sums) and for the first targets.
+// Passes over all rows for the certificate (rows that matter, places, exact sums) and for the first
+// targets.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "fresh.hpp"
 #include "kernels/rows.hpp"
 #include "variables.hpp"
 
@@ -25,7 +27,10 @@ struct Zeros {
 // Rows of which a variable may grow and F may not be below the limit of its group, or of which a
 // variable may shrink and F may not be above. Values that are no numbers matter. The rounding of
 // the comparison is allowed for.
-std::vector<int64_t> rows_that_matter(const Zeros& zeros, int threads);
+Fresh<int64_t> rows_that_matter(const Zeros& zeros, int threads);
+
+// The positions of true values.
+Fresh<int64_t> places(const bool* mask, int64_t count, int threads);
 
 // The largest target of variables that may grow from zero, and the smallest of those that may
 // shrink; infinite where there are none.

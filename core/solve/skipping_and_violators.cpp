@@ -43,9 +43,14 @@ Triage triage(const ShardView& shard, const StridedOrder& order, const double* b
               const double* drift, int64_t versions, int threads) {
   const int64_t count = order.end - order.begin;
   const int64_t parts = (count + kPart - 1) / kPart;
-  std::vector<Triage> found(parts);
+  struct Part {
+    std::vector<int64_t> stale;
+    int64_t skipped = 0;
+    double loss = 0;
+  };
+  std::vector<Part> found(parts);
   for_ranges(count, kPart, threads, [&](int64_t begin, int64_t end) {
-    Triage& mine = found[begin / kPart];
+    Part& mine = found[begin / kPart];
     const int64_t rows = shard.dual.rows, stride = order.stride % rows;
     int64_t next = row_at(order, rows, order.begin + begin);  // a division per row takes longer
     for (int64_t j = begin; j < end; ++j) {
@@ -67,8 +72,8 @@ Triage triage(const ShardView& shard, const StridedOrder& order, const double* b
     }
   });
   Triage all;
-  for (const Triage& mine : found) {
-    all.stale.insert(all.stale.end(), mine.stale.begin(), mine.stale.end());
+  all.stale = joined<int64_t>(parts, [&](int64_t t) -> auto& { return found[t].stale; }, threads);
+  for (const Part& mine : found) {
     all.skipped += mine.skipped;
     all.loss += mine.loss;
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "fresh.hpp"
 #include "variables.hpp"
 
 namespace widestreet {
@@ -30,9 +31,9 @@ struct StridedOrder {
 };
 
 struct Triage {
-  std::vector<int64_t> stale;  // rows that must be evaluated, in that order
-  int64_t skipped = 0;         // rows whose variables provably do not violate
-  double loss = 0;             // primal loss of the skipped rows at their last scores
+  Fresh<int64_t> stale;  // rows that must be evaluated, in that order
+  int64_t skipped = 0;   // rows whose variables provably do not violate
+  double loss = 0;       // primal loss of the skipped rows at their last scores
 };
 
 // A row may be skipped if none of its variables can violate, however the model changed since the

@@ -4,18 +4,23 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
 
 #include "check.hpp"
 #include "dispatch.hpp"
+#include "kernels/bounded_rows.hpp"
 #include "kernels/equal_rows.hpp"
 #include "kernels/many_short_scans.hpp"
 #include "kernels/row_figures.hpp"
 #include "lapack.hpp"
 #include "path/cholesky_factor.hpp"
 #include "path/next_breakpoint.hpp"
+#include "solve/changes.hpp"
 #include "solve/examine.hpp"
 #include "solve/held_out.hpp"
+#include "solve/last_scores.hpp"
 #include "solve/newton.hpp"
+#include "solve/rows_that_matter.hpp"
 #include "solve/skipping_and_violators.hpp"
 #include "solve/slots.hpp"
 #include "solve/small.hpp"
@@ -245,7 +250,7 @@ void check_solvers(int64_t n, bool regression, Data::Layout layout) {
                   nullptr};
   const double drift = 0.1;
   const Triage stale = triage(shard, {1, 1, 0, n}, bias.data(), &drift, 1, 2);
-  EXPECT(int64_t(stale.stale.size()) + stale.skipped <= n);
+  EXPECT(int64_t(stale.stale.size) + stale.skipped <= n);
   judge(shard, index.data(), n, bias.data(), 1e-3, 2);
 }
 
@@ -298,12 +303,46 @@ void check_held_out(int64_t n, Data::Layout layout, bool in_double) {
   EXPECT(hold_out(task, &stopped) && std::isinf(stopped.violation));
 }
 
+// Passes over many rows, of which each thread takes several parts.
+void check_passes(int64_t n) {
+  std::vector<int64_t> every(n), sorted(n);
+  std::vector<int32_t> version(n);
+  std::vector<double> score(n, 1.0), read(n), twice(n, 2.0);
+  std::unique_ptr<bool[]> odd(new bool[n]);
+  for (int64_t i = 0; i < n; ++i) every[i] = i, version[i] = int32_t(i % 5) - 2, odd[i] = i % 2;
+  const std::vector<int64_t> count =
+      by_version(version.data(), every.data(), n, 2, sorted.data(), 2);
+  EXPECT(count.size() == 3 && count[0] + count[1] + count[2] == n - n / 5);
+  store_scores(every.data(), n, twice.data(), 3, score.data(), version.data(), 2);
+  read_scores(score.data(), every.data(), n, read.data(), 2);
+  EXPECT(read == twice && version[n - 1] == 3);
+  const Fresh<int64_t> found = places(odd.get(), n, 2);
+  EXPECT(int64_t(found.size) == n / 2 && (n < 2 || found.values[n / 2 - 1] % 2 == 1));
+  const ChangedRows all = changes({every.data(), score.data(), n}, {}, 2);
+  const ChangedRows none =
+      changes({every.data(), score.data(), n}, {every.data(), score.data(), n}, 2);
+  EXPECT(int64_t(all.ids.size) == n && none.ids.size == 0);
+}
+
+void check_bounded_rows(int64_t n) {
+  const Data data(n, 5, Data::Layout(0), false, 7);
+  std::vector<float> features(n * 5), start(n);
+  std::vector<double> factor(n), error(n), bound(n), one(n, 1.0);
+  round_rows({&data.rows, nullptr, n}, 2.0, 1.0 / 64,
+             {features.data(), start.data(), factor.data(), error.data()}, 2);
+  const int64_t begin[] = {0, 2}, last[] = {2, 3}, end[] = {1, 5, 4};
+  const double longest[] = {1, 1, 1};
+  bound_ranges(features.data(), n, {5, 2, begin, last, end, longest, longest}, one.data(),
+               bound.data(), 2);
+  for (int64_t i = 0; i < n; ++i) EXPECT(bound[i] >= 0 && error[i] < 1e-5 && factor[i] < 1.1);
+}
+
 void check_rows() {
   for (int l = 0; l < Data::layouts; ++l) {
     const Data data(300, 6, Data::Layout(l), l % 2 == 0, 5);
     std::vector<double> label(300, 1.0);
     std::vector<int64_t> first(300), order(300);
-    const int64_t distinct = first_equal(data.rows, label.data(), first.data(), 2);
+    const int64_t distinct = first_equal(data.rows, {label.data()}, first.data(), 2);
     for (int64_t i = 0; i < 300; ++i)
       for (int64_t k = 0; k < 6; ++k) EXPECT(data.full[i * 6 + k] == data.full[first[i] * 6 + k]);
     EXPECT(distinct >= 1 && distinct <= 300);
@@ -441,6 +480,7 @@ int main(int count, char** arguments) {
             check_held_out(n, layout, in_double);
     }
     check_rows();
+    for (const int64_t n : {1, 40, 300000}) check_passes(n), check_bounded_rows(n);
     check_factor();
     check_homotopy();
   }

@@ -135,3 +135,13 @@ def test_rows_of_one_pattern_are_neighbours(storage, threads, rng):
 def test_rows_that_cannot_be_told_apart_stay_in_order():
     order = _core.similar_together(native.rows(np.ones((100, 3))), 1)
     assert order.tolist() == list(range(100))
+
+
+def test_numbers_of_classes_are_labels(rng):
+    X, code = rng.integers(3, size=(500, 2)).astype(np.float64), rng.integers(-1, 2, 500)
+    first, distinct = _core.first_equal(native.rows(X), code.astype(np.int8), 2)
+    expected = _core.first_equal(native.rows(X), code.astype(np.float64), 1)
+    assert np.array_equal(first, expected[0])
+    assert distinct == expected[1]
+    with pytest.raises(ValueError, match="float64 or int8"):
+        _core.first_equal(native.rows(X), code.astype(np.int32), 1)

@@ -118,3 +118,11 @@ def test_values_that_have_no_exact_terms():
         assert _core.exact_terms(np.array([1.0, value]), 1) is None
     assert _core.exact_terms(np.array([np.inf, -np.inf]), 1) is None
     assert _core.exact_terms(np.empty(0), 1) == []
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("n", [0, 1, 500_000])
+def test_places_of_true_values(n, threads, rng):
+    for part in (0.0, 0.3, 1.0):
+        mask = rng.random(n) < part
+        assert np.array_equal(_core.places(mask, threads), np.flatnonzero(mask))

@@ -77,6 +77,6 @@ def test_what_rounding_removed_travels_with_the_rows(rng):
 def test_the_box_is_relative_to_the_centre(rng):
     X = rng.normal(size=(50, 2)).astype(np.float32)
     centre = np.array([1.0, -2.0])
-    low, high = DenseRows(X, centre).box
+    low, high = DenseRows(X, centre).box(2)
     assert np.array_equal(low, X.min(axis=0) - centre)
     assert np.array_equal(high, X.max(axis=0) - centre)

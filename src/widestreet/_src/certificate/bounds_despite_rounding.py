@@ -81,7 +81,7 @@ def _gap(part: Part, rounding: Floats | float, bias: Floats) -> Terms:
     # of the others, which have zero coefficients, those that may contribute
     near = _core.rows_that_matter(dual.native(), None, score, error, rounding, bias, bias, threads)
     counts[near] = True
-    some = np.flatnonzero(counts)
+    some = _core.places(counts, threads)
     dual, beta, score = select(dual, some), part.beta[:, some], score[some]
     return exact_sum(largest_gap_terms(dual, beta, score, error[some] + rounding, bias[dual.group]))
 

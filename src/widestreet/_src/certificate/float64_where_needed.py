@@ -287,7 +287,7 @@ class Scores:
 
     def _pending(self, dual: Dual, limits: Limits) -> Ints:
         """Return the rows to be scored in float64. Sets: score, error and state of the others."""
-        rest = np.flatnonzero(self.state < EXACT)
+        rest = _core.places(self.state < EXACT, self.gram.threads)
         known = self.state[rest]
         if known.any():  # otherwise nothing is known of any row
             rest = self.doubtful(dual, rest, limits)

@@ -166,14 +166,14 @@ class Objective:
     def slope(self, b: float, *, right: bool) -> float:
         """Return the slope just left or just right of a bias."""
         outside = [self.total, self._curve * (b - self.a)]
-        less = [*self._linear, self._inside.coefficient(b, right=right).tolist()]
+        less = [*self._linear, exact_sum(self._inside.coefficient(b, right=right))]
         return rounded([outside, *([-value for value in terms] for terms in less)])
 
     def value(self, b: float) -> float:
         """Return the value at a bias."""
         step = b - self.a
         outside = [b * self.total, -rounded(self._linear) * step, 0.5 * self._curve * step * step]
-        return rounded([outside, *self._constant, self._inside.loss(b).tolist()])
+        return rounded([outside, *self._constant, exact_sum(self._inside.loss(b))])
 
     def minimisers(self, slack: float) -> tuple[float, float]:
         """Return the interval of minimisers: biases whose slope is zero, up to `slack`.
@@ -217,7 +217,7 @@ class Objective:
             first, last = soft.kinks
             steep = 1.0 / soft.d
             entered = first < self.a
-            curve += rounded([steep[entered].tolist()])
+            curve += rounded([exact_sum(steep[entered])])
             points = [start, sharp.f, first[~entered], last]
             jumps = [np.zeros(1), sharp.upper - sharp.lower]
             jumps.append(np.zeros(np.count_nonzero(~entered) + len(last)))

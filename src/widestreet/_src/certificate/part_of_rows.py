@@ -38,6 +38,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from widestreet import _core
 from widestreet._src.arrays import Bools, Floats, Ints
 from widestreet._src.certificate.exact_sums import Terms, difference, exact_sum
 from widestreet._src.certificate.float64_where_needed import Limits, Scores
@@ -297,7 +298,7 @@ class Part:
         """The rows with exact scores. Sets: known."""
         if self._known is None:
             dual, beta, score = self.dual, self.beta, self.scores.score
-            at = np.flatnonzero(self.scores.exact)
+            at = _core.places(self.scores.exact, self.gram.threads)
             if len(at) < dual.rows:
                 dual, beta, score = select(dual, at), np.take(beta, at, axis=1), score[at]
             self._known = _Exact(dual, beta, score)
@@ -337,7 +338,8 @@ class Part:
     def _support(self) -> Ints:
         """Rows with a nonzero coefficient."""
         beta = self.beta
-        return np.flatnonzero(beta[0] if len(beta) == 1 else beta.any(axis=0))
+        used = np.asarray(beta[0] != 0 if len(beta) == 1 else beta.any(axis=0))
+        return _core.places(used, self.gram.threads)
 
     @cached_property
     def _box(self) -> _Box:

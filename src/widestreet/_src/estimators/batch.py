@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from widestreet._src import checks
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Codes, Floats
 from widestreet._src.certificate import Certificate, advice
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.estimators import data_checks, figures, parameter_checks, placing
@@ -141,7 +141,7 @@ class BatchFit(CallbackSupport, KernelModel):
         self,
         X: Any,
         seen: dict[str, Any],
-        label: Floats | Ints,
+        label: Floats | Codes,
         weight: Floats,
         box: Floats,
         *,
@@ -183,7 +183,8 @@ class BatchFit(CallbackSupport, KernelModel):
             return Prepared(kernel, rows, without_empty(box), box, seen)
         centred = kernel.translation_invariant or (isinstance(kernel, Linear) and centred)
         vectors = as_rows(X, centred=centred, mean=mean)
-        merged = merge_duplicates(vectors, np.asarray(label, dtype=np.float64), box, threads)
+        alike: Any = label if label.dtype == np.int8 else np.asarray(label, dtype=np.float64)
+        merged = merge_duplicates(vectors, alike, box, threads)
         most = None if self.max_memory is None else parse_memory(self.max_memory)
         rows = placing.placed(vectors, kernel, getattr(self, "device", "cpu"), most)
         return Prepared(kernel, rows, merged, box, seen)

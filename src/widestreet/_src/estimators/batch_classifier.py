@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Codes, Floats
 from widestreet._src.estimators import data_checks, parameter_checks
 from widestreet._src.estimators.batch import BatchFit, Prepared, shared_attributes
 from widestreet._src.estimators.callbacks import RoundReporter
@@ -45,7 +45,7 @@ class ClassTraining:
 
     formulation: Formulation
     resources: Resources
-    train: Callable[[Prepared, Ints, Observers], tuple[Floats, list[Trained], dict[str, Any]]]
+    train: Callable[[Prepared, Codes, Observers], tuple[Floats, list[Trained], dict[str, Any]]]
     fit_stored: Callable[[tuple[Any, Any, Any]], None] | None = None
 
 
@@ -79,7 +79,8 @@ class BatchClassifier(BatchFit, Classifier):
         classes, code = _encode(y, weight, two)
         class_weight = self._class_weights(classes, y, weight)
         weighted = weight if self.class_weight is None else class_weight[code] * weight
-        totals = np.bincount(code, weighted, minlength=len(classes)).astype(np.float64)
+        alike = sample_weight is None and self.class_weight is None
+        totals = _rows_by_class(code, len(classes), None if alike else weighted)
         formulation.check(totals, classes.tolist())
         prepared = self._prepare(
             X,
@@ -98,8 +99,8 @@ class BatchClassifier(BatchFit, Classifier):
         with undisturbed(swallow=self.on_interrupt == "keep"):  # the model must not be lost
             layout = PairLayout(len(classes))
             used = prepared.box > 0
-            there = np.bincount(code if used.all() else code[used], minlength=len(classes))
-            n_rows = (there[layout.first] + there[layout.second]).tolist()
+            there = _rows_by_class(code if used.all() else code[used], len(classes))
+            n_rows = (there[layout.first] + there[layout.second]).astype(np.int64).tolist()
             fitted = classifier_attributes(
                 code=code,
                 lines=lines,
@@ -144,13 +145,21 @@ def _two_values(y: Any) -> Any:
     return np.sort(np.array([one, other]))
 
 
-def _encode(y: Any, weight: Floats, two: Any = None) -> tuple[Any, Ints]:
+def _rows_by_class(code: Codes, classes: int, weight: Floats | None = None) -> Floats:
+    """Return the number of rows of each class, or the sum of their weights."""
+    if weight is None and classes == 2:
+        second = np.count_nonzero(code)
+        return np.array([len(code) - second, second], dtype=np.float64)
+    return np.bincount(code, weight, minlength=classes).astype(np.float64)
+
+
+def _encode(y: Any, weight: Floats, two: Any = None) -> tuple[Any, Codes]:
     """Return the classes that have a row of positive weight, and the class of each row.
 
     `two` are the values of labels of two classes, if they are known.
     """
     if two is not None and weight.min() > 0:
-        return two, (y == two[1]).astype(np.int64)
+        return two, (y == two[1]).view(np.int8)
     classes, code = np.unique(y, return_inverse=True)
     present = np.flatnonzero(np.bincount(code, weight > 0))
     data_checks.check_number_of_classes(classes[present])

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Codes, Floats, Ints
 from widestreet._src.engines.budget import Budget
 from widestreet._src.estimators import figures, parameter_checks
 from widestreet._src.estimators.batch import Prepared
@@ -276,7 +276,7 @@ class EnsembleSVC(BatchClassifier):
         plan: Plan,
         resources: Resources,
         prepared: Prepared,
-        code: Ints,
+        code: Codes,
         observers: Observers,
     ) -> tuple[Floats, list[Trained], dict[str, Any]]:
         """Train the ensembles of all pairs of classes, as `ClassTraining` requires."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from widestreet._src.arrays import Ints
+from widestreet._src.arrays import Codes
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.widths import best_width, coarse_gammas
@@ -23,7 +23,7 @@ _SLOW_ROWS = 10_000  # rows from which on steps without a stored kernel matrix a
 
 
 def best_kernel(
-    prepared: Prepared, code: Ints, plan: Plan, resources: Resources
+    prepared: Prepared, code: Codes, plan: Plan, resources: Resources
 ) -> tuple[Any, dict[float, float]]:
     """Return the kernel with the best width, and the error of each width, ascending.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Codes, Floats, Ints
 from widestreet._src.certificate import Certificate, worst
 from widestreet._src.engines.solution import Trace, TraceRecord
 from widestreet._src.kernels.kernels import Callable, Kernel, Linear, Precomputed
@@ -98,7 +98,7 @@ def fitted_attributes(
 def classifier_attributes(
     *,
     X: Any,
-    code: Ints,
+    code: Codes,
     lines: Floats,
     readings: Sequence[Reading],
     index: Ints | None,
@@ -127,7 +127,7 @@ def classifier_attributes(
     layout = PairLayout(len(classes))
     rho = np.array([reading.divisor for reading in readings])
     bias = np.array([reading.intercept for reading in readings])
-    support = np.flatnonzero(lines[0] if len(lines) == 1 else lines.any(axis=0))
+    support = np.flatnonzero(lines[0] != 0 if len(lines) == 1 else lines.any(axis=0))
     if index is not None:
         support = support[np.argsort(index[support], kind="stable")]
     few = code[support].astype(np.int16 if layout.classes < 2**15 else np.int64)  # a radix sort

@@ -121,7 +121,7 @@ class OptimalFit(BatchFit):
             threads=settings.threads,
         )
         merged = prepared.merged
-        dual = formulation.dual(target[merged.kept], merged.box)
+        dual = formulation.dual(merged.of(target), merged.box)
         problem = Problem(dual)
         if start is None:
             before = self._warm(1, X.shape[0], formulation.scale)

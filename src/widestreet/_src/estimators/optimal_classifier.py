@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from widestreet._src import checks
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Codes, Floats
 from widestreet._src.estimators import parameter_checks
 from widestreet._src.estimators.batch import Prepared
 from widestreet._src.estimators.batch_classifier import BatchClassifier, ClassTraining
@@ -75,7 +75,7 @@ class OptimalClassifier(OptimalFit, BatchClassifier):
         formulation: DualFormulation,
         start: Any,
         prepared: Prepared,
-        code: Ints,
+        code: Codes,
         observers: Observers,
     ) -> tuple[Floats, list[Trained], dict[str, Any]]:
         """Train the problems of all pairs of classes, as `ClassTraining` requires."""
@@ -91,7 +91,7 @@ class OptimalClassifier(OptimalFit, BatchClassifier):
             prepared.kernel,
             prepared.rows,
             merged,
-            code if merged.selection is None else code[merged.kept],
+            merged.of(code),
             formulation,
             settings,
             observers,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Codes, Floats
 from widestreet._src.device.lent import LentArray
 from widestreet._src.estimators.locating import coefficients_over
 from widestreet._src.problems.class_pairs import PairLayout
@@ -50,7 +50,12 @@ def check_start(model: Any, start: Any, *, stored: bool = False) -> None:
 
 
 def starting_lines(
-    model: Any, start: Any, X: Any, target: Floats | Ints, box: Floats, formulation: DualFormulation
+    model: Any,
+    start: Any,
+    X: Any,
+    target: Floats | Codes,
+    box: Floats,
+    formulation: DualFormulation,
 ) -> Floats:
     """Return the lines of `dual_coef_` of another model over all rows, as a starting point.
 
@@ -87,7 +92,7 @@ def starting_lines(
     return lines * (formulation.scale / float(getattr(start, "_scale", before)))
 
 
-def _without_margins(lines: Floats, code: Ints, box: Floats, formulation: NuSVC) -> Floats:
+def _without_margins(lines: Floats, code: Codes, box: Floats, formulation: NuSVC) -> Floats:
     """Multiply coefficients of nu-SVC by the margins of their pairs."""
     layout = PairLayout(int(code.max()) + 1)
     members = [np.flatnonzero(code == c) for c in range(layout.classes)]

@@ -75,22 +75,23 @@ class Operands:
     error: Floats
 
     @classmethod
-    def of(cls, rows: DenseRows, index: Ints, scale: float, grid: float) -> Self:
+    def of(cls, rows: DenseRows, index: Ints, scale: float, grid: float, threads: int = 1) -> Self:
         """Return some rows, of which `grid` is a power of two: the step of the grid of norms."""
-        features = np.empty((len(index), rows.shape[1]), dtype=np.float32)
-        half, error = np.empty(len(index)), np.empty(len(index))
-        for part in _parts(features):
-            x = rows.values[index[part]].astype(np.float64)
-            if rows.centre is not None:
-                x -= rows.centre
-            x *= scale
-            features[part] = x
-            x -= features[part]
-            error[part] = np.sqrt(np.einsum("ij,ij->i", x, x))
-            x = features[part].astype(np.float64)
-            half[part] = -0.5 * np.einsum("ij,ij->i", x, x)
-        start = np.round(half / grid) * grid
-        return cls(features, start.astype(np.float32), np.exp2(half - start), error)
+        count = len(index)
+        features = np.empty((count, rows.shape[1]), dtype=np.float32)
+        found = cls(features, np.empty(count, np.float32), np.empty(count), np.empty(count))
+        _core.round_rows(
+            rows.native,
+            index,
+            scale,
+            grid,
+            features=features,
+            start=found.start,
+            factor=found.factor,
+            error=found.error,
+            threads=threads,
+        )
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +137,7 @@ class BoundedScan:
         if not 2 * half * roundings * UNIT_FLOAT32 <= _LARGEST_ERROR or not coef.any():
             return None
         grid = 2.0 ** (max(frexp(1.01 * half)[1], -60) - 22)
-        vectors = Operands.of(right, J, _scale(gamma), grid)
+        vectors = Operands.of(right, J, _scale(gamma), grid, threads)
         return cls(gamma, left, vectors, coef, grid, threads)
 
     @cached_property
@@ -151,7 +152,7 @@ class BoundedScan:
 
     def sums(self, I: Ints) -> tuple[Floats, Floats]:
         """Return the sums of some left rows, and bounds on their errors."""
-        rows = Operands.of(self.left, I, _scale(self.gamma), self.grid)
+        rows = Operands.of(self.left, I, _scale(self.gamma), self.grid, self.threads)
         found, sizes = np.zeros(len(I)), np.zeros(len(I))
         _core.bounded_scan(
             left=rows.features,
@@ -172,7 +173,7 @@ class BoundedScan:
         lost = _TINY * (total + len(self._size))
         V = _SIZES * sizes + lost
         bits = np.maximum(np.log2(total / V), 0.0) + _BITS
-        exponent = UNIT_FLOAT32 * (self._ranges.bound(rows.features, V) + V * bits)
+        exponent = UNIT_FLOAT32 * (self._ranges.bound(rows.features, V, self.threads) + V * bits)
         apart = np.sqrt(2.0 * bits) * (rows.error + self.vectors.error.max())
         power = _EXPONENTIAL if fused() else _EXPONENTIAL_UNFUSED
         relative = power + log(2) * apart
@@ -218,22 +219,20 @@ class Ranges:
         )
         return cls(ends, longest, traces, twice)
 
-    def bound(self, x: NDArray[np.float32], V: Floats) -> Floats:
+    def bound(self, x: NDArray[np.float32], V: Floats, threads: int) -> Floats:
         """Sum sum_j |c_j| K_ij |x''.s''_j| over the ranges, for each row."""
-        total, root = np.zeros(len(x)), np.sqrt(V)
-        for (a, b), longest, trace in zip(self.ends, self.longest, self.traces, strict=True):
-            part = x[:, a : b[-1]]
-            squares = np.cumsum(part**2, axis=1, dtype=np.float64)[:, b - a - 1]
-            norms = np.sqrt(squares)
-            worst = np.minimum(V * (norms @ longest), root * (norms @ np.sqrt(trace)))
-            if self.moments is not None:
-                M = self.moments[a : b[-1], a : b[-1]]
-                forms = np.cumsum(part * (part @ M), axis=1, dtype=np.float64)[:, b - a - 1]
-                # |x_k M_kl x_l| add up to at most |x|^2 trace(M)
-                forms += 2 * UNIT_FLOAT32 * (len(M) + 8) * trace * squares
-                worst = np.minimum(worst, root * np.sqrt(forms).sum(axis=1))
-            total += worst
-        return total
+        begin, ends = zip(*self.ends, strict=True)
+        return _core.bound_ranges(
+            x,
+            begin=np.array(begin),
+            last=np.cumsum([len(b) for b in ends]),
+            end=np.concatenate(ends),
+            longest=np.concatenate(self.longest),
+            trace=np.concatenate(self.traces),
+            moments=self.moments,
+            size=V,
+            threads=threads,
+        )
 
 
 def ranges(features: int) -> dict[int, list[int]]:

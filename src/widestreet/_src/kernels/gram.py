@@ -182,15 +182,16 @@ class Gram:
         near = None if smooth is None else smooth.sums(left, right, coef[None], poll)
         if near is not None:
             exact = self.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum()))
-            sums = near.sums[0] + self.diagonal_times(I, J, coef)
-            return sums, np.full(len(I), near.error[0] + float(exact))
+            error = np.broadcast_to(near.error[0] + float(exact), len(I))
+            return _plus_diagonal(near.sums[0], self._diagonal, I, J, coef), error
         fine = bounded_scan(self._backend, right, coef) if tight else None
         if fine is not None:
             begun, pieces = time.perf_counter(), self._pieces(len(I), len(J), poll)
             sums, errors = np.hstack([np.empty((2, 0)), *(fine.sums(left[p]) for p in pieces)])
             self.pace.count(len(I) * len(J), begun, poll)
             exact = self.score_error(len(coef), float(np.abs(coef).sum()), float(coef.sum()))
-            return sums + self.diagonal_times(I, J, coef), errors + float(exact)
+            errors += float(exact)
+            return _plus_diagonal(sums, self._diagonal, I, J, coef), errors
         bound = self._backend.scan_bound(left, right, coef, double=False)
         if bound is None:
             return None
@@ -318,8 +319,8 @@ class Gram:
         if (near or dtype != np.float64) and self._backend.smooth is not None:
             found = self._backend.smooth.sums(left, right, lines, poll, dtype)
             if found is not None:
-                out += found.sums.reshape(out.shape) + self.diagonal_times(I, J, coef)
-                return out
+                out += found.sums.reshape(out.shape)
+                return _plus_diagonal(out, self._diagonal, I, J, coef)
         backend, right, lines = self._backend.reduced(right, lines)
         order = backend.together(left, lines.shape[1])
         sums = np.atleast_2d(out)
@@ -340,8 +341,7 @@ class Gram:
             backend.add_scan(part, right, lines, sums[:, piece], double)
         if order is not None:
             out[..., order] = sums if out.ndim > 1 else sums[0]
-        if self._diagonal is not None:
-            out += self._diagonal.times(I, J, coef)
+        _plus_diagonal(out, self._diagonal, I, J, coef)
         self.pace.count(height * width if both is None else height * (width + 1) // 2, begun, poll)
         return out
 
@@ -384,6 +384,15 @@ class Gram:
             if poll is not None:
                 poll.look()
             yield slice(a, min(a + step, height))
+
+
+def _plus_diagonal(
+    sums: Floats, diagonal: Diagonal | None, I: Ints | None, J: Ints | None, coef: Floats
+) -> Floats:
+    """Return sums plus the product of a diagonal with `coef`, if there is one. Sets: sums."""
+    if diagonal is not None:
+        sums += diagonal.times(I, J, coef)
+    return sums
 
 
 def facing(gram: Gram, right: Rows, diagonal: Diagonal | None = None) -> Gram:

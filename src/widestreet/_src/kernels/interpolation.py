@@ -38,7 +38,7 @@ MOST_FEATURES = 3
 _CRAMER = 1.09
 # Largest error of a kernel value in one direction: far below that of float32 (1e-7), and at most
 # that of a sum in float64 (24 units of rounding and more, rounding_bounds.py).
-_ACCURACY: dict[Any, float] = {np.float32: 1e-10, np.float64: 2e-15}
+_ROUGH, _FINE = 1e-10, 2e-15
 _LEBESGUE = 1.0 + 2.0 / pi * log(NODES)
 _MOST_NODES = 1 << 20
 _INSIDE = 1.0 + 1e-9  # width of cells, relative to what would just contain all rows
@@ -104,14 +104,16 @@ class Grid:
     count: Ints
 
     @classmethod
-    def of(cls, gamma: float, rows: DenseRows, accuracy: float = 1e-10) -> Grid | None:
+    def of(
+        cls, gamma: float, rows: DenseRows, accuracy: float = 1e-10, threads: int = 1
+    ) -> Grid | None:
         """Return a grid that contains rows; None if they have many features or need many cells.
 
         `accuracy` bounds the error of an interpolated kernel value in one direction.
         """
         if not 1 <= rows.shape[1] <= MOST_FEATURES or rows.shape[0] == 0 or not gamma / 2.0 > 0:
             return None
-        low, high = rows.box
+        low, high = rows.box(threads)
         widest = (accuracy * sqrt(factorial(NODES)) / (2.0 * _CRAMER)) ** (1.0 / NODES)
         widest /= sqrt(gamma / 2.0)
         needed = (high - low) / (2.0 * widest)
@@ -128,7 +130,7 @@ class Grid:
         with np.errstate(over="ignore"):
             return float(np.square(np.maximum(np.abs(self.low), np.abs(high))).sum())
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of nodes of a cell, and of coefficients of its polynomial."""
         return int(NODES ** len(self.low))
@@ -140,12 +142,12 @@ class Grid:
         each = 2.0 * _CRAMER * a**NODES / sqrt(factorial(NODES))
         return float(each @ _LEBESGUE ** np.arange(len(a)))
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """Number of all cells."""
         return int(self.count.prod())
 
-    @property
+    @cached_property
     def cost_at_row(self) -> float:
         """Cost of a polynomial at a row, in multiply-adds of float32."""
         return _AT_ROW + _PER_TERM * self.size
@@ -167,10 +169,14 @@ class Grid:
         at_nodes = cells * self.size * (value * vectors + 2.0 * NODES * sets)
         return at_nodes + rows * sets * self.cost_at_row
 
-    def occupied(self, rows: DenseRows, index: Ints | None, threads: int) -> Ints:
-        """Return the cells that contain some of the rows."""
+    def occupied(
+        self, rows: DenseRows, index: Ints | None, threads: int, but: Ints | None = None
+    ) -> Ints:
+        """Return the cells that contain some of the rows, except those in `but`."""
         marks: Bytes = np.zeros(self.cells, dtype=np.uint8)
         _core.mark_cells(rows.native, index, self.low, self.half, self.count, marks, threads)
+        if but is not None:
+            marks[but] = 0
         return np.flatnonzero(marks)
 
     def nodes(self, cells: Ints) -> Floats:
@@ -295,21 +301,24 @@ class Interpolation:
         self._last: _Polynomials | None = None
 
     @cached_property
-    def _grids(self) -> dict[Any, Grid | None]:
-        """Grids for the precisions of a scan; None if there would be too many cells."""
-        return {
-            dtype: Grid.of(self._gamma, self._rows, accuracy)
-            for dtype, accuracy in _ACCURACY.items()
-        }
+    def _rough(self) -> Grid | None:
+        """Grid in the place of float32 values; None if there would be too many cells."""
+        return Grid.of(self._gamma, self._rows, _ROUGH, self._threads)
+
+    @cached_property
+    def _fine(self) -> Grid | None:
+        """Grid in the place of float64 values."""
+        return Grid.of(self._gamma, self._rows, _FINE, self._threads)
 
     def _grid(self, rows: int, shape: tuple[int, ...], dtype: Any) -> tuple[Grid | None, float]:
         """Return the grid for sums of this shape, and the largest cost at which it saves work."""
         sets, vectors = shape
-        value = self._value * (_FLOAT64 if dtype == np.float64 else 1.0)
+        double = dtype == np.float64
+        value = self._value * (_FLOAT64 if double else 1.0)
         direct = rows * vectors * value
         if direct < _LEAST_COST or self._rows.shape[1] > MOST_FEATURES:
             return None, 0.0
-        grid, most = self._grids[np.dtype(dtype).type], _SAVING * direct
+        grid, most = self._fine if double else self._rough, _SAVING * direct
         if grid is None or rows * sets * grid.cost_at_row > most:
             return None, 0.0
         return grid, most
@@ -341,7 +350,7 @@ class Interpolation:
         if grid is None:
             return None
         found = self._polynomials_of(grid, columns, weights)
-        missing = np.setdiff1d(grid.occupied(self._rows, index, self._threads), found.cells)
+        missing = grid.occupied(self._rows, index, self._threads, found.cells)
         if grid.cost(len(missing), count, weights.shape, _FLOAT64 * self._value) > most:
             return None
         if len(missing):
@@ -352,7 +361,9 @@ class Interpolation:
         for a in range(0, count, step):
             poll.look()
             end = min(a + step, count)
-            some = np.arange(a, end) if index is None else index[a:end]
+            some = index
+            if end - a < count:
+                some = np.arange(a, end) if index is None else index[a:end]
             grid.add_values(
                 self._rows, some, found.cells, found.coef, sums[:, a:end], self._threads
             )

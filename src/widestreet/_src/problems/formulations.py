@@ -294,17 +294,19 @@ def largest_nu(first: float, second: float) -> float:
 # -- duals -----------------------------------------------------------------------------------------
 
 
-def _signed_box(sign: Floats, C: Floats) -> tuple[Floats, Floats]:
+def _signed_box(sign: Floats, C: Floats | np.float64) -> tuple[Floats, Floats]:
     """Return the bounds: [0, C] for positive signs, [-C, 0] for negative ones."""
-    signed = (sign * C)[None]
-    return np.minimum(signed, 0.0), np.maximum(signed, 0.0)
+    lower, upper = np.minimum(sign, 0.0)[None], np.maximum(sign, 0.0)[None]
+    lower *= C
+    upper *= C
+    return lower, upper
 
 
 def c_svc(y: Floats, C: Floats | float) -> Dual:
     """Return the dual of C-SVC: labels y = +-1, box C per row; decision value score + b."""
-    y = np.asarray(y, dtype=np.float64)
-    lower, upper = _signed_box(y, np.broadcast_to(np.asarray(C, dtype=np.float64), y.shape))
-    return Dual(y[None].copy(), lower, upper, np.zeros((1, len(y)), np.uint8), np.zeros(1))
+    y = np.array(y, dtype=np.float64)
+    lower, upper = _signed_box(y, np.asarray(C, dtype=np.float64))
+    return Dual(y[None], lower, upper, np.zeros((1, len(y)), np.uint8), np.zeros(1))
 
 
 def nu_svc(

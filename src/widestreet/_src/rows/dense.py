@@ -71,10 +71,9 @@ class DenseRows:
         """Return the largest |x|^2 of a row, relative to the centre."""
         return _core.largest_square(self.native, threads)
 
-    @cached_property
-    def box(self) -> tuple[Floats, Floats]:
-        """Smallest and largest value of each column, relative to the centre."""
-        low, high = (np.asarray(f(self.values, axis=0), np.float64) for f in (np.min, np.max))
+    def box(self, threads: int) -> tuple[Floats, Floats]:
+        """Return the smallest and the largest value of each column, relative to the centre."""
+        _, low, high = column_figures(self.values, threads)
         return (low, high) if self.centre is None else (low - self.centre, high - self.centre)
 
     def squares(self, index: Ints | None = None, threads: int = 1) -> Floats:

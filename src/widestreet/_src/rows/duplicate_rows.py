@@ -8,13 +8,18 @@ and objective.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
 from widestreet._src.rows.base import Vectors
 from widestreet._src.rows.lent import LentRows
+
+Labels: TypeAlias = Floats | NDArray[np.int8]  # numbers, or the numbers of classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,23 +28,27 @@ class Merged:
 
     Attributes
     ----------
-    kept : ndarray
-        Index of the row that represents each variable, ascending.
+    selection : ndarray or None
+        Index of the row that represents each variable, ascending; None if every row is kept.
     member_of : ndarray or None
-        For each original row, the position of its representative in `kept`, or -1 if its box is
+        For each original row, the position of its representative among them, or -1 if its box is
         empty; None if every row is kept.
     box : ndarray
         Width of the box of each kept row: the sum over its members.
     """
 
-    kept: Ints
+    selection: Ints | None
     member_of: Ints | None
     box: Floats
 
-    @property
-    def selection(self) -> Ints | None:
-        """Indices of the kept rows; None if all rows are kept."""
-        return None if self.member_of is None else self.kept
+    @cached_property
+    def kept(self) -> Ints:
+        """Indices of the kept rows."""
+        return np.arange(len(self.box)) if self.selection is None else self.selection
+
+    def of(self, values: Any) -> Any:
+        """Return the values of the kept rows: the same array if all rows are kept."""
+        return values if self.selection is None else values[self.selection]
 
     def spread(self, beta: Floats, own_box: Floats, *, proportional: bool = False) -> Floats:
         """Divide coefficients of merged rows among their members.
@@ -95,7 +104,7 @@ class Merged:
         return gathered
 
 
-def merge_duplicates(rows: Vectors, label: Floats, box: Floats, threads: int) -> Merged:
+def merge_duplicates(rows: Vectors, label: Labels, box: Floats, threads: int) -> Merged:
     """Merge equal (row, label) pairs and sum their boxes; rows with empty boxes are left out."""
     first, distinct = _first_equal(rows, label, threads)
     if distinct == len(label):
@@ -107,7 +116,7 @@ def merge_duplicates(rows: Vectors, label: Floats, box: Floats, threads: int) ->
     return Merged(kept, np.where(box > 0, position[first], -1), total[kept])
 
 
-def _first_equal(rows: Vectors, label: Floats, threads: int) -> tuple[Ints, int]:
+def _first_equal(rows: Vectors, label: Labels, threads: int) -> tuple[Ints, int]:
     """Return the first row that is equal to each row, and the number of different rows.
 
     Of rows on a device, those that may be equal to another one are copied to the host.
@@ -123,7 +132,7 @@ def _first_equal(rows: Vectors, label: Floats, threads: int) -> tuple[Ints, int]
 def without_empty(box: Floats) -> Merged:
     """Keep every row with a nonempty box, without merging."""
     if box.min(initial=np.inf) > 0:
-        return Merged(np.arange(len(box)), None, box)
+        return Merged(None, None, box)
     kept = np.flatnonzero(box > 0)
     member_of = np.full(len(box), -1)
     member_of[kept] = np.arange(len(kept))

@@ -42,9 +42,9 @@ class Expansion:
         drift = np.append(self.drift + length, 0.0)
         return Expansion(self.version + 1, ids[order], coef[order], bias, drift)
 
-    def change_from(self, ids: Ints, coef: Floats) -> tuple[Ints, Floats]:
+    def change_from(self, ids: Ints, coef: Floats, threads: int = 1) -> tuple[Ints, Floats]:
         """Return the rows whose coefficients differ from another expansion, and the differences.
 
         The rows of both are ascending.
         """
-        return _core.coefficient_changes(self.ids, self.coef, ids, coef)
+        return _core.changes(self.ids, self.coef, ids, coef, threads)

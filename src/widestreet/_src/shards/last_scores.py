@@ -112,7 +112,7 @@ class Ledger:
         return found
 
     def change_since(
-        self, version: int, expansion: Expansion, rows: int
+        self, version: int, expansion: Expansion, rows: int, threads: int = 1
     ) -> tuple[Ints, Floats] | None:
         """Return the changes of coefficients since a past expansion.
 
@@ -126,7 +126,7 @@ class Ledger:
         if expansion.version != self._now:
             self._now, self._change = expansion.version, {}
         if version not in self._change:
-            self._change[version] = expansion.change_from(*past)
+            self._change[version] = expansion.change_from(*past, threads)
         return self._change[version]
 
 
@@ -158,7 +158,7 @@ class Memory:
         self.part: Part | None = None
         self.examined: Examined | None = None
         self.record: Record | None = None
-        self.beta = np.zeros_like(dual.target)
+        self.beta = np.zeros(dual.target.shape)
         self.native = _core.Shard(dual.native(), self.beta, self.score, self.version, norm)
         self._serial = self._version = -1
         self._support = np.empty(0, dtype=np.int64)
@@ -179,8 +179,9 @@ class Memory:
                 self._keep_scores()
                 self._version = news.expansion.version
             point = news.point.between(self.ledger.begin, self.ledger.end)
-            self.beta[:, self._support] = 0.0
-            self.beta[:, point.ids] = point.beta
+            for line, values in zip(self.beta, point.beta, strict=True):
+                line[self._support] = 0.0
+                line[point.ids] = values
             self._support = point.ids
         return self.ledger.hear(news)
 

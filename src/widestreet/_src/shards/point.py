@@ -8,7 +8,7 @@ import numpy as np
 
 from widestreet._src.arrays import Bools, Floats, Ints
 
-_SPARSEST = 64  # rows per row of a list, up to which a table of all rows is fast
+_SPARSEST = 256  # rows per row of a list, up to which a table of all rows is fast
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class Point:
     def of(cls, beta: Floats) -> Point:
         """Return a point from the coefficients of all rows."""
         ids = np.flatnonzero(beta.any(axis=0))
-        return cls(ids, beta[:, ids])
+        return cls(ids, np.take(beta, ids, axis=1))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -62,11 +62,12 @@ class Point:
 
     def with_rows(self, ids: Ints, beta: Floats) -> Point:
         """Return a point in which the coefficients of some rows are replaced."""
-        kept, used = ~among(self.ids, ids), beta.any(axis=0)
+        kept, used = np.flatnonzero(~among(self.ids, ids)), np.flatnonzero(beta.any(axis=0))
         every = np.concatenate([self.ids[kept], ids[used]])
         order = np.argsort(every, kind="stable")
-        values = np.concatenate([self.beta[:, kept], beta[:, used]], axis=1)
-        return Point(every[order], values[:, order])
+        parts = np.take(self.beta, kept, axis=1), np.take(beta, used, axis=1)
+        values = np.concatenate(parts, axis=1)
+        return Point(every[order], np.take(values, order, axis=1))
 
     def between(self, begin: int, end: int) -> Point:
         """Return the rows from `begin` to `end`, numbered from zero."""
@@ -82,6 +83,9 @@ class Point:
 
 def among(ids: Ints, others: Ints) -> Bools:
     """Return which of some rows are among others, by a table of all rows unless they are few."""
-    rows = int(ids.max(initial=-1))
-    table = rows <= _SPARSEST * (len(ids) + len(others))
-    return np.isin(ids, others, kind="table" if table else None)
+    rows = 1 + int(max(ids.max(initial=-1), others.max(initial=-1)))
+    if rows > _SPARSEST * (len(ids) + len(others)):
+        return np.isin(ids, others)
+    table = np.zeros(rows, dtype=bool)
+    table[others] = True
+    return table[ids]

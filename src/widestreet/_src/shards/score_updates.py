@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widestreet import _core
 from widestreet._src.arrays import Floats, Ints
@@ -79,42 +78,49 @@ def bring_up_to_date(shard: Shard, news: News, stale: Ints, *, poll: Poll | None
     Sets: score and version of the rows.
     """
     memory, expansion = shard.memory, news.expansion
-    versions = memory.version[stale]
+    native, threads = memory.native, shard.threads
+    rows, count = native.by_version(stale, expansion.version, threads)
     dtype = np.float64 if news.double else np.float32
-    anew = versions != expansion.version
+    ends, done = np.cumsum(count), 0
+    anew: list[Ints] = []
     vectors = len(expansion.ids)
     smooth = not news.double and interpolated(shard.gram, len(stale), vectors) is not None
-    changes = () if smooth else _changes(shard, versions[anew], expansion)
-    updated: list[Ints] = []
     scans: list[Scan] = []
-    for version, (ids, change) in changes:
-        mine = versions == version
-        anew &= ~mine
-        updated.append(stale[mine])
-        scans.append((updated[-1], shard.columns.places(ids), change))
-    rows = stale[anew]
-    if len(rows):
-        memory.version[rows], memory.score[rows] = 0, 0.0  # sums over no support vector
-        updated.append(rows)
-        scans.append((rows, shard.columns.places(expansion.ids), expansion.coef))
-    for p, change in scan_each(shard.gram, scans, dtype=dtype, poll=poll):
-        memory.score[updated[p]] += change
-        memory.version[updated[p]] = expansion.version
+    for version, (ids, change) in () if smooth else _changes(shard, count, expansion):
+        begin, end = ends[version : version + 2]
+        anew.append(rows[done:begin])
+        scans.append((rows[begin:end], shard.columns.places(ids), change))
+        done = end
+    rest = np.concatenate([*anew, rows[done : ends[-1]]]) if anew else rows[: ends[-1]]
+    if len(rest):
+        scans.append((rest, shard.columns.places(expansion.ids), expansion.coef))
+    for p, score in scan_each(shard.gram, scans, dtype=dtype, poll=poll):
+        some = scans[p][0]
+        if p < len(anew):
+            score += native.read(some, threads)
+        native.store(some, score, expansion.version, threads)
 
 
 def _changes(
-    shard: Shard, versions: NDArray[np.int32], expansion: Expansion
+    shard: Shard, count: Ints, expansion: Expansion
 ) -> Iterator[tuple[int, tuple[Ints, Floats]]]:
     """Yield versions of scores that a scan of changed coefficients updates, and the changes.
 
     Such a scan must save more kernel values than a call is worth: on a device, which computes
     values fast, scores from all support vectors in one call are often cheaper.
+
+    Parameters
+    ----------
+    shard : Shard
+    count : ndarray
+        Number of rows whose scores are of an unknown version, and of each past version.
+    expansion : Expansion
     """
     vectors, least = len(expansion.ids), shard.gram.values_per_call
-    if len(versions) * vectors <= least:
+    if count.sum() * vectors <= least:
         return
-    for version, count in enumerate(np.bincount(versions[versions >= 0]).tolist()):
-        if count * vectors > least:
-            known = shard.memory.ledger.change_since(version, expansion, count)
-            if known is not None and count * (vectors - len(known[0])) > least:
+    for version, rows in enumerate(count[1:].tolist()):
+        if rows * vectors > least:
+            known = shard.memory.ledger.change_since(version, expansion, rows, shard.threads)
+            if known is not None and rows * (vectors - len(known[0])) > least:
                 yield version, known

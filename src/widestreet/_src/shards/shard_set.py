@@ -87,15 +87,16 @@ class ShardSet:
         connect: Connect = LocalPort,
     ) -> ShardSet:
         """Return shards over rows in memory, which share one Gram matrix."""
-        every = np.arange(dual.rows)
         if parts == 1:
             shards = [Shard(AllRows(gram), dual, threads)]
         else:
+            every = np.arange(dual.rows)
             shards = [
                 Shard(AllRows(gram.select(ids, every)), select(dual, ids), threads, int(ids[0]))
                 for ids in np.array_split(every, parts)
             ]
-        return cls(connect(shards), AllRows(gram), select(dual, every[:0]), poll or Poll())
+        form = select(dual, np.empty(0, dtype=np.int64))
+        return cls(connect(shards), AllRows(gram), form, poll or Poll())
 
     # -- kernel values -----------------------------------------------------------------------------
 

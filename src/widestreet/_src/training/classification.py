@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Codes, Floats
 from widestreet._src.kernels.kernels import Kernel
 from widestreet._src.problems.class_pairs import PairLayout
 from widestreet._src.problems.formulations import DualFormulation
@@ -22,7 +22,7 @@ def train_classes(
     kernel: Kernel,
     rows: Rows,
     merged: Merged,
-    code: Ints,
+    code: Codes,
     formulation: DualFormulation,
     settings: Settings,
     observers: Observers,
@@ -54,7 +54,9 @@ def train_classes(
     """
     layout = PairLayout(int(np.max(code)) + 1)
     if layout.classes == 2:
-        sign = np.where(code == 0, layout.sign_of_first, -layout.sign_of_first)
+        sign = code.astype(np.float64)
+        sign *= -2.0 * layout.sign_of_first
+        sign += layout.sign_of_first
         problem = Problem(formulation.dual(sign, merged.box))
         if start is not None:
             problem = problem.starting_at(start)

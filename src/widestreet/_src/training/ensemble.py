@@ -9,7 +9,7 @@ from math import inf, sqrt
 
 import numpy as np
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Codes, Floats
 from widestreet._src.certificate import Certificate, examine_margins
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.multiplicative.exponentiated_gradient import (
@@ -43,7 +43,7 @@ def train_ensembles(
     kernel: Kernel,
     rows: Rows,
     merged: Merged,
-    code: Ints,
+    code: Codes,
     plan: Plan,
     resources: Resources,
     observers: Observers,
@@ -95,7 +95,7 @@ def held_out_error(
     kernel: Kernel,
     rows: Rows,
     merged: Merged,
-    code: Ints,
+    code: Codes,
     plan: Plan,
     resources: Resources,
     budget: Budget,
@@ -124,7 +124,7 @@ def held_out_error(
 
 
 def _pairs_of(
-    kernel: Kernel, rows: Rows, merged: Merged, code: Ints, resources: Resources
+    kernel: Kernel, rows: Rows, merged: Merged, code: Codes, resources: Resources
 ) -> list[tuple[Gram, Pair]]:
     """Return the rows, the signs and the prior weights of each pair of classes."""
     layout = PairLayout(int(np.max(code)) + 1)

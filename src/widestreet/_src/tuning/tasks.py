@@ -99,7 +99,7 @@ class SearchData:
         """Distinct rows; every row belongs to one of them."""
         one = np.ones(self.rows)
         if self.precomputed:
-            return Merged(np.arange(self.rows), None, one)
+            return Merged(None, None, one)
         label = np.asarray(self.code, dtype=np.float64)
         return merge_duplicates(self._uncentred, label, one, self.threads)
 

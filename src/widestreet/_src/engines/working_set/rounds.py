@@ -34,7 +34,6 @@ from widestreet._src.engines.working_set.state_of_rounds import Check, Inputs, S
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
 from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.news import Released
-from widestreet._src.shards.point import among
 from widestreet._src.shards.shard_examination import adopt, estimate_norm
 from widestreet._src.shards.survey_order import Survey, SurveyOrder
 from widestreet._src.status import Status
@@ -282,13 +281,10 @@ class WorkingSetEngine:
         state.linear += linear
         state.norm += norm
         state.point = state.point.with_rows(ids, now)
-        inside = work.coef() != 0
-        outside = ~among(expansion.ids, ids)
+        coef = state.point.coef
+        used = coef != 0
         state.expansion = expansion.published(
-            np.concatenate([ids[inside], expansion.ids[outside]]),
-            np.concatenate([work.coef()[inside], expansion.coef[outside]]),
-            state.bias(),
-            _LENGTH_SAFETY * length,
+            state.point.ids[used], coef[used], state.bias(), _LENGTH_SAFETY * length
         )
         self._tell()
 
