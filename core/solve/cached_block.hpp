@@ -61,6 +61,53 @@ struct Extreme {
   int64_t line = -1;
 };
 
+// A variable of a direction.
+struct DirectionPart {
+  int64_t line;
+  int64_t place;  // of its coefficient
+  double coef, lower, upper;
+};
+
+constexpr int kMostMoving =
+    18;  // variables of a direction; one with fewer by two can be carried on
+
+// A direction in which variables move, and its curvature.
+struct Direction {
+  DirectionPart part[kMostMoving];  // the first `count`
+  int count;
+  double curvature;
+
+  void begin(const DirectionPart (&pair)[2], double bend) {
+    part[0] = pair[0];
+    part[1] = pair[1];
+    count = 2;
+    curvature = bend;
+  }
+  void carry_on(double carry, const DirectionPart (&pair)[2], double bend) {
+    for (int x = 0; x < count; ++x) part[x].coef *= carry;
+    for (const DirectionPart& other : pair) {
+      int x = 0;
+      while (x < count && part[x].place != other.place) ++x;
+      if (x == count) part[count++] = {other.line, other.place, 0, other.lower, other.upper};
+      part[x].coef += other.coef;
+    }
+    curvature = bend;
+  }
+  double gain(double length, double slope) const {
+    return length * (slope - 0.5 * length * curvature);
+  }
+};
+
+// A step along  e_i - e_j + carry * (the direction before).
+struct Step {
+  int64_t i = 0, j = 0;
+  double length = 0, carry = 0;
+};
+
+// What becomes of K times the direction of the last step: it is not kept, or computed without or
+// with the one before.
+enum class Image { none, fresh, carried };
+
 // Instead of F and the two box tests, two arrays are kept: `up` is the largest F of a line's
 // variables that may grow and -inf if there is none, `down` the smallest F of those that may shrink
 // and +inf if there is none. A step changes the status of two lines only, so that the update of F
@@ -98,10 +145,19 @@ class Block {
   template <class Source>
   void copy_tile();
   T* room_for(int64_t values);
-  Extreme update(const LineRange& s, const T* ki, const T* kj, double step, double& lowest);
-  void best_partner(const LineRange& s, const T* ki, const Extreme& first, double lowest,
-                    double& gain, int64_t& partner) const;
+  Extreme update(const LineRange& s, const Step& step, double& lowest);
+  template <Image image>
+  Extreme update(const LineRange& s, const Step& step, double& lowest);
+  template <bool conjugate>
+  void best_partner(const LineRange& s, const Extreme& first, double lowest, double& gain,
+                    int64_t& partner) const;
   double curvature(int64_t i, int64_t j) const;
+  double score_of(int64_t line);
+  DirectionPart part(int64_t line, int k, double coef) const;
+  double room(const DirectionPart& part) const;
+  double length_of(const Direction& along, double slope, bool& cut) const;
+  void move(const Direction& along, double length, int64_t i, int64_t j, bool cut);
+  Step take_step(int64_t i, int64_t j);
   void set_status(int64_t line, double score);
   const T* tile_row(int64_t line) const { return &tile_[place_[line] * ld_]; }
 
@@ -121,6 +177,8 @@ class Block {
   std::vector<int64_t> place_;   // line -> its row and column in the tile
   std::vector<int64_t> source_;  // line -> its first variable in the subproblem, or -1
   Aligned<G> up_, down_, diag_;
+  Aligned<G> image_;  // K times the direction of the last step, if that has variables
+  Direction last_;    // of the last step
   std::vector<double> beta_;
   std::vector<LineRange> ranges_;
 };
@@ -209,6 +267,7 @@ void Block<T, G>::load_lines() {
   up_.assign(lines, G(-kInf));
   down_.assign(lines, G(kInf));
   diag_.assign(lines, G(0));
+  image_.assign(lines, G(0));
   beta_.assign(lines * depth_, 0.0);
   source_.assign(lines, -1);
   place_.assign(lines, 0);

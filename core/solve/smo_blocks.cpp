@@ -11,12 +11,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <type_traits>
 #include <vector>
 
 #include "parallel.hpp"
 #include "solve/cached_block.hpp"
+#include "solve/disjoint_parts.hpp"
 #include "solve/second_order_pairs.hpp"
 
 namespace widestreet {
@@ -28,11 +30,16 @@ constexpr double kLooserRounded = 0.03;  // the same, for a block whose tile is 
 constexpr double kLoosest = 0.001;       // the whole set to this part, or to its tolerance
 constexpr int64_t kStepsPerRow = 100;    // of a block, before another is chosen
 constexpr int64_t kLeastBlock = 512;
-constexpr double kSpare = 1.125;       // rows of a block per row that violates or is free
-constexpr double kSpareRounded = 1.4;  // the same, for a block whose tile is rounded
-constexpr double kNearlyAll = 0.75;    // of the rows: blocks of this size are not cut
-constexpr double kWorthCopy = 0.5;     // of the rows: a larger block is not worth a copy
-constexpr double kFloatNoise = 1e-6;   // of a box times a kernel value: the resolution of a float F
+constexpr double kSpare = 1.125;           // rows of a block per row that violates or is free
+constexpr double kSpareRounded = 1.4;      // the same, for a block whose tile is rounded
+constexpr double kNearlyAll = 0.75;        // of the rows: blocks of this size are not cut
+constexpr double kWorthCopy = 0.5;         // of the rows: a larger block is not worth a copy
+constexpr double kWorthSharedCopy = 0.75;  // the same, where many threads share the copying
+constexpr int kThreadsOfCopy = 8;
+constexpr double kLooserPart = 0.03;  // disjoint parts of the set are solved to this part
+constexpr int kThreadsOfParts = 4;    // from which they pay
+constexpr int64_t kLeastStrip = 256, kMostStrip = 1024;  // rows whose scores are updated together
+constexpr double kFloatNoise = 1e-6;  // of a box times a kernel value: the resolution of a float F
 
 // The violation of every group; and that of every row, against the middle of its group's interval,
 // by variables that may grow and by those that may shrink: positive for violators, the distance
@@ -87,15 +94,17 @@ bool steps_in_place(const Subproblem& p) {
   return (p.dual.groups == 1 || p.dual.layers > 1) && p.ld >= padded(p.dual.rows);
 }
 
-// Marks the `count` rows with the largest values.
+// Marks the `count` rows with the largest values, the first ones among equals.
 void mark_largest(const std::vector<double>& value, int64_t count, std::vector<char>& marked) {
-  std::vector<int64_t> rows(value.size());
-  std::iota(rows.begin(), rows.end(), 0);
-  if (count < int64_t(rows.size()))
-    std::nth_element(rows.begin(), rows.begin() + count, rows.end(), [&](int64_t a, int64_t b) {
-      return value[a] != value[b] ? value[a] > value[b] : a < b;
-    });
-  for (int64_t r = 0; r < std::min<int64_t>(count, int64_t(rows.size())); ++r) marked[rows[r]] = 1;
+  const int64_t size = int64_t(value.size());
+  if (count <= 0) return;
+  std::vector<double> order(value);
+  const auto last = order.begin() + std::min(count, size) - 1;
+  std::nth_element(order.begin(), last, order.end(), std::greater<double>());
+  int64_t equal = std::min(count, size);  // of these, so many are to be marked
+  for (double v : value) equal -= v > *last;
+  for (int64_t r = 0; r < size; ++r)
+    if (value[r] > *last || (value[r] == *last && equal-- > 0)) marked[r] = 1;
 }
 
 std::vector<int64_t> all_rows(const Subproblem& p) {
@@ -107,16 +116,17 @@ std::vector<int64_t> all_rows(const Subproblem& p) {
 // The rows of a block, ascending: those that violate most, some of them by variables that may grow
 // and some by variables that may shrink, with the worst pair of every group among them. Little more
 // than there are violators and free variables, unless those are few; about `most` at the most. With
-// `copied`, a block has to be copied even if it has all rows.
-std::vector<int64_t> choose_block(const Violations& found, int64_t most, bool copied,
-                                  bool rounded) {
+// `copied`, a block has to be copied even if it has all rows; `worth` is the part of the rows above
+// which a copy does not pay.
+std::vector<int64_t> choose_block(const Violations& found, int64_t most, bool copied, bool rounded,
+                                  double worth) {
   const int64_t m = int64_t(found.by_growing.size());
   int64_t active = 0;
   for (int64_t r = 0; r < m; ++r) active += found.by_growing[r] > 0 || found.by_shrinking[r] > 0;
   const double spare = rounded ? kSpareRounded : kSpare;
   int64_t size = std::max(int64_t(spare * double(active)), kLeastBlock);
   if (size > most) size = !copied && double(most) >= kNearlyAll * double(m) ? m : most;
-  if (!copied && double(size) > kWorthCopy * double(m)) size = m;
+  if (!copied && double(size) > worth * double(m)) size = m;
   std::vector<char> marked(m, size >= m);
   if (size < m) {
     std::vector<double> larger_of(m);
@@ -137,11 +147,12 @@ std::vector<int64_t> choose_block(const Violations& found, int64_t most, bool co
 template <class T>
 void update_scores(const ScoreTask& task) {
   const T* K = static_cast<const T*>(task.tile);
-  constexpr int64_t kStrip = 1024;
-  const bool worth_it = task.count * task.rows > kWorthSharing;
-  for_ranges(task.rows, kStrip, worth_it ? task.threads : 1, [&](int64_t begin, int64_t end) {
+  const int threads = task.count * task.rows > kWorthSharing ? task.threads : 1;
+  // A strip for each thread, but short enough for the cache and long enough for memory.
+  const int64_t strip = std::clamp(task.rows / threads / kLanes * kLanes, kLeastStrip, kMostStrip);
+  for_ranges(task.rows, strip, threads, [&](int64_t begin, int64_t end) {
     const int64_t size = end - begin;
-    double sum[kStrip] = {};
+    double sum[kMostStrip] = {};
     int64_t c = 0;
     for (; c + 4 <= task.count; c += 4) {  // four columns at a time hide the latency of memory
       const T* k = K + begin;
@@ -198,14 +209,21 @@ class Before {
     }
   }
   // The gain of the objective since. Sums of groups are unchanged, so F may be relative.
-  double gain(const std::vector<double>& middle) const {
-    double gain = 0;
-    size_t next = 0;  // in the order in which they were copied
-    p_.dual.each([&](int64_t v, int64_t r) {
-      const double f = p_.dual.target[v] - middle[p_.dual.group[v]];
-      gain += (p_.beta[v] - beta_[next++]) * (f - 0.5 * (score_[r] + p_.score[r]));
+  double gain(const std::vector<double>& middle) const { return product(middle, 0.5); }
+  // How far the objective rises from there to here, as a part of the way.
+  double rising_part(const std::vector<double>& middle) const {
+    const double slope = product(middle, 0.0), bend = slope - product(middle, 1.0);
+    return slope <= 0 ? 0.0 : bend <= slope ? 1.0 : slope / bend;
+  }
+  // Goes back to a part of the way. Sets: beta and score of the subproblem.
+  void go_back_to(double part) const {
+    size_t next = 0;
+    p_.dual.each([&](int64_t v, int64_t) {
+      const double from = beta_[next++], there = from + part * (p_.beta[v] - from);
+      p_.beta[v] = std::clamp(there, p_.dual.lower[v], p_.dual.upper[v]);
     });
-    return gain;
+    for (int64_t r = 0; r < p_.dual.rows; ++r)
+      p_.score[r] = score_[r] + part * (p_.score[r] - score_[r]);
   }
   // Sets: beta and score of the subproblem.
   void restore() const {
@@ -216,6 +234,18 @@ class Before {
   }
 
  private:
+  // The change since times F, of which this part is that of the present scores.
+  double product(const std::vector<double>& middle, double part) const {
+    double product = 0;
+    size_t next = 0;  // in the order in which they were copied
+    p_.dual.each([&](int64_t v, int64_t r) {
+      const double f = p_.dual.target[v] - middle[p_.dual.group[v]];
+      const double score = score_[r] + part * (p_.score[r] - score_[r]);
+      product += (p_.beta[v] - beta_[next++]) * (f - score);
+    });
+    return product;
+  }
+
   const Subproblem& p_;
   std::vector<double> score_, beta_;
 };
@@ -242,6 +272,34 @@ SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const V
   return report;
 }
 
+// Whether steps in disjoint parts are a start: if many rows violate and most of them are not free.
+bool begins_in_parts(const Subproblem& p, const Violations& found) {
+  if (p.threads < kThreadsOfParts || number_of_parts(p.dual.rows) < 2) return false;
+  int64_t active = 0, free = 0;
+  for (int64_t r = 0; r < p.dual.rows; ++r)
+    active += found.by_growing[r] > 0 || found.by_shrinking[r] > 0;
+  p.dual.each([&](int64_t v, int64_t) {
+    free += p.beta[v] > p.dual.lower[v] && p.beta[v] < p.dual.upper[v];
+  });
+  return 2 * active > p.dual.rows && 2 * free <= active;
+}
+
+// Steps in disjoint parts of the set. Sets: beta and score of the subproblem. Returns their number.
+template <class T>
+int64_t begin_in_parts(const Subproblem& p, const Violations& found) {
+  const Before before(p);
+  const double tol = std::max(p.tol, kLooserPart * found.violation);
+  const PartsReport parts = steps_in_parts<T>(p, found.middle, tol);
+  update_scores<T>({p.dual.rows, p.in_double, p.tile, p.ld, parts.changed.data(),
+                    parts.change.data(), int64_t(parts.changed.size()), p.score, p.threads});
+  const double part = before.rising_part(found.middle);
+  if (part == 0)
+    before.restore();
+  else if (part < 1)
+    before.go_back_to(part);
+  return parts.steps;
+}
+
 template <class T>
 SubproblemReport solve_tile(const Subproblem& p) {
   SubproblemReport report;
@@ -250,19 +308,25 @@ SubproblemReport solve_tile(const Subproblem& p) {
   Block<float, float> rough(p);
   Block<T, double> fine(p);
   double noise = p.dual.rows > p.block ? float_noise<T>(p) : kInf;
+  const double worth = p.threads < kThreadsOfCopy ? kWorthCopy : kWorthSharedCopy;
   int64_t since_poll = 0;
-  while (true) {
+  for (bool first = true;; first = false) {
     const Violations found = find_violations(p);
     report.violation = found.violation;
     if (!(found.violation > p.tol) || report.steps >= p.max_steps) return report;
     // Many sets need few steps: fewer than a copy of a block would cost.
     const bool direct = in_place && report.steps < p.direct_steps;
+    if (first && !direct && noise < std::max(p.tol, kLooserPart * found.violation) &&
+        begins_in_parts(p, found)) {
+      report.steps += begin_in_parts<T>(p, found);
+      continue;
+    }
     const int64_t most = std::min(p.block, p.dual.rows);
     const double looser = p.in_double ? kLooserRounded : kLooser;
     const bool rounded =
         p.in_double && !direct && noise < std::max(p.tol, looser * found.violation);
     const std::vector<int64_t> rows =
-        direct ? all_rows(p) : choose_block(found, most, rounded || !in_place, rounded);
+        direct ? all_rows(p) : choose_block(found, most, rounded || !in_place, rounded, worth);
     const int64_t size = int64_t(rows.size());
     const bool whole = size == p.dual.rows;
     const double loose = std::max(p.tol, (whole ? kLoosest : looser) * found.violation);

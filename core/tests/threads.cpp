@@ -109,6 +109,31 @@ void hold_out_folds(unsigned seed) {
   if (hold_out(task, report.data())) EXPECT(calls > 4);
 }
 
+// Pair steps on more rows than a block has: disjoint parts at once, copies and scores by threads.
+void steps_in_parts(unsigned seed) {
+  const int64_t n = 1100;
+  const Data data(n, 6, Data::Layout(0), true, seed);
+  Dual dual(data, false);
+  std::vector<float> tile(size_t(n * n));
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double square = 0;
+      for (int64_t k = 0; k < data.d; ++k)
+        square += std::pow(data.full[i * data.d + k] - data.full[j * data.d + k], 2);
+      tile[i * n + j] = float(std::exp(-square));
+    }
+  Subproblem p;
+  p.dual = dual.variables();
+  p.tile = tile.data();
+  p.ld = n;
+  p.beta = dual.beta.data();
+  p.score = dual.score.data();
+  p.max_steps = 1000000;
+  p.block = 700;
+  p.threads = seed % 2 ? 4 : 9;
+  EXPECT(functions().solve(p).violation <= 1e-3);
+}
+
 // A solver that another thread tells to stop, as an interrupt does.
 void stop_from_outside() {
   const int64_t n = 600;
@@ -194,6 +219,7 @@ void check_threads() {
       for (unsigned k = 0; k < 3; ++k) {
         fit(kCallers * k + c);
         hold_out_folds(kCallers * k + c);
+        steps_in_parts(kCallers * k + c);
         for (int repeat = 0; repeat < 50; ++repeat) sum_by_parts(40 + repeat, 2 + int(c));
         throw_in_parts(2 + int(c));
       }
