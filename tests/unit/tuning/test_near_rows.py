@@ -199,7 +199,7 @@ def test_measured_memory_of_arrays(kind, monkeypatch):
     finally:
         tracemalloc.stop()
     assert near.far  # more rows than these violate
-    assert peak < near_rows.memory_of_arrays(chains)
+    assert peak < near_rows.memory_of_arrays(size, step.dual.layers, len(chains))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -41,7 +41,7 @@ from widestreet._src.training.memory_of_fit import least_memory
 from widestreet._src.tuning.chain import ChainPoint, Scratches, solve_next
 from widestreet._src.tuning.kernel_values import Step, StreamedValues, Timed, most_pair_steps
 
-_LEAST_FOLDS = 4  # fewer are not worth a solution of all rows for each C
+LEAST_FOLDS = 4  # fewer are not worth a solution of all rows for each C
 _LEAST_ROWS = 1500  # near rows at first
 _NEAR = 0.25  # near rows at first, per support vector
 _ROUGH = 10.0  # times the tolerance: that of the problem of all rows
@@ -68,18 +68,20 @@ def precision(gram: Gram, tol: float) -> Any:
     return np.float32 if coarse else np.float64
 
 
-def memory_of_arrays(chains: Sequence[Sequence[Step]]) -> int:
+def memory_of_arrays(rows: int, layers: int, folds: int) -> int:
     """Return the bytes of arrays with one entry for each row, or for each row and fold."""
-    dual = chains[0][0].dual
-    arrays = _ARRAYS_OF_FOLD * len(chains) + _ARRAYS_OF_WHOLE * dual.layers
-    return 8 * dual.rows * arrays
+    return 8 * rows * (_ARRAYS_OF_FOLD * folds + _ARRAYS_OF_WHOLE * layers)
+
+
+def is_plain(dual: Dual) -> bool:
+    """Return whether the sum of all coefficients is zero."""
+    return dual.groups == 1 and not dual.total.any()
 
 
 def are_worthwhile(chains: Sequence[Sequence[Step]]) -> bool:
     """Return whether there are enough folds, and all sums of coefficients are zero."""
     steps = [step for chain in chains for step in chain]
-    plain = all(step.dual.groups == 1 and not step.dual.total.any() for step in steps)
-    return plain and len(chains) >= _LEAST_FOLDS
+    return len(chains) >= LEAST_FOLDS and all(is_plain(step.dual) for step in steps)
 
 
 @dataclass(eq=False)
