@@ -40,6 +40,7 @@ from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.training.memory_of_fit import least_memory
 from widestreet._src.tuning.chain import ChainPoint, Scratches, solve_next
 from widestreet._src.tuning.kernel_values import Step, StreamedValues, Timed, most_pair_steps
+from widestreet._src.tuning.similar_lines import scores_of_similar_lines
 
 LEAST_FOLDS = 4  # fewer are not worth a solution of all rows for each C
 _LEAST_ROWS = 1500  # near rows at first
@@ -419,10 +420,8 @@ class NearRows:
         wanted = [self._start(step).sum(axis=0) / step.scale for step in steps]
         change = np.array([new - fold.coef for new, fold in zip(wanted, folds, strict=True)])
         change[np.abs(change) <= _PROPORTIONAL * np.abs(wanted).max(initial=0.0)] = 0.0
-        used = np.flatnonzero(change.any(axis=0))
-        if len(used):
-            change = np.ascontiguousarray(change[:, used])
-            more = self.values.gram.scan(None, used, change, near=True, poll=self.poll)
+        if change.any():
+            more = scores_of_similar_lines(self.values.gram, change, self.poll)
             for fold, new, score in zip(folds, wanted, more, strict=True):
                 fold.coef, fold.score = new, fold.score + score
         for fold, step in zip(folds, steps, strict=True):
