@@ -1,7 +1,7 @@
 """Problems of one kernel over the rows near the margin, whose kernel values are stored.
 
 A variable far from the margin is at the same bound in the solution of all rows and in those of all
-folds. If the kernel matrix of all rows is too large, then for one C after the other:
+folds. For many rows, then, for one C after the other:
 
     1) solve the problem of all rows by rounds of the engine, from its solution at the C before
     2) store the kernel matrix of the rows nearest to the margin; fix the others at their bounds

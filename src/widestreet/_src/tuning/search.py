@@ -1,10 +1,10 @@
 """Solution of all tasks of a search: candidates times folds, with shared work.
 
-Tasks with the same kernel share its kernel matrix, if that fits into memory. Within a fold and a
-pair of classes they are solved one after the other, by ascending C, each from the solution of the
-one before. The first problem of a fold starts from that of another fold. The scores of held-out
-rows come with the solution, or are one product of the kernel values with the coefficients of all
-these candidates.
+Tasks with the same kernel share its kernel matrix, unless it is too large or near_rows.py is
+faster. Within a fold and a pair of classes they are solved one after the other, by ascending C,
+each from the solution of the one before. The first problem of a fold starts from that of another
+fold. The scores of held-out rows come with the solution, or are one product of the kernel values
+with the coefficients of all these candidates.
 """
 
 from __future__ import annotations
