@@ -22,6 +22,7 @@ def test_one_name_for_each_type_of_values(name):
     assert dtype_of(name) is TYPES[name]
 
 
-def test_real_is_float32_or_float64():
+def test_real_and_codes_are_of_several_types():
     assert issubclass(np.float32, getattr(dtype_of("Real"), "__origin__", dtype_of("Real")))
-    assert sorted(arrays.__all__) == sorted([*TYPES, "Real"])
+    assert issubclass(np.int8, getattr(dtype_of("Codes"), "__origin__", dtype_of("Codes")))
+    assert sorted(arrays.__all__) == sorted([*TYPES, "Codes", "Real"])

@@ -11,6 +11,7 @@ from support.shard_sets import CONNECT, every_model, every_port, shards_at_a_poi
 from widestreet._src.problems.dual import Dual, select
 from widestreet._src.shards import shard_set
 from widestreet._src.shards.news import Released
+from widestreet._src.shards.shard_examination import learn_scores
 from widestreet._src.shards.survey_order import SurveyOrder
 from widestreet.datasets import friedman, twonorm
 from widestreet.strategies import ISVM, Auto
@@ -82,6 +83,21 @@ def test_messages_that_travel_change_nothing(parts):
 
 
 # -- questions ---------------------------------------------------------------------------------
+
+
+@every_port
+@pytest.mark.parametrize("parts", [1, 3])
+def test_scores_that_are_told_are_not_computed(port, parts):
+    shards, _, _ = shards_at_a_point(parts, port, np.random.default_rng(7))
+    exact = shards.scores(np.arange(shards.rows))
+    learn_scores(shards, exact)
+    order, before = SurveyOrder(shards.rows, 1e-3, whole=True), shards.poll.kernel_values
+    told = shards.survey(order, np.random.default_rng(0))
+    assert shards.poll.kernel_values == before or "forgetful" in port
+    other, _, _ = shards_at_a_point(parts, port, np.random.default_rng(7))
+    assert np.array_equal(told.ids, other.survey(order, np.random.default_rng(0)).ids)
+    assert other.poll.kernel_values > 0
+    assert np.allclose(shards.take(told.ids).score, exact[told.ids])
 
 
 @every_port

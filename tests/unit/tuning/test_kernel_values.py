@@ -22,6 +22,7 @@ from widestreet._src.rows import as_rows
 from widestreet._src.status import Status
 from widestreet._src.tuning import chain, kernel_values
 from widestreet._src.tuning.kernel_values import Step, StoredValues, StreamedValues
+from widestreet.datasets import checkerboard
 
 FORMULATIONS = {"svc": CSVC(C=10.0), "svr": EpsilonSVR(C=10.0)}
 
@@ -51,6 +52,50 @@ def test_both_solve_the_same_problem(problem):
     assert objective[0] == pytest.approx(objective[1], rel=TOL.strategies_rel)
     np.testing.assert_allclose(one.bias, other.bias, atol=TOL.decision)
     assert one.norm == pytest.approx(other.norm, rel=TOL.strategies_rel)
+
+
+@pytest.mark.parametrize("C", [0.1, 100.0])
+def test_engines_start_from_known_scores_at_the_same_optimum(C):
+    """A solution for another C, with its scores: fewer kernel values, the same objective."""
+    X, y = checkerboard(2500, random_state=1)
+    y[::7] *= -1  # noise, so that variables are at their bounds
+    gram = Gram(RBF(2.0), as_rows(X, centred=True))
+    streamed = StreamedValues(gram, Budget(), 1)
+
+    def step(C):
+        formulation = CSVC(C=C)
+        dual = formulation.dual(y.astype(np.float64), formulation.box(np.ones(len(y))))
+        return Step(dual, C, settings(goal=Goal(TOL.violation)))
+
+    def score(point):
+        return gram.scan(None, np.arange(len(y)), point.beta.sum(axis=0))
+
+    def spent(before):
+        values = gram.pace.values
+        return streamed.solve(step(C), before), gram.pace.values - values
+
+    before = streamed.solve(step(1.0), None)
+    (plain, all_values), (known, values) = map(
+        spent, (before, replace(before, score=score(before)))
+    )
+    dual = step(C).dual
+    objective = [dual.objective(p.beta, score(p)) for p in (plain, known)]
+    assert objective[0] == pytest.approx(objective[1], rel=TOL.strategies_rel)
+    assert values < all_values
+
+
+@pytest.mark.parametrize(("part", "factor"), [(1.0, 2.0), (0.25, 1.0)])
+def test_variables_stay_at_bounds_if_most_are_there(problem, part, factor):
+    """Otherwise the best multiple of the solution is the start: here it is the same point."""
+    _, _, streamed, step = problem
+    dual, alternate = step.dual, np.arange(step.dual.rows) % 2 == 0
+    before = streamed.solve(step, None)
+    bounds = np.where(alternate, dual.upper, 0.0) + np.where(alternate, 0.0, dual.lower)
+    before = replace(before, beta=0.5 * part * bounds, scale=0.5 * step.scale, norm=1e30)
+    dual = replace(dual, total=np.array([factor * 0.5 * part * bounds.sum()]))
+    moved = Step(dual, step.scale, step.settings)
+    start = streamed._from(before, moved, dual, np.arange(dual.rows)).start
+    np.testing.assert_allclose(start, factor * before.beta)
 
 
 def test_an_interrupt_inside_the_engine_is_raised(problem):

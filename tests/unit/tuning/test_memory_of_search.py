@@ -32,6 +32,31 @@ def test_blocks_of_pair_steps_and_problems_of_a_fold_count_as_memory(n_jobs):
         assert MemoryOfSearch(search, tasks, settings).fits(1) == fits
 
 
+@pytest.mark.parametrize(
+    ("kind", "folds", "near", "stores"),
+    [
+        ("svc", 4, True, False),
+        ("svr", 5, True, False),
+        ("svc", 3, True, True),  # too few folds
+        ("svc", 4, False, True),
+        ("nu-svc", 4, True, True),  # two sums
+    ],
+)
+def test_matrices_of_many_rows_are_not_stored(kind, folds, near, stores, monkeypatch):
+    X, y = data("svr" if kind == "svr" else "svc")
+    model = {"svc": ws.SVC, "svr": ws.SVR, "nu-svc": ws.NuSVC}[kind](gamma=0.5)
+    rows = SearchData.of(model, X, y, None)
+    number = np.arange(len(y))
+    parts = [Fold(rows, number[number % folds != k], number[:3]) for k in range(folds)]
+    tasks = [Task.of(model, fold) for fold in parts]
+    memory = MemoryOfSearch(rows, tasks, model._settings(), near=near)
+    assert memory.stores
+    monkeypatch.setattr(module, "_STORED_ROWS", len(rows.merged.kept) - 1)
+    memory = MemoryOfSearch(rows, tasks, model._settings(), near=near)
+    assert (memory.stores, memory.fits(1)) == (stores, True)
+    assert stores or memory.limits.max_memory < model._settings().max_memory
+
+
 def test_distances_are_shared_only_if_they_fit():
     X, y = data("svc", 600)
     X = np.tile(X, 30)  # many columns

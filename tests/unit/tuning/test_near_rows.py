@@ -19,6 +19,7 @@ from widestreet._src.kernels.kernels import RBF
 from widestreet._src.problems.formulations import CSVC, EpsilonSVR, NuSVC
 from widestreet._src.problems.goal import Goal
 from widestreet._src.rows import as_rows
+from widestreet._src.training.memory_of_fit import least_memory
 from widestreet._src.tuning import near_rows
 from widestreet._src.tuning.chain import ChainPoint
 from widestreet._src.tuning.kernel_values import Step, StreamedValues
@@ -198,7 +199,7 @@ def test_measured_memory_of_arrays(kind, monkeypatch):
     finally:
         tracemalloc.stop()
     assert near.far  # more rows than these violate
-    assert peak < near_rows.memory_of_arrays(chains)
+    assert peak < near_rows.memory_of_arrays(size, step.dual.layers, len(chains))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -254,20 +255,39 @@ def test_the_engine_has_the_memory_that_the_arrays_of_folds_leave(monkeypatch):
 
     monkeypatch.setattr(StreamedValues, "solve", noting)
     near.solve(lambda chain, at, timed: None)
-    assert given == [MEMORY] * len(CS) * len(chains)
+    assert given == [MEMORY // 2] * len(CS) * len(chains)  # two folds at a time
     assert chains[0][0].settings.max_memory > MEMORY
+    given.clear()
+    least = least_memory(chains[0][0].dual, values.gram.left.shape[1])
+    near.memory.limit = 2 * least - 1
+    near.solve(lambda chain, at, timed: None)
+    assert given == [2 * least - 1] * len(CS) * len(chains)
+
+
+def test_scores_of_solutions_of_the_engine_are_exact(monkeypatch):
+    """Those from which the next problem starts; the last ones are not needed."""
+    monkeypatch.setattr(near_rows, "_FEW_CHANGED", 10.0)
+    K, values, chains = problems("svc")
+    near = NearRows(values, chains, Memory(MEMORY), lambda: None)
+    near.far = True
+    found = {}
+    near.solve(lambda chain, at, timed: found.setdefault((chain, at), timed[0]))
+    check(K, values, chains, found)
+    assert [at for (_, at), point in found.items() if point.score is None].count(2) == len(chains)
+    assert all(found[c, k].score is not None for c in range(len(chains)) for k in range(2))
 
 
 def test_the_engine_keeps_the_last_point_of_one_fold(monkeypatch):
     _, values, chains = problems("svc")
-    near = NearRows(values, chains, Memory(MEMORY), lambda: None)
+    near = NearRows(replace(values, threads=1), chains, Memory(MEMORY), lambda: None)
     near.far = True
     points, kept, solve = [], [], StreamedValues.solve
 
     def noting(self, step, before):
-        kept.append([ref() is before for ref in points if ref() is not None])
+        alive = [ref() for ref in points if ref() is not None]
+        kept.append([beta is before.beta for beta in alive])
         found = solve(self, step, before)
-        points.append(weakref.ref(found))
+        points.append(weakref.ref(found.beta))
         return found
 
     monkeypatch.setattr(StreamedValues, "solve", noting)

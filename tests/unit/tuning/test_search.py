@@ -213,7 +213,7 @@ def test_a_search_runs_with_the_memory_of_a_fit(times, rng):
 @pytest.mark.parametrize("share", [0.0, 0.25])
 def test_the_engine_solves_folds_whose_arrays_do_not_fit(share, monkeypatch):
     monkeypatch.setattr(MemoryOfSearch, "fits", lambda self, matrices: False)
-    monkeypatch.setattr(module, "_ARRAYS_SHARE", share)
+    monkeypatch.setattr(module, "ARRAYS_SHARE", share)
     limits, solve = [], NearRows.solve
 
     def noting(self, report):

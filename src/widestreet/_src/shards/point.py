@@ -20,10 +20,13 @@ class Point:
     ids : ndarray
         Numbers of the rows, ascending.
     beta : ndarray of shape (layers, len(ids))
+    score : ndarray, optional
+        Scores of all rows, if they are known.
     """
 
     ids: Ints
     beta: Floats
+    score: Floats | None = None
 
     @classmethod
     def zero(cls, layers: int) -> Point:
@@ -31,10 +34,10 @@ class Point:
         return cls(np.empty(0, dtype=np.int64), np.empty((layers, 0)))
 
     @classmethod
-    def of(cls, beta: Floats) -> Point:
-        """Return a point from the coefficients of all rows."""
+    def of(cls, beta: Floats, score: Floats | None = None) -> Point:
+        """Return a point from the coefficients of all rows, and their scores if they are known."""
         ids = np.flatnonzero(beta.any(axis=0))
-        return cls(ids, np.take(beta, ids, axis=1))
+        return cls(ids, np.take(beta, ids, axis=1), score)
 
     def __len__(self) -> int:
         return len(self.ids)

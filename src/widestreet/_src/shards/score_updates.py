@@ -72,6 +72,12 @@ def _scores(
     return shard.gram.scan(ids, columns, expansion.coef, dtype=dtype, poll=poll)
 
 
+def learn(shard: Shard, news: News, score: Floats, *, poll: Poll | None = None) -> None:
+    """Take over the scores of all rows at the published point. Sets: memory."""
+    shard.hear(news)
+    shard.memory.score[:], shard.memory.version[:] = score, news.expansion.version
+
+
 def bring_up_to_date(shard: Shard, news: News, stale: Ints, *, poll: Poll | None = None) -> None:
     """Compute the scores of rows, from all support vectors or from changed coefficients.
 

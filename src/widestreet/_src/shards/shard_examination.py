@@ -30,7 +30,7 @@ from widestreet._src.problems.dual import select
 from widestreet._src.problems.goal import Goal
 from widestreet._src.shards.news import News
 from widestreet._src.shards.point import Point
-from widestreet._src.shards.score_updates import scores
+from widestreet._src.shards.score_updates import learn, scores
 from widestreet._src.shards.shard import Shard
 from widestreet._src.shards.shard_set import ShardSet
 
@@ -235,6 +235,24 @@ def _drift(shards: ShardSet) -> dict[int, float]:
     if len(missing):
         shards.fetch(missing)
     return {before.version: distance(shards.known.between(ids), change, shards.poll)}
+
+
+def learn_scores(shards: ShardSet, score: Floats) -> None:
+    """Tell the shards the scores of all rows at the published point. No row may be in the set."""
+    parts = np.split(score, shards.begins[1:])
+    shards.ask(learn, {k: (part,) for k, part in enumerate(parts)})
+
+
+def norm_of_start(shards: ShardSet, start: Point, rows: int, rng: np.random.Generator) -> float:
+    """Return c'Kc of the published starting point; tell the shards its scores, if they are known.
+
+    Otherwise it is estimated from so many support vectors. Scores that are given may be rounded
+    like those of float32 values: in float64 they are not used.
+    """
+    if start.score is None or shards.news.double:
+        return estimate_norm(shards, rows, rng)
+    learn_scores(shards, start.score)
+    return float(start.coef @ start.score[start.ids])
 
 
 def estimate_norm(shards: ShardSet, rows: int, rng: np.random.Generator) -> float:

@@ -101,7 +101,7 @@ class Solver:
             return replace(solution, status=stopped_by(stop))
         if done:
             return solution
-        problem = replace(problem, start=solution.beta)
+        problem = replace(problem, start=solution.beta, score=None)
         more = self.by_rounds(problem, lambda record: self.observe(after(solution, record)))
         return continued(solution, more)
 
@@ -125,7 +125,7 @@ class Solver:
             check=self.check,
             room=working_set_capacity(settings.max_memory, dual, columns),
             sites=settings.max_memory // least_memory(dual, columns),
-            start=None if problem.start is None else Point.of(problem.start),
+            start=None if problem.start is None else Point.of(problem.start, problem.score),
             first=problem.first,
             low_rank=LowRank(
                 self.gram,

@@ -21,11 +21,14 @@ class Problem:
         Feasible starting point.
     first : ndarray, optional
         Rows of the first working set.
+    score : ndarray, optional
+        Scores of the rows at the starting point, if they are known.
     """
 
     dual: Dual
     start: Floats | None = None
     first: Ints | None = None
+    score: Floats | None = None
 
     def starting_at(self, beta: Floats) -> Problem:
         """Return the problem with the feasible point nearest to `beta` as its starting point.
@@ -34,4 +37,4 @@ class Problem:
         """
         start = self.dual.nearest(beta)
         inside = (start > self.dual.lower) & (start < self.dual.upper)
-        return replace(self, start=start, first=np.flatnonzero(inside.any(axis=0)))
+        return replace(self, start=start, first=np.flatnonzero(inside.any(axis=0)), score=None)

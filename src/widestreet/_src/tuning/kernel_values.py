@@ -30,6 +30,9 @@ from widestreet._src.training.settings import Settings
 from widestreet._src.tuning.chain import ChainPoint, Scratches, solve_next, solve_together
 
 _TOGETHER = 2000  # rows: the problems of a chain are solved in one call of the core
+_SNAP = 1e-12  # of a box: what is nearer to a bound is at the bound
+_FEW_INSIDE = 0.5  # of the nonzero variables: if fewer are inside, the others stay at bounds
+_FEW_CHANGED = 0.5  # of the support vectors: if more change, their scores are computed anew
 
 Timed = tuple[ChainPoint, float]  # a solution and the seconds that it took
 
@@ -105,7 +108,7 @@ class StreamedValues:
         dual, gram = select(step.dual, there), self.gram.select(there)
         problem = Problem(dual)
         if before is not None:
-            problem = problem.starting_at(before.ray(step.dual, step.scale) * before.beta[:, there])
+            problem = self._from(before, step, dual, there)
         settings = replace(
             step.settings,
             strategy=Auto(),
@@ -138,6 +141,35 @@ class StreamedValues:
         norm = 2.0 * (linear - found.dual_objective)
         steps = found.pair_steps
         return ChainPoint(beta, None, found.bias, violation, steps, step.scale, norm)
+
+    def _from(self, before: ChainPoint, step: Step, dual: Dual, there: Ints) -> Problem:
+        """Return the problem over some rows, starting from the solution of another one.
+
+        If most variables are at a bound, they stay there: each round moves only as many rows as are
+        in the working set. Scores come from those of the solution, where few coefficients change.
+        """
+        ratio = step.scale / before.scale
+        moved = ratio * before.beta
+        inside = (moved > (1 - _SNAP) * step.dual.lower) & (moved < (1 - _SNAP) * step.dual.upper)
+        inside &= moved != 0
+        if inside.sum() > _FEW_INSIDE * np.count_nonzero(moved):
+            ratio = before.ray(step.dual, step.scale)
+            moved = ratio * before.beta
+        problem = Problem(dual).starting_at(moved[:, there])
+        assert problem.start is not None
+        if before.score is None:
+            return problem
+        change = -moved.sum(axis=0)
+        change[there] += problem.start.sum(axis=0)
+        change[np.abs(change) <= _SNAP * np.abs(moved).max(initial=0.0)] = 0.0
+        used = np.flatnonzero(change)
+        if len(used) > _FEW_CHANGED * np.count_nonzero(problem.start.any(axis=0)):
+            return problem
+        dtype = np.float32 if self.gram.fits_float32 else np.float64
+        more = self.gram.scan(
+            there, used, change[used], dtype=dtype, poll=Poll(self.budget.look_at_clock)
+        )
+        return replace(problem, score=ratio * before.score[there] + more)
 
     def scores(self, rows: Ints, coefs: Floats) -> Floats:
         """Return the scores of some rows; each kernel value is computed once for all lines."""

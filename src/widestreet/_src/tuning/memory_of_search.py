@@ -9,14 +9,18 @@ from functools import cached_property
 
 import numpy as np
 
-from widestreet._src.kernels.kernels import RBF
+from widestreet._src.kernels.kernels import RBF, Kernel
+from widestreet._src.problems.dual import Dual
 from widestreet._src.training.memory_of_fit import least_memory_of
 from widestreet._src.training.settings import Settings
 from widestreet._src.tuning.chain import working_memory
 from widestreet._src.tuning.matrices import MANY_COLUMNS, matrix_memory
+from widestreet._src.tuning.near_rows import LEAST_FOLDS, is_plain, memory_of_arrays
 from widestreet._src.tuning.tasks import SearchData, Task
 
 _BYTES_OF_VARIABLE = 64  # of a problem, given twice to the core, and of its solution
+_STORED_ROWS = 10_000  # with more, problems over the rows near the margin take less time
+ARRAYS_SHARE = 0.25  # of the memory: if arrays of folds are larger, the engine solves each fold
 _POINTS_SHARE = 0.25  # of the memory, for problems and solutions beside the engine
 
 
@@ -31,11 +35,14 @@ class MemoryOfSearch:
     settings : Settings
         `max_memory` bounds kernel matrices, blocks of pair steps, weights of folds, and problems
         with their solutions. What is reported comes on top.
+    near : bool
+        Whether problems may be solved over the rows near the margin.
     """
 
     data: SearchData
     tasks: Sequence[Task]
     settings: Settings
+    near: bool = True
 
     @cached_property
     def shares_distances(self) -> bool:
@@ -47,8 +54,26 @@ class MemoryOfSearch:
     @cached_property
     def at_once(self) -> int:
         """Number of kernels whose problems are solved at the same time, to keep threads busy."""
-        two = self.settings.threads > 1 and self.fits(3 if self.shares_distances else 2)
-        return 2 if two else 1
+        several = self.settings.threads > 1 and self.stores
+        return 2 if several and self.fits(3 if self.shares_distances else 2) else 1
+
+    @cached_property
+    def stores(self) -> bool:
+        """True if kernel matrices of all rows are stored."""
+        return self.fits(1) and not (self.near and self._near_rows_are_faster)
+
+    @property
+    def _near_rows_are_faster(self) -> bool:
+        """True for many rows, enough folds and arrays of folds that fit."""
+        if self.largest_pair <= _STORED_ROWS:
+            return False
+        folds: dict[Kernel, set[int]] = defaultdict(set)
+        for task in self.tasks:
+            folds[task.kernel].add(id(task.fold))
+        counts, dual = [len(mine) for mine in folds.values()], self._two_rows
+        arrays = memory_of_arrays(self.largest_pair, dual.layers, max(counts))
+        few = arrays <= ARRAYS_SHARE * self.settings.max_memory
+        return few and is_plain(dual) and min(counts) >= LEAST_FOLDS
 
     def fits(self, matrices: int) -> bool:
         """Return whether the memory suffices for so many matrices of all rows.
@@ -93,9 +118,13 @@ class MemoryOfSearch:
         return self._layers * _BYTES_OF_VARIABLE * rows + 8 * others
 
     @cached_property
+    def _two_rows(self) -> Dual:
+        """Dual of two rows, of the kind of all problems."""
+        return self.tasks[0].formulation.dual(np.array([1.0, -1.0]), np.ones(2))
+
+    @property
     def _layers(self) -> int:
-        one = np.ones(2)
-        return int(self.tasks[0].formulation.dual(np.array([1.0, -1.0]), one).layers)
+        return self._two_rows.layers
 
     def portions(self, members: list[int]) -> list[list[int]]:
         """Return the tasks of a kernel in portions that are solved one after the other.
@@ -104,7 +133,7 @@ class MemoryOfSearch:
         value of C to the next, if kernel values are stored; otherwise all folds of some values.
         If that is too much, it has a part of them.
         """
-        if self.fits(1):
+        if self.stores:
             room = self.room_beside(self.at_once + self.shares_distances) // self.at_once
             key = {k: id(self.tasks[k].fold) for k in members}
         else:
@@ -130,7 +159,7 @@ class MemoryOfSearch:
     @cached_property
     def limits(self) -> Settings:
         """Settings of the engines, with the memory that problems and solutions leave."""
-        if self.fits(1):
+        if self.stores:
             return self.settings
         most = max(Counter(task.kernel for task in self.tasks).values())
         used = min(self.room_for_points, most * self.bytes_of_task) + self._bytes_of_weights
@@ -140,5 +169,7 @@ class MemoryOfSearch:
 
     @cached_property
     def largest_pair(self) -> int:
-        """Largest number of distinct rows of a pair of classes."""
+        """Largest number of distinct rows of a pair of classes, or of all rows."""
+        if not self._several_pairs:
+            return len(self.data.merged.kept)
         return int(np.sort(np.bincount(self.data.label))[-2:].sum())

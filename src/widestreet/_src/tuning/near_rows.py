@@ -1,7 +1,7 @@
 """Problems of one kernel over the rows near the margin, whose kernel values are stored.
 
 A variable far from the margin is at the same bound in the solution of all rows and in those of all
-folds. If the kernel matrix of all rows is too large, then for one C after the other:
+folds. For many rows, then, for one C after the other:
 
     1) solve the problem of all rows by rounds of the engine, from its solution at the C before
     2) store the kernel matrix of the rows nearest to the margin; fix the others at their bounds
@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,9 @@ from widestreet._src.shards.runner import LocalRunner
 from widestreet._src.training.memory_of_fit import least_memory
 from widestreet._src.tuning.chain import ChainPoint, Scratches, solve_next
 from widestreet._src.tuning.kernel_values import Step, StreamedValues, Timed, most_pair_steps
+from widestreet._src.tuning.similar_lines import scores_of_similar_lines
 
-_LEAST_FOLDS = 4  # fewer are not worth a solution of all rows for each C
+LEAST_FOLDS = 4  # fewer are not worth a solution of all rows for each C
 _LEAST_ROWS = 1500  # near rows at first
 _NEAR = 0.25  # near rows at first, per support vector
 _ROUGH = 10.0  # times the tolerance: that of the problem of all rows
@@ -52,6 +54,7 @@ _KEPT = 0.5  # of the memory: a larger matrix is freed before the next problem o
 _PASSES = 8  # for one C
 _FLOAT32_TOL = 1e-4  # smallest tolerance with kernel values of near rows in float32
 _PROPORTIONAL = 1e-14  # of the largest coefficient: a smaller change is rounding
+_FEW_CHANGED = 0.5  # of the support vectors: if more change, scores are left to the engine
 _SAME = 1e-9  # of the largest coefficient: a smaller difference makes no row near
 _INNER = 0.8  # of the tolerance: that of pair steps on such values
 _AHEAD = 1.25  # room of a new matrix, per near row
@@ -66,18 +69,20 @@ def precision(gram: Gram, tol: float) -> Any:
     return np.float32 if coarse else np.float64
 
 
-def memory_of_arrays(chains: Sequence[Sequence[Step]]) -> int:
+def memory_of_arrays(rows: int, layers: int, folds: int) -> int:
     """Return the bytes of arrays with one entry for each row, or for each row and fold."""
-    dual = chains[0][0].dual
-    arrays = _ARRAYS_OF_FOLD * len(chains) + _ARRAYS_OF_WHOLE * dual.layers
-    return 8 * dual.rows * arrays
+    return 8 * rows * (_ARRAYS_OF_FOLD * folds + _ARRAYS_OF_WHOLE * layers)
+
+
+def is_plain(dual: Dual) -> bool:
+    """Return whether the sum of all coefficients is zero."""
+    return dual.groups == 1 and not dual.total.any()
 
 
 def are_worthwhile(chains: Sequence[Sequence[Step]]) -> bool:
     """Return whether there are enough folds, and all sums of coefficients are zero."""
     steps = [step for chain in chains for step in chain]
-    plain = all(step.dual.groups == 1 and not step.dual.total.any() for step in steps)
-    return plain and len(chains) >= _LEAST_FOLDS
+    return len(chains) >= LEAST_FOLDS and all(is_plain(step.dual) for step in steps)
 
 
 @dataclass(eq=False)
@@ -242,23 +247,68 @@ class NearRows:
             whole = self._solve_whole([fold.steps[k] for fold in here.values()], whole)
             shared = (time.perf_counter() - begun) / len(here)
             self._solve_folds(list(here.values()), k)
+            whole = self._whole.point
             for c, fold in here.items():
                 point = self._spread(fold, fold.steps[k]) if fold.possible else None
                 if point is not None and fold.done:
                     report(c, k, (point, fold.seconds + shared))
                 else:
                     left.append((c, k, point))
-        if left:
-            self._matrix = None
-            self.memory.free()  # the engine needs it
-        for _, mine in groupby(sorted(left, key=lambda one: one[:2]), key=lambda one: one[0]):
+        self._solve_by_engine(left, folds, whole, report)
+
+    def _solve_by_engine(
+        self,
+        left: list[tuple[int, int, ChainPoint | None]],
+        folds: list[_Fold],
+        whole: ChainPoint | None,
+        report: Report,
+    ) -> None:
+        """Solve the rest of the problems by rounds of the engine, several folds at a time.
+
+        Pair steps of a round use one thread. Each chain starts from its last point over near rows,
+        or else from that of all rows. Sets: matrix, memory; folds.
+        """
+        if not left:
+            return
+        self._matrix = None
+        self.memory.free()  # the engine needs it
+        dual, columns = self.chains[0][0].dual, self.values.gram.left.shape[1]
+        chains = [
+            list(mine) for _, mine in groupby(sorted(left, key=lambda one: one[:2]), itemgetter(0))
+        ]
+        room = self.memory.limit // least_memory(dual, columns)
+        limited = most_pair_steps(self.values.gram, self._size) is not None
+        side = 1 if limited else max(1, min(self.values.threads, len(chains), room))
+        values = replace(self.values, threads=max(1, self.values.threads // side))
+        memory = self.memory.limit // side
+
+        def solve(chain: list[tuple[int, int, ChainPoint | None]]) -> None:
             last = whole
-            for c, k, point in mine:
-                begun = time.perf_counter()
-                step = self.chains[c][k]
-                step = replace(step, settings=replace(step.settings, max_memory=self.memory.limit))
-                last = self.values.solve(step, last if point is None else point)
+            for c, k, point in chain:
+                begun, step = time.perf_counter(), self.chains[c][k]
+                step = replace(step, settings=replace(step.settings, max_memory=memory))
+                last = values.solve(step, last if point is None else point)
+                if (c, k) != chain[-1][:2]:
+                    last = replace(last, score=self._rescored(folds[c], last))
                 report(c, k, (last, time.perf_counter() - begun))
+
+        LocalRunner(side).map(solve, chains, self.on_interrupt)
+
+    def _rescored(self, fold: _Fold, point: ChainPoint) -> Floats | None:
+        """Return the scores of all rows at a solution of the engine; None if too many changed.
+
+        Sets: coef and score of the fold.
+        """
+        new = point.beta.sum(axis=0) / point.scale
+        change = new - fold.coef
+        change[np.abs(change) <= _PROPORTIONAL * np.abs(new).max(initial=0.0)] = 0.0
+        used = np.flatnonzero(change)
+        if len(used) > _FEW_CHANGED * np.count_nonzero(new):
+            return None
+        more = self.values.gram.scan(None, used, change[used], near=True, poll=self.poll)
+        fold.coef, fold.score = new, fold.score + more
+        found: Floats = point.scale * fold.score
+        return found
 
     # -- the problem of all rows -------------------------------------------------------------------
 
@@ -290,9 +340,11 @@ class NearRows:
         return found
 
     def _choose(self, folds: list[_Fold]) -> None:
-        """Choose the rows nearest to the margin of the solution of all rows. Sets: rows."""
+        """Choose the rows nearest to the margin of the solution of all rows. Sets: rows, whole."""
         whole, dual = self._whole.point, self._whole.dual
-        f = dual.indicator(self._whole_score(folds))
+        score = self._whole_score(folds)
+        self._whole = _Whole(dual, whole := replace(whole, score=score))
+        f = dual.indicator(score)
         distance = np.abs(f - whole.bias[0]).min(axis=0)
         free = self._whole.free.any(axis=0)
         distance[free] = 0.0
@@ -368,10 +420,8 @@ class NearRows:
         wanted = [self._start(step).sum(axis=0) / step.scale for step in steps]
         change = np.array([new - fold.coef for new, fold in zip(wanted, folds, strict=True)])
         change[np.abs(change) <= _PROPORTIONAL * np.abs(wanted).max(initial=0.0)] = 0.0
-        used = np.flatnonzero(change.any(axis=0))
-        if len(used):
-            change = np.ascontiguousarray(change[:, used])
-            more = self.values.gram.scan(None, used, change, near=True, poll=self.poll)
+        if change.any():
+            more = scores_of_similar_lines(self.values.gram, change, self.poll)
             for fold, new, score in zip(folds, wanted, more, strict=True):
                 fold.coef, fold.score = new, fold.score + score
         for fold, step in zip(folds, steps, strict=True):

@@ -1,10 +1,10 @@
 """Solution of all tasks of a search: candidates times folds, with shared work.
 
-Tasks with the same kernel share its kernel matrix, if that fits into memory. Within a fold and a
-pair of classes they are solved one after the other, by ascending C, each from the solution of the
-one before. The first problem of a fold starts from that of another fold. The scores of held-out
-rows come with the solution, or are one product of the kernel values with the coefficients of all
-these candidates.
+Tasks with the same kernel share its kernel matrix, unless it is too large or near_rows.py is
+faster. Within a fold and a pair of classes they are solved one after the other, by ascending C,
+each from the solution of the one before. The first problem of a fold starts from that of another
+fold. The scores of held-out rows come with the solution, or are one product of the kernel values
+with the coefficients of all these candidates.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from widestreet._src.training.settings import Settings
 from widestreet._src.tuning.chain import ChainPoint, Scratches
 from widestreet._src.tuning.kernel_values import KernelValues, Step, StoredValues, StreamedValues
 from widestreet._src.tuning.matrices import KernelMatrices
-from widestreet._src.tuning.memory_of_search import MemoryOfSearch
+from widestreet._src.tuning.memory_of_search import ARRAYS_SHARE, MemoryOfSearch
 from widestreet._src.tuning.near_rows import (
     Memory,
     NearRows,
@@ -41,7 +41,6 @@ from widestreet._src.tuning.near_rows import (
 from widestreet._src.tuning.outcomes import Outcome
 from widestreet._src.tuning.tasks import SearchData, Task
 
-_ARRAYS_SHARE = 0.25  # of the memory: if arrays of folds are larger, the engine solves each fold
 _FEW_ROWS = 300  # so few need no Newton steps, and folds with one problem each are one chain
 Report = Callable[[int, Outcome, Ints, Floats], None]
 _Found = dict[tuple[int, tuple[int, int]], tuple[ChainPoint, float]]  # by task and pair of classes
@@ -135,11 +134,11 @@ class Search:
 
     @cached_property
     def _memory(self) -> MemoryOfSearch:
-        return MemoryOfSearch(self.data, self.tasks, self.settings)
+        return MemoryOfSearch(self.data, self.tasks, self.settings, near=self.start is None)
 
     def _values(self, kernel: Kernel, number: int) -> KernelValues:
         """Return the kernel values, stored in a matrix of this number if the memory suffices."""
-        stored = self._memory.fits(1)
+        stored = self._memory.stores
         threads = 1 if stored else self.settings.threads
         streamed = StreamedValues(self._matrices.gram(kernel), self.budget, threads)
         if not stored:
@@ -247,9 +246,10 @@ class Search:
 
     def _arrays_fit(self, values: StreamedValues, problems: list[list[Step]]) -> bool:
         """Return whether arrays of folds take a small part of the memory and leave enough."""
-        limit, arrays = self._memory.limits.max_memory, memory_of_arrays(problems)
-        least = least_memory(problems[0][0].dual, values.gram.left.shape[1])
-        return arrays <= min(_ARRAYS_SHARE * limit, limit - least)
+        dual, limit = problems[0][0].dual, self._memory.limits.max_memory
+        arrays = memory_of_arrays(dual.rows, dual.layers, len(problems))
+        least = least_memory(dual, values.gram.left.shape[1])
+        return arrays <= min(ARRAYS_SHARE * limit, limit - least)
 
     def _solve_near(
         self,
@@ -268,7 +268,9 @@ class Search:
             self._memories.clear()
             self._memories[dtype] = Memory(self._memory.limits.max_memory, dtype)
         memory = self._memories[dtype]
-        memory.limit = self._memory.limits.max_memory - memory_of_arrays(problems)
+        dual = problems[0][0].dual
+        arrays = memory_of_arrays(dual.rows, dual.layers, len(problems))
+        memory.limit = self._memory.limits.max_memory - arrays
         NearRows(values, problems, memory, self._stop).solve(report)
 
     def _given(self, k: int, pair: tuple[int, int], members: Ints | None) -> ChainPoint | None:

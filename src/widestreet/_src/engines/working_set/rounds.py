@@ -34,7 +34,7 @@ from widestreet._src.engines.working_set.state_of_rounds import Check, Inputs, S
 from widestreet._src.engines.working_set.subproblem import solve_subproblem
 from widestreet._src.shards.first_rows import FirstRows
 from widestreet._src.shards.news import Released
-from widestreet._src.shards.shard_examination import adopt, estimate_norm
+from widestreet._src.shards.shard_examination import adopt, norm_of_start
 from widestreet._src.shards.survey_order import Survey, SurveyOrder
 from widestreet._src.status import Status
 
@@ -175,12 +175,12 @@ class WorkingSetEngine:
         state.violation = FirstRows(shards).first_violation()
         point = FirstRows(shards).feasible_point() if inputs.start is None else inputs.start
         if len(point):
-            state.point, zero = point, state.expansion
+            state.point, zero = replace(point, score=None), state.expansion
             state.expansion = zero.published(point.ids, point.coef, zero.bias, np.inf)
             state.linear, state.norm = shards.totals(point)[0], np.inf  # until it is known
             self._tell()
             self._keep_time()
-            state.norm = estimate_norm(shards, _ROWS_OF_FIRST_NORM, inputs.rng)
+            state.norm = norm_of_start(shards, point, _ROWS_OF_FIRST_NORM, inputs.rng)
         state.survey = Survey.first(self._first_rows())
 
     def _tell(self) -> None:
