@@ -94,7 +94,7 @@ Fresh<int64_t> places(const bool* mask, int64_t count, int threads) {
     first[begin / kValues + 1] = mine;
   });
   for (int64_t t = 0; t < tasks; ++t) first[t + 1] += first[t];
-  Fresh<int64_t> found(size_t(first[tasks]));
+  Fresh<int64_t> found{size_t(first[tasks])};
   for_ranges(count, kValues, threads, [&](int64_t begin, int64_t end) {
     int64_t* next = found.values.get() + first[begin / kValues];
     for (int64_t i = begin; i < end; ++i)
