@@ -69,7 +69,7 @@ auto places_of(Array1<const bool> mask, int threads) {
   Fresh<int64_t> found;
   {
     nb::gil_scoped_release release;
-    found = places(mask.data(), int64_t(mask.shape(0)), threads);
+    found = places(reinterpret_cast<const uint8_t*>(mask.data()), int64_t(mask.shape(0)), threads);
   }
   return give(std::move(found));
 }

@@ -5,7 +5,7 @@
 // a dense panel, one by one or several neighbours together, with work proportional to their
 // nonzeros; and sparse left rows against an inverted panel, with work proportional to the matching
 // nonzeros. The density of the right rows decides between the last two. A sink (sink.hpp) consumes
-// the values.
+// the values. Scans against panels are shared in parts (scan_in_parts.hpp).
 #include "kernels/evaluate.hpp"
 
 #include <algorithm>

@@ -5,8 +5,9 @@
 //   left rows |   |   |   |   |      |   |   |    2) sum each block of left rows against each panel
 //             +-------+-------+      +-------+    3) add the sums of the panels of a row, in order
 //
-// Threads wait for each other twice, however many scans there are. A panel fits into the cache of a
-// processor. The ranges do not depend on the number of threads, and neither do the sums.
+// Threads wait for each other twice, however many scans there are, unless their panels exceed
+// kPanelBytes together. If the rows have few columns, a panel fits into the cache of a processor. The
+// ranges do not depend on the number of threads, and neither do the sums.
 #pragma once
 
 #include <algorithm>
@@ -37,31 +38,40 @@ struct Part {
   std::unique_ptr<Coefficients<T>> coef;
   std::vector<double> sums;
 
-  int64_t bytes() const { return (to - from) * task.right.rows->d * int64_t(sizeof(T)); }
+  // Memory of the panel, and of sums that are not those of the scan.
+  int64_t bytes() const {
+    const int64_t panel = (to - from) * task.right.rows->d * int64_t(sizeof(T));
+    return panel + (alone ? 0 : task.sets * task.left.size * int64_t(sizeof(double)));
+  }
 };
 
-// Appends the parts of scans [begin, ...) until their panels are large. Returns the next scan, and
-// sets `from` to its first right row that is left.
+// The number of right rows of a part, unless it is the last one of its scan.
+template <class T>
+int64_t part_rows(int64_t d, int64_t least) {
+  constexpr int64_t unit = kChunk * Panel<T>::width;
+  const int64_t most = std::max(least, kPartBytes / (std::max<int64_t>(1, d) * int64_t(sizeof(T))));
+  return std::min((most + unit - 1) / unit * unit, panel_rows<T>(d));
+}
+
+// Appends the parts of scans [begin, ...), at least one, while their memory is at most kPanelBytes.
+// Returns the next scan, and sets `from` to its first right row that is left.
 template <class T>
 int64_t take_parts(const ScanTask* tasks, int64_t begin, int64_t count, int64_t least,
                    int64_t& from, std::vector<Part<T>>& parts) {
-  constexpr int64_t unit = kChunk * Panel<T>::width;
   int64_t bytes = 0;
   for (; begin < count; ++begin, from = 0) {
     const ScanTask& task = tasks[begin];
-    const int64_t d = std::max<int64_t>(1, task.right.rows->d);
-    const int64_t most = std::max(least, kPartBytes / (d * int64_t(sizeof(T))));
-    const int64_t step = (most + unit - 1) / unit * unit;
+    const int64_t step = part_rows<T>(task.right.rows->d, least);
     for (; from < task.right.size; from += step) {
-      if (bytes > kPanelBytes) return begin;
-      parts.emplace_back();
-      Part<T>& part = parts.back();
+      Part<T> part;
       part.whole = &task;
       part.task = task;
       part.from = from;
       part.to = std::min(from + step, task.right.size);
       part.alone = from == 0 && part.to == task.right.size;
       bytes += part.bytes();
+      if (!parts.empty() && bytes > kPanelBytes) return begin;
+      parts.push_back(std::move(part));
     }
   }
   return begin;

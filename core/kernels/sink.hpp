@@ -1,6 +1,6 @@
 // Consumers of kernel values: they sum them against coefficients, or write them.
 //
-// The evaluation (evaluate.cpp) announces the next left rows (begin), passes the values of one tile
+// The evaluation (evaluate.cpp, scan_in_parts.hpp) announces the next left rows (begin), passes the values of one tile
 // and one of these rows at a time (take), and reports when up to kChunk tiles are complete (flush)
 // and when the rows are (end).
 //

@@ -1,5 +1,7 @@
 #include "solve/last_scores.hpp"
 
+#include <algorithm>
+
 #include "parallel.hpp"
 
 namespace widestreet {
@@ -11,8 +13,15 @@ constexpr int64_t kPart = 16384;  // rows of a task
 
 std::vector<int64_t> by_version(const int32_t* version, const int64_t* rows, int64_t count,
                                 int32_t present, int64_t* sorted, int threads) {
-  const int64_t tasks = (count + kPart - 1) / kPart, kinds = int64_t(present) + 2;
-  const int64_t left_out = kinds - 1;
+  const int64_t tasks = (count + kPart - 1) / kPart;
+  std::vector<int32_t> latest(tasks, -1);
+  for_ranges(count, kPart, threads, [&](int64_t begin, int64_t end) {
+    int32_t& mine = latest[begin / kPart];
+    for (int64_t p = begin; p < end; ++p)
+      if (version[rows[p]] < present) mine = std::max(mine, version[rows[p]]);
+  });
+  const int64_t last = tasks ? *std::max_element(latest.begin(), latest.end()) : -1;
+  const int64_t left_out = last + 2, kinds = left_out + 1;
   auto kind_of = [&](int64_t row) -> int64_t {
     const int32_t v = version[row];
     return v == present ? left_out : v < 0 || v > present ? 0 : v + 1;

@@ -85,12 +85,12 @@ Fresh<int64_t> rows_that_matter(const Zeros& zeros, int threads) {
       int64_t(found.size()), [&](int64_t t) -> auto& { return found[t]; }, threads);
 }
 
-Fresh<int64_t> places(const bool* mask, int64_t count, int threads) {
+Fresh<int64_t> places(const uint8_t* mask, int64_t count, int threads) {
   const int64_t tasks = (count + kValues - 1) / kValues;
   std::vector<int64_t> first(tasks + 1, 0);  // how many are true before each task
   for_ranges(count, kValues, threads, [&](int64_t begin, int64_t end) {
     int64_t mine = 0;
-    for (int64_t i = begin; i < end; ++i) mine += mask[i];
+    for (int64_t i = begin; i < end; ++i) mine += mask[i] != 0;
     first[begin / kValues + 1] = mine;
   });
   for (int64_t t = 0; t < tasks; ++t) first[t + 1] += first[t];
@@ -98,7 +98,7 @@ Fresh<int64_t> places(const bool* mask, int64_t count, int threads) {
   for_ranges(count, kValues, threads, [&](int64_t begin, int64_t end) {
     int64_t* next = found.values.get() + first[begin / kValues];
     for (int64_t i = begin; i < end; ++i)
-      if (mask[i]) *next++ = i;
+      if (mask[i] != 0) *next++ = i;
   });
   return found;
 }

@@ -29,8 +29,8 @@ struct Zeros {
 // the comparison is allowed for.
 Fresh<int64_t> rows_that_matter(const Zeros& zeros, int threads);
 
-// The positions of true values.
-Fresh<int64_t> places(const bool* mask, int64_t count, int threads);
+// The positions of true values: of bytes other than zero.
+Fresh<int64_t> places(const uint8_t* mask, int64_t count, int threads);
 
 // The largest target of variables that may grow from zero, and the smallest of those that may
 // shrink; infinite where there are none.

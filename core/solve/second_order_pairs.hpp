@@ -24,7 +24,7 @@ namespace WIDESTREET_ISA {
 
 constexpr int64_t kConjugateLines = 2048;  // of a block, up to which directions are conjugate
 constexpr double kTau = 1e-12;             // floor of the curvature of a pair
-constexpr double kLeastBend = 0.01;  // of that: floor of the curvature of a conjugate direction
+constexpr double kLeastBend = 0.01;  // of a pair's curvature: floor of its conjugate direction's
 constexpr double kResolution = 100;  // roundings of a kernel value: smaller curvatures are noise
 
 // Sets: up and down of a line from its coefficients and the score of its row.

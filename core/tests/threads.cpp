@@ -111,7 +111,7 @@ void hold_out_folds(unsigned seed) {
 
 // Pair steps on more rows than a block has: disjoint parts at once, copies and scores by threads.
 void steps_in_parts(unsigned seed) {
-  const int64_t n = 1100;
+  const int64_t n = seed % 4 ? 1100 : 2100;  // two parts, or four
   const Data data(n, 6, Data::Layout(0), true, seed);
   Dual dual(data, false);
   std::vector<float> tile(size_t(n * n));
@@ -131,6 +131,9 @@ void steps_in_parts(unsigned seed) {
   p.max_steps = 1000000;
   p.block = 700;
   p.threads = seed % 2 ? 4 : 9;
+  std::vector<unsigned char> scratch(seed % 3 ? size_t(n * n * 4 + 64) : 0);
+  p.scratch = scratch.empty() ? nullptr : scratch.data() + seed % 3;
+  p.scratch_bytes = scratch.empty() ? 0 : int64_t(scratch.size()) - 3;
   EXPECT(functions().solve(p).violation <= 1e-3);
 }
 

@@ -18,15 +18,15 @@ MODELS = ("c_svc", "nu_svc", "eps_svr", "nu_svr")
 every_model = pytest.mark.parametrize("model", MODELS)
 
 
-def problem(model: str, rng: np.random.Generator, linear: bool = False):
+def problem(model: str, rng: np.random.Generator, linear: bool = False, rows: int = ROWS):
     """A kernel matrix and a dual of two overlapping clouds."""
-    y = np.where(np.arange(ROWS) % 2, 1.0, -1.0)
-    X = rng.normal(size=(ROWS, 2)) + 0.5 * y[:, None]
+    y = np.where(np.arange(rows) % 2, 1.0, -1.0)
+    X = rng.normal(size=(rows, 2)) + 0.5 * y[:, None]
     square = (X**2).sum(axis=1)
     K = X @ X.T if linear else np.exp(-(square[:, None] + square - 2 * X @ X.T))
-    target = X[:, 0] + rng.normal(size=ROWS) if model.endswith("svr") else y
+    target = X[:, 0] + rng.normal(size=rows) if model.endswith("svr") else y
     qp = duals.build(
-        model, K, target, C=2.0, epsilon=0.2, nu=0.4, weight=rng.choice([0.5, 1.0], ROWS)
+        model, K, target, C=2.0, epsilon=0.2, nu=0.4, weight=rng.choice([0.5, 1.0], rows)
     )
     return K, duals.in_beta_space(qp)
 
@@ -43,9 +43,12 @@ def start_of(dual) -> np.ndarray:
     return beta
 
 
-def solve(K, dual, *, threads: int, dtype=np.float64, tol: float = VIOLATION, steps=ENOUGH):
+def solve(
+    K, dual, *, threads: int, dtype=np.float64, tol: float = VIOLATION, steps=ENOUGH, scratch=None
+):
     """Return beta, scores, violation and steps."""
-    tile = np.zeros((ROWS, ROWS + -ROWS % 16), dtype=dtype)[:, :ROWS]
+    rows = len(K)
+    tile = np.zeros((rows, rows + -rows % 16), dtype=dtype)[:, :rows]
     tile[:] = K
     beta = start_of(dual)
     score = tile.astype(np.float64) @ beta.sum(axis=0)
@@ -53,10 +56,18 @@ def solve(K, dual, *, threads: int, dtype=np.float64, tol: float = VIOLATION, st
         *(np.ascontiguousarray(a, dtype=np.float64) for a in (dual.target, dual.lower, dual.upper)),
         np.ascontiguousarray(dual.group, dtype=np.uint8),
         groups=len(dual.totals),
-        rows=ROWS,
+        rows=rows,
     )
     report = _core.solve(
-        tile, variables, beta, score, tol=tol, max_steps=steps, block=BLOCK, threads=threads
+        tile,
+        variables,
+        beta,
+        score,
+        tol=tol,
+        max_steps=steps,
+        block=BLOCK,
+        threads=threads,
+        scratch=scratch,
     )
     return beta, score, *report
 
@@ -103,6 +114,16 @@ def test_the_point_depends_on_the_number_of_threads_only(pair, rng):
     first = solve(K, dual, threads=pair[0])
     for threads in (*pair, *pair):
         for mine, theirs in zip(first, solve(K, dual, threads=threads), strict=True):
+            assert np.array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("rows", [ROWS, 2100])  # two parts, and four
+def test_the_point_does_not_depend_on_scratch_memory(rows, rng):
+    K, dual = problem("c_svc", rng, rows=rows)
+    memory = np.empty(4 * rows * rows, dtype=np.uint8)
+    first = solve(K, dual, threads=9)
+    for scratch in (memory, memory[3:], memory[:1000]):
+        for mine, theirs in zip(first, solve(K, dual, threads=9, scratch=scratch), strict=True):
             assert np.array_equal(mine, theirs)
 
 

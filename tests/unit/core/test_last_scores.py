@@ -31,7 +31,8 @@ def test_rows_are_divided_by_version_in_their_order(n, threads, rng):
     rows = rng.permutation(n)[: (n + 1) // 2]
     found, count = lab.native.by_version(rows, PRESENT, threads)
     version = lab.version[rows]
-    parts = [rows[version < 0], *(rows[version == v] for v in range(PRESENT))]
+    last = max(version[version < PRESENT], default=-1)
+    parts = [rows[version < 0], *(rows[version == v] for v in range(last + 1))]
     assert count.tolist() == [len(part) for part in parts]
     assert np.array_equal(found[: count.sum()], np.concatenate(parts))
 
@@ -42,6 +43,14 @@ def test_later_versions_are_unknown(rng):
     found, count = lab.native.by_version(np.arange(4), 2, 1)
     assert count.tolist() == [2, 1, 1]
     assert found.tolist() == [0, 3, 1, 2]
+
+
+def test_memory_does_not_depend_on_the_number_of_versions(rng):
+    lab = Lab(rng, 4)
+    lab.version[:] = [3, 0, 3, -1]
+    found, count = lab.native.by_version(np.arange(4), 2**31 - 1, 1)
+    assert count.tolist() == [1, 1, 0, 0, 2]
+    assert found.tolist() == [3, 1, 0, 2]
 
 
 @every_number

@@ -126,3 +126,8 @@ def test_places_of_true_values(n, threads, rng):
     for part in (0.0, 0.3, 1.0):
         mask = rng.random(n) < part
         assert np.array_equal(_core.places(mask, threads), np.flatnonzero(mask))
+
+
+def test_true_values_of_any_byte():
+    mask = np.array([0, 2, 255, 1, 0], dtype=np.uint8).view(bool)
+    assert _core.places(mask, 1).tolist() == [1, 2, 3]

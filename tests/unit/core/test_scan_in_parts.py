@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -70,6 +73,40 @@ def test_several_scans_in_a_call_are_scans_one_by_one(storage, name, in_double, 
         _core.scan(native, held, I, held, J, c[None], alone, in_double, 3)
         tolerance = TOL.scan_float64 if in_double else TOL.scan_float32
         np.testing.assert_allclose(part, alone[0], atol=tolerance * (1 + np.abs(c).sum()), rtol=0)
+
+
+def test_scans_whose_panels_exceed_the_memory_of_a_call(rng):
+    """Two scans of 40 MB each, against panels of at most 64 MB: the second begins in between."""
+    X = sample(5000, 1000)
+    held, I, J = rows(X), np.arange(4), np.arange(5000)
+    coef = rng.normal(size=(2, 5000))
+    ends, out = np.array([4, 8]), np.zeros(8)
+    _core.scan_each(
+        kernel("linear"), held, np.tile(I, 2), ends, held, np.tile(J, 2), 5000 * ends // 4,
+        coef.ravel(), out, True, 2,
+    )  # fmt: skip
+    expected = coef @ (X @ X[:4].T)
+    slack = TOL.scan_float64 * np.abs(coef).sum()
+    np.testing.assert_allclose(out.reshape(2, 4), expected, atol=slack, rtol=0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of peaks differs")
+def test_memory_of_a_scan_is_limited_for_rows_of_many_columns():
+    """A part of the least size would have a panel of 650 MB."""
+    probe = """
+import resource, numpy as np
+from widestreet import _core
+X = np.ones((4096, 20_000), dtype=np.float32)
+held = _core.Rows.dense(X, None)
+kernel = _core.Kernel(_core.KernelKind.linear, 1.0, 0.0, 1)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+out = np.zeros((1, 4))
+_core.scan(kernel, held, np.arange(4), held, None, np.ones((1, 4096)), out, True, 1)
+assert (out == 4096 * 20_000).all()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert int(done.stdout) * 1024 < 2 * 2**26
 
 
 def test_ends_and_sizes_are_checked():
