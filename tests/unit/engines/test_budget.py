@@ -275,3 +275,31 @@ def test_a_pause_ends_if_it_has_become_useless():
         with pytest.raises(OutOfBudget) as stopped:
             budget.spend(70, finished=False)
     assert stopped.value.status == "iteration_limit"
+
+
+def test_solves_beside_each_other_count_their_own_pair_steps():
+    whole = Budget()
+    one, other = whole.beside(), whole.beside()
+    with one.pausing(10):
+        other.spend(100, finished=False)
+        assert one.steps_left == 10
+        with pytest.raises(OutOfBudget):
+            one.spend(10, finished=False)
+    other.spend(100, finished=False)
+
+
+def test_a_stop_reaches_solves_beside_each_other():
+    whole = Budget()
+    part = whole.beside()
+    part.look_at_clock()
+    whole.stopped = True
+    with pytest.raises(KeyboardInterrupt):
+        part.look_at_clock()
+    with pytest.raises(KeyboardInterrupt):
+        part.look_at_end()
+
+
+def test_a_budget_beside_others_has_the_same_clock():
+    part = Budget(max_time=0.0).beside()
+    with pytest.raises(OutOfBudget):
+        part.look_at_clock()

@@ -7,13 +7,14 @@ import pytest
 
 from conftest import TOL
 from support.class_pairs import gram_in_form
+from support.devices import PlainArray, PlainDevice
 from widestreet import _core
 from widestreet._src.kernels import several_scans
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Callable, Linear
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.kernels.several_scans import scan_each
-from widestreet._src.rows import as_rows
+from widestreet._src.rows import DeviceRows, LentRows, as_rows
 
 pytestmark = pytest.mark.numeric
 
@@ -46,6 +47,21 @@ def test_sums_are_those_of_scans_one_by_one(kind, dtype, rng):
         slack = TOL.scan_float64 if dtype == np.float64 else TOL.scan_float32
         alone = gram.scan(I, J, coef, dtype=dtype)
         np.testing.assert_allclose(found[p], alone, atol=20 * slack * np.abs(coef).sum(), rtol=0)
+
+
+def test_a_device_computes_its_scans(rng):
+    """Rows in its memory are not copied to the host."""
+    device, X = PlainDevice(), rng.normal(size=(90, 4))
+    rows = LentRows(PlainArray(device, X), X.mean(axis=0))
+    gram, scans = Gram(RBF(0.5), DeviceRows(rows, device, 1 << 30)), three(rng, 90)
+    before = len(device.scans)
+    found = dict(scan_each(gram, scans))
+    assert len(device.scans) - before == 3
+    assert "host" not in vars(rows)
+    K = Gram(RBF(0.5), as_rows(X)).block()
+    for p, (I, J, coef) in enumerate(scans):
+        slack = TOL.scan_float64 * np.abs(coef).sum()
+        np.testing.assert_allclose(found[p], K[np.ix_(I, J)] @ coef, atol=slack, rtol=0)
 
 
 def test_rows_in_an_order_by_similarity_get_their_own_sums(rng):

@@ -52,7 +52,7 @@ def test_scores_and_versions_agree_after_a_stop(scans, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(several_scans, "_sums", stopped)
-        patch.setattr(several_scans, "_together", lambda some, *_: ([p] for p in some))
+        patch.setattr(several_scans, "_calls", lambda some, *_: ([p] for p in some))
         with pytest.raises(KeyboardInterrupt):
             lab.bring(np.arange(lab.rows))
     lab.bring(np.arange(lab.rows))

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 
 from widestreet._src.checks import shown
@@ -54,6 +54,7 @@ class Budget:
     _steps: int = 0
     _pause: int = _NO_PAUSE  # pair steps after which work is put to another engine
     _may_pause: Callable[[], bool] = lambda: True
+    _whole: Budget | None = None  # of which this one counts the pair steps of a part
 
     def __reduce__(self) -> tuple[type[Budget], tuple[float | None, int, float, bool, bool]]:
         steps, left = self.max_steps if self.max_steps < 0 else self.steps_left, self.remaining()
@@ -111,6 +112,13 @@ class Budget:
             seconds = max(_LEAST_SECONDS, min(left, max(least, left * share)))
         return Budget(seconds, max_steps, stopped=self.stopped)
 
+    def beside(self) -> Budget:
+        """Return a budget with the same clock for a solve beside others.
+
+        Its pair steps are counted apart, without a limit. A stop of this budget stops it.
+        """
+        return replace(self, max_steps=-1, _steps=0, _pause=_NO_PAUSE, _whole=self)
+
     def keep_back(self, seconds: float, least: float = 0.0, *, measured: bool = True) -> None:
         """Reserve time for the certificate. Sets: reserve, affordable.
 
@@ -141,7 +149,7 @@ class Budget:
 
     def look_for_stop(self) -> None:
         """Raise KeyboardInterrupt if stopped, whatever time is left."""
-        if self.stopped:
+        if self.stopped or (self._whole is not None and self._whole.stopped):
             raise KeyboardInterrupt
 
     def look_at_clock(self) -> None:

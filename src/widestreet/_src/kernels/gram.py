@@ -432,7 +432,7 @@ def shared_scans(gram: Gram) -> NativeBackend | None:
     backend = gram._backend
     if gram._diagonal is not None or not isinstance(backend, NativeBackend):
         return None
-    return None if isinstance(backend.kernel, Linear) else backend
+    return backend if backend.shares_scans and not isinstance(backend.kernel, Linear) else None
 
 
 def is_symmetric(gram: Gram, rows: int) -> bool:

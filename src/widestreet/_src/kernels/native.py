@@ -50,6 +50,8 @@ class NativeBackend:
     longest : float, optional
         Bound on |x|^2 of all rows, if it is already known. It decides which formulas are used, so
         processes that share a problem must agree on it.
+    shares_scans : bool
+        True if the core computes scans, and so several of them in a call.
     combines : bool
         True if the scores of a linear kernel are computed from a combination of the right rows
         even if there are few left rows.
@@ -57,6 +59,7 @@ class NativeBackend:
 
     scan_cost: ClassVar[float | None] = None
     values_per_call: ClassVar[float] = 0.0
+    shares_scans: ClassVar[bool] = True
     precision: ClassVar[Callable[..., rounding_bounds.RBFBound]] = staticmethod(
         rounding_bounds.single_precision
     )

@@ -98,6 +98,7 @@ class DeviceBackend(NativeBackend):
 
     scan_cost: ClassVar[float | None] = _SCAN_COST
     values_per_call: ClassVar[float] = _VALUES_PER_CALL
+    shares_scans: ClassVar[bool] = False
     precision: ClassVar[Callable[..., rounding_bounds.RBFBound]] = staticmethod(
         rounding_bounds.half_precision
     )

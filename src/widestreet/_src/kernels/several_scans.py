@@ -34,21 +34,22 @@ def scan_each(
     cost = [gram.cost * len(I) * len(J) for I, J, _ in scans]
     short = [p for p in range(len(scans)) if 0 < cost[p] <= most]
     if backend is None or len(short) < 2:
-        short = []
+        backend, short = None, []
     for p in sorted({*range(len(scans))} - {*short}):
         I, J, coef = scans[p]
         yield p, gram.scan(I, J, coef, dtype=dtype, poll=poll)
-    for some in _together(short, cost, most):
+    if backend is None:
+        return
+    for some in _calls(short, cost, most):
         if poll is not None:
             poll.look()
-        assert backend is not None
         begun, mine = time.perf_counter(), [scans[p] for p in some]
         sums = _sums(gram, backend, mine, dtype)
         gram.pace.count(sum(len(I) * len(J) for I, J, _ in mine), begun, poll)
         yield from zip(some, sums, strict=True)
 
 
-def _together(some: Sequence[int], cost: Sequence[float], most: float) -> Iterator[list[int]]:
+def _calls(some: Sequence[int], cost: Sequence[float], most: float) -> Iterator[list[int]]:
     """Yield parts of a list whose costs are at most `most` in all."""
     part: list[int] = []
     total = 0.0

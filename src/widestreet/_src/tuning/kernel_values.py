@@ -106,6 +106,7 @@ class StreamedValues:
         """Solve a problem by rounds, over the rows that have a box."""
         there = np.flatnonzero((step.dual.upper > step.dual.lower).any(axis=0))
         dual, gram = select(step.dual, there), self.gram.select(there)
+        budget = self.budget.beside()  # other threads solve problems with it
         problem = Problem(dual)
         if before is not None:
             problem = self._from(before, step, dual, there)
@@ -119,9 +120,9 @@ class StreamedValues:
         )
         solver = Solver(
             gram,
-            in_memory(gram, dual, self.budget, self.threads),
+            in_memory(gram, dual, budget, self.threads),
             settings,
-            self.budget,
+            budget,
             lambda record: None,
             self.threads,
             lambda: settings.rng,
