@@ -94,7 +94,7 @@ def direction(K, row, move) -> Direction:
 
 
 def length(along: Direction, slope, beta, lower, upper) -> tuple[float, bool]:
-    """How far the dual rises along a direction within the box, and whether it ends at a bound."""
+    """Return the gain of the dual along a direction within the box, and whether a bound ends it."""
     size = np.abs(along.move)
     part = size > 0
     room = np.where(along.move > 0, upper - beta, beta - lower)[part]

@@ -1,4 +1,4 @@
-"""What changed between two lists of coefficients."""
+"""Changes between two lists of coefficients."""
 
 from __future__ import annotations
 
