@@ -290,7 +290,7 @@ def test_solves_beside_each_other_count_their_own_pair_steps():
 
 def test_a_stop_reaches_solves_beside_each_other():
     whole = Budget()
-    part = whole.beside()
+    part = whole.beside().beside()
     part.look_at_clock()
     whole.stopped = True
     with pytest.raises(KeyboardInterrupt):

@@ -149,8 +149,10 @@ class Budget:
 
     def look_for_stop(self) -> None:
         """Raise KeyboardInterrupt if stopped, whatever time is left."""
-        if self.stopped or (self._whole is not None and self._whole.stopped):
+        if self.stopped:
             raise KeyboardInterrupt
+        if self._whole is not None:
+            self._whole.look_for_stop()
 
     def look_at_clock(self) -> None:
         """Raise OutOfBudget if the time for rounds is over, KeyboardInterrupt if stopped."""
