@@ -23,8 +23,8 @@ VARIABLES = ("WIDESTREET_NUM_THREADS", "OMP_NUM_THREADS")
 
 @pytest.fixture
 def eight(monkeypatch):
-    """A machine with eight processors and nothing said in the environment."""
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    """Eight processors for this process, and nothing said in the environment."""
+    monkeypatch.setattr(threads, "processors", lambda: 8)
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     return monkeypatch
@@ -78,14 +78,6 @@ def test_the_own_variable_comes_first(eight):
     eight.setenv("OMP_NUM_THREADS", "2")
     eight.setenv("WIDESTREET_NUM_THREADS", "5")
     assert resolve_threads(None) == 5
-
-
-def test_without_affinity(eight):
-    eight.delattr(os, "sched_getaffinity", raising=False)
-    eight.setattr(os, "cpu_count", lambda: 6)
-    assert resolve_threads(None) == 6
-    eight.setattr(os, "cpu_count", lambda: None)
-    assert resolve_threads(None) == 1
 
 
 def test_results_do_not_depend_on_the_number(rng):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -13,14 +12,12 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 from widestreet._src.environment import thread_limit
+from widestreet._src.resources import processors
 
 
 def _available() -> int:
     """Return the number of processors of this process, or a smaller limit from the environment."""
-    if hasattr(os, "sched_getaffinity"):
-        count = len(os.sched_getaffinity(0))
-    else:
-        count = os.cpu_count() or 1
+    count = processors()
     return min(count, thread_limit() or count)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 
 from widestreet._src.checks import shown
+from widestreet._src.resources import memory
 from widestreet._src.status import Status
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
@@ -190,12 +190,11 @@ def status_of(work: Callable[[], Status | None]) -> Status | None:
 def parse_memory(value: int | float | str | None) -> int:
     """Return bytes from a number or from a string such as "500MB", "2GB", "1.5 GiB".
 
-    None means a quarter of the machine's memory.
+    None means a quarter of the memory that this process may use.
     """
     if value is None:
-        if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-            return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4
-        return 2 * 10**9
+        available = memory()
+        return 2 * 10**9 if available is None else available // 4
     if isinstance(value, str):
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]*)\s*", value)
         if match and match[2].upper() in _UNITS:

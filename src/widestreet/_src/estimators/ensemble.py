@@ -101,7 +101,8 @@ class EnsembleSVC(BatchClassifier):
         Time limit in seconds, after which training stops with the model so far.
     max_memory : int, float or str, default=None
         Bytes, or a string such as "2GB", for everything beside the data; a quarter of the
-        machine's memory by default. A kernel matrix that fits into half of this is kept in memory.
+        memory of the machine or container by default. A kernel matrix that fits into half of this
+        is kept in memory.
     n_jobs : int, default=None
         Number of threads; None uses all processors available to the process.
     device : {"cpu", "cuda", "auto"}, default="cpu"

@@ -59,7 +59,8 @@ default="rbf"
         Time limit in seconds, after which training stops with the best model so far.
     max_memory : int, float or str, default=None
         Memory limit in bytes, or a string such as "2GB", for everything beside the data; for rows
-        from `open_rows` the data count, too. The default is a quarter of the machine's memory.
+        from `open_rows` the data count, too. The default is a quarter of the memory of the
+        machine, or of the container in which the process runs.
     scratch : str or path, default=None
         Directory of the temporary file for rows that do not fit into `max_memory`; None is that of
         `tempfile.gettempdir()`.
