@@ -42,11 +42,18 @@ def test_a_centred_factor_gives_the_same_scores_up_to_a_constant(kernel, rng):
 
 @pytest.mark.parametrize("memory", [0, 1 << 30], ids=["streamed", "held"])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_products_are_those_of_the_whole_matrix(memory, threads, rng):
-    n, d = 9000, 60  # several blocks
+@pytest.mark.parametrize(
+    ("n", "d"),
+    [
+        pytest.param(9000, 60, id="several-blocks"),
+        pytest.param(2000, 1001, id="several-tiles"),
+        pytest.param(600, 1025, id="several-tiles-at-once"),
+    ],
+)
+def test_products_are_those_of_the_whole_matrix(n, d, memory, threads, rng):
     X = sparse.random_array((n, d), density=0.2, rng=rng, format="csr") + 0.0
     gram = Gram(Linear(), as_rows(X))
-    options = {"most": d, "memory": memory, "centred": True, "poll": Poll()}
+    options = {"most": n + d, "memory": memory, "centred": True, "poll": Poll()}
     found = factor_of(gram, threads=threads, **options)
     V = X.toarray() - X.mean(axis=0)
     weight, q = rng.random(n), rng.standard_normal((n, 2))
@@ -55,7 +62,7 @@ def test_products_are_those_of_the_whole_matrix(memory, threads, rng):
     np.testing.assert_allclose(columns, V.T @ q, atol=TOL.decision)
     np.testing.assert_allclose(found.transposed(q[:, 0]), V.T @ q[:, 0], atol=TOL.decision)
     np.testing.assert_allclose(found.times(V[0]), V @ V[0], atol=TOL.decision)
-    some = np.array([0, 17, 8999])
+    some = np.array([0, 17, n - 1])
     np.testing.assert_allclose(found.take(some), V[some], atol=TOL.decision)
     single = factor_of(gram, threads=1, **options)
     assert np.array_equal(single.normal(weight, q)[0], square)

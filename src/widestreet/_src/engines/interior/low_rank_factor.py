@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import ceil
 from typing import TypeVar
 
 import numpy as np
@@ -32,6 +34,9 @@ from widestreet._src.rows.features import features
 
 _VALUES_AT_ONCE = 1 << 18  # of V in a block: it stays in the cache while it is used
 _AHEAD = 4  # blocks per thread that are computed before their results are added
+_LARGE = 1000  # rank above which V'WV does not stay in the cache
+_TILE = 256  # largest number of rows and columns of a part of it that does
+_ROWS_PER_TILE = 1024  # rows of V whose products are added to a tile at a time, about
 
 Result = TypeVar("Result")
 
@@ -77,6 +82,8 @@ class Factor:
 
     def normal(self, weight: Floats, columns: Floats) -> tuple[Floats, Floats]:
         """Return V' diag(weight) V and V' columns, from one pass over V."""
+        if self.rank > _LARGE:
+            return self._normal_by_tiles(weight, columns)
         square, product = np.zeros((self.rank, self.rank)), np.zeros((self.rank, columns.shape[1]))
 
         def of(part: slice) -> tuple[Floats, Floats]:
@@ -87,6 +94,47 @@ class Factor:
         for one, other in self._each(of, ahead=1):
             square += one
             product += other
+        return square, product
+
+    def _normal_by_tiles(self, weight: Floats, columns: Floats) -> tuple[Floats, Floats]:
+        """Return the same, where threads share the matrix instead of the rows.
+
+        A matrix of many columns does not stay in the cache, and adding it up once for each block of
+        rows would take as long as computing it. Its lower half is cut into tiles that do stay. Each
+        tile is computed by one thread at a time, from many blocks of rows.
+        """
+        ends = np.linspace(0, self.rank, ceil(self.rank / _TILE) + 1).astype(int).tolist()
+        strips = [slice(start, stop) for start, stop in pairwise(ends)]
+        widths = [one.stop - one.start for one in strips]
+        lower = [(k, j) for k in range(len(strips)) for j in range(k + 1)]
+        tiles = {(k, j): np.zeros((widths[k], widths[j])) for k, j in lower}
+        parts = self._parts
+        together = ceil(_ROWS_PER_TILE / parts[0].stop)
+        scaled = [np.empty((together * parts[0].stop, width)) for width in widths]
+        product = np.zeros((self.rank, columns.shape[1]))
+
+        def fill(part: slice) -> Floats:
+            V, root = self._centred(part), np.sqrt(weight[part])[:, None]
+            for strip, lines in zip(strips, scaled, strict=True):
+                np.multiply(V[:, strip], root, out=lines[part.start - first : part.stop - first])
+            found: Floats = V.T @ columns[part]
+            return found
+
+        def add(place: tuple[int, int]) -> None:
+            k, j = place
+            tiles[place] += scaled[k][:count].T @ scaled[j][:count]
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            for a in range(0, len(parts), together):
+                group = parts[a : a + together]
+                first, count = group[0].start, group[-1].stop - group[0].start
+                self.poll.look()
+                for one in pool.map(fill, group):
+                    product += one
+                list(pool.map(add, tiles))
+        square = np.empty((self.rank, self.rank))
+        for (k, j), tile in tiles.items():
+            square[strips[k], strips[j]], square[strips[j], strips[k]] = tile, tile.T
         return square, product
 
     def transposed(self, q: Floats) -> Floats:
@@ -139,10 +187,15 @@ class Factor:
         V = self.block(part)
         return V - self.centre if self.centre.any() else V
 
+    @property
+    def _parts(self) -> list[slice]:
+        """Blocks of rows."""
+        step = max(64, _VALUES_AT_ONCE // max(1, self.rank))
+        return [slice(a, min(a + step, self.rows)) for a in range(0, self.rows, step)]
+
     def _each(self, function: Callable[[slice], Result], ahead: int = _AHEAD) -> Iterator[Result]:
         """Yield the results of a function of all blocks, in order; `ahead` for each thread wait."""
-        step = max(64, _VALUES_AT_ONCE // max(1, self.rank))
-        parts = [slice(a, min(a + step, self.rows)) for a in range(0, self.rows, step)]
+        parts = self._parts
         if self.threads == 1 or len(parts) == 1:
             for part in parts:
                 self.poll.look()
