@@ -131,7 +131,7 @@ class PlainDevice:
     def bytes_per_row(self, features: int) -> int:
         return 8 * features
 
-    def release(self) -> None:
+    def release(self, kept: int = 0) -> None:
         self.released += 1
 
     def lend(self, array: Any) -> PlainArray:
