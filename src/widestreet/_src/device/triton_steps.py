@@ -332,13 +332,13 @@ def _take_pair_steps(
 
 @Program
 def pairs(
-    K, SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, ENDS, NOW, F, DELTA, FIGURES, q, tol, part,
-    most, W: tl.constexpr,
+    K, SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, ENDS, NOW, F, DELTA, SHORT, FIGURES, q, tol,
+    part, most, W: tl.constexpr,
 ):  # fmt: skip
     """Pair steps within one tile, by one program.
 
-    Ends at the larger of `tol` and `part` of the violation. Sets: COEF of the rows, NOW, F, DELTA;
-    adds to the steps of FIGURES.
+    Ends at the larger of `tol` and `part` of the violation. Sets: COEF of the rows, NOW, F, the
+    changes DELTA, the same rounded (SHORT); adds to the steps of FIGURES.
     """
     p = tl.arange(0, W)
     slot = tl.load(SLOTS + p, mask=p < q, other=-1)
@@ -349,4 +349,5 @@ def pairs(
         bottom, goal, most, W,
     )  # fmt: skip
     tl.store(DELTA + p, change, mask=p < q)
+    tl.store(SHORT + p, change.to(tl.float32), mask=p < q)
     tl.store(FIGURES, tl.load(FIGURES) + steps)

@@ -69,7 +69,7 @@ class DeviceRows:
         return max(1, self._room // (_PARTS * self.device.bytes_per_row(self.shape[1])))
 
     def close(self) -> None:
-        """Free the memory of the device; a little of it stays for the next fit. Sets: the copies."""
+        """Free the memory of the device but a little for the next fit. Sets: the copies."""
         self._copies.clear()
         self.device.release(_KEPT)
 
