@@ -123,6 +123,7 @@ class PlainDevice:
     batches: list[PlainBatch] = field(default_factory=list)
     read: list[int] = field(default_factory=list)  # rows of the user, on the host
     released: int = 0
+    kept: int = 0  # bytes that may stay, by the last call
     carried: int = 0
 
     def room(self) -> int:
@@ -131,8 +132,9 @@ class PlainDevice:
     def bytes_per_row(self, features: int) -> int:
         return 8 * features
 
-    def release(self) -> None:
+    def release(self, kept: int = 0) -> None:
         self.released += 1
+        self.kept = kept
 
     def lend(self, array: Any) -> PlainArray:
         return PlainArray(self, array.values)

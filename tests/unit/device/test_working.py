@@ -77,6 +77,29 @@ def test_steps_raise_the_dual(tube, rng):
     assert look.violation < 0.5 * first.violation
 
 
+def test_a_look_counts_the_steps_since_the_last_one(rng):
+    work = Problem(rng, Map("rbf", 0.7), 0.0).work
+    assert [work.pairs(64, (1.0, 1.0), 1e-6, 0.0, most).steps for most in (3, 2, 5)] == [3, 2, 5]
+    assert work.look().steps == 0
+
+
+@pytest.mark.parametrize("double", [True, False])
+def test_scans_of_halves_get_changes_that_are_rounded(double, rng):
+    work = Problem(rng, Map("rbf", 0.7), 0.4, double=double).work
+    work.look()
+    given = []
+    scan = work.device.parts
+    work.device.parts = lambda *each: given.append(each[5]) or scan(*each)
+    try:
+        work.pairs(64, (1.0, 1.0), 1e-4, 0.0, 9)
+    finally:
+        del work.device.parts
+    [[change]] = given
+    coef, _ = work.result()
+    expected = coef if double else coef.astype(np.float32)
+    np.testing.assert_array_equal(change.cpu().numpy(), expected)
+
+
 @pytest.mark.parametrize("most", [1, 2, 3, 8])
 @pytest.mark.parametrize("tube", [0.0, 0.4])
 def test_no_more_steps_than_allowed(tube, most, rng):

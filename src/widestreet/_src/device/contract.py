@@ -397,6 +397,6 @@ class Device(Protocol):
         """
         ...
 
-    def release(self) -> None:
-        """Return memory that is not in use to other processes."""
+    def release(self, kept: int = 0) -> None:
+        """Return memory that is not in use to other processes, if it is more than `kept` bytes."""
         ...

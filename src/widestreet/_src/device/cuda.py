@@ -101,9 +101,9 @@ class CudaDevice:
         )
         return int(free + held - used)
 
-    def release(self) -> None:
-        """Return memory that is not in use to other processes."""
-        if self._where.type == "cuda":
+    def release(self, kept: int = 0) -> None:
+        """Return memory that is not in use to other processes, if it is more than `kept` bytes."""
+        if self._where.type == "cuda" and torch.cuda.memory_reserved(self._where) > kept:
             torch.cuda.empty_cache()
 
     def peak(self) -> int:

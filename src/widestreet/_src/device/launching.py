@@ -9,7 +9,7 @@ this time.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -47,7 +47,7 @@ class Program:
     def _launch(self, grid: tuple[int, ...], *given: Any, **named: Any) -> None:
         """Launch the program; compile it where nothing is remembered. Sets: what is compiled."""
         values = (*given, *(named.pop(name) for name in self._names[len(given) :]))
-        key = (*map(_kind, values, self._constant), *named.items(), values[0].get_device())
+        key = (*_kinds(values, self._constant), *named.items(), values[0].get_device())
         kernel = self._compiled.get(key)
         if kernel is not None:
             kernel[(*grid, 1, 1)[:3]](*values)
@@ -58,12 +58,15 @@ class Program:
             self._compiled[key] = kernel
 
 
-def _kind(value: Any, constant: bool) -> Any:
-    """Return what an argument contributes to the choice of the compiled program."""
-    if constant:
-        return value
-    if isinstance(value, torch.Tensor):
-        return value.dtype, value.data_ptr() % _ALIGNED == 0
-    if isinstance(value, int):
-        return -_MOST_SHORT - 1 <= value <= _MOST_SHORT, value % _ALIGNED == 0, value == 1
-    return type(value)
+def _kinds(values: tuple[Any, ...], constant: list[bool]) -> Iterator[Any]:
+    """Yield what arguments contribute to the choice of the compiled program."""
+    for value, fixed in zip(values, constant, strict=True):
+        if fixed:
+            yield value
+        elif isinstance(value, torch.Tensor):
+            yield value.dtype
+            yield value.data_ptr() % _ALIGNED == 0
+        elif isinstance(value, int):
+            yield -_MOST_SHORT - 1 <= value <= _MOST_SHORT, value % _ALIGNED == 0, value == 1
+        else:
+            yield type(value)

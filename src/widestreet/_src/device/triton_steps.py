@@ -215,9 +215,10 @@ def _key_of_largest(x, p, W: tl.constexpr):
 @triton.jit
 def _row(K, NOW, F, i, p, W: tl.constexpr):
     """Kernel values of a row, that with itself, its coefficient, bounds, tube and F."""
+    k, kii = tl.load(K + i * W + p), tl.load(K + i * W + i)
     c, low, high = tl.load(NOW + i), tl.load(NOW + W + i), tl.load(NOW + 2 * W + i)
     tube, f = tl.load(NOW + 3 * W + i).to(tl.float32), tl.load(F + i)
-    return tl.load(K + i * W + p), tl.load(K + i * W + i), c, low, high, tube, f
+    return k, kii, c, low, high, tube, f
 
 
 @triton.jit
@@ -269,24 +270,27 @@ def _pair_step(K, NOW, F, diagonal, p, most, f, grow, shrink, steps, W: tl.const
     fi = _up(ci, fi, tube_i, high_i)
     rise = tl.maximum(fi - (f + shrink), 0.0)
     gain = _key_of_largest(rise * tl.rsqrt(_curvature(kii, diagonal, ki)), p, W)
-    j = tl.where(gain < W, i, gain & (W - 1))  # itself if there is no partner
+    j = gain & (W - 1)
     kj, kjj, cj, low_j, high_j, tube_j, fj = _row(K, NOW, F, j, p, W)
-    fj = _down(cj, fj, tube_j, low_j)
-    useful = (gain >= W) & (fi > fj) & (steps < most)
-    room_i = tl.where(ci < 0, -ci, high_i - ci)
-    room_j = tl.where(cj > 0, cj, cj - low_j)
-    ratio = tl.where(useful, fi - fj, 0.0) / _curvature(kii, kjj, tl.load(K + i * W + j))
-    f -= tl.minimum(ratio, tl.minimum(room_i.to(tl.float32), room_j.to(tl.float32))) * (ki - kj)
-    step = tl.minimum(ratio.to(tl.float64), tl.minimum(room_i, room_j))
-    bound_i, bound_j = tl.where(ci < 0, 0.0, high_i), tl.where(cj > 0, 0.0, low_j)
-    ci = tl.where(useful, _new_coefficient(ci, step, room_i, bound_i), ci)
-    cj = tl.where(useful, _new_coefficient(cj, -step, -room_j, bound_j), cj)
+    kij = tl.load(K + i * W + j)
     tl.debug_barrier()  # every thread has read the values that are overwritten next
-    tl.store(F + p, f)
-    tl.store(NOW + i, ci)
-    tl.store(NOW + j, cj)
-    grow, shrink = _new_sides(grow, shrink, p, i, ci, low_i, high_i, tube_i)
-    grow, shrink = _new_sides(grow, shrink, p, j, cj, low_j, high_j, tube_j)
+    useful = (gain >= W) & (steps < most)
+    room_i, bound_i = tl.where(ci < 0, -ci, high_i - ci), tl.where(ci < 0, 0.0, high_i)
+    if useful:  # a branch: the compiler would load row j behind all that does not depend on it
+        fj = _down(cj, fj, tube_j, low_j)
+        useful = fi > fj
+        room_j = tl.where(cj > 0, cj, cj - low_j)
+        ratio = tl.where(useful, fi - fj, 0.0) / _curvature(kii, kjj, kij)
+        f -= tl.minimum(ratio, tl.minimum(room_i.to(tl.float32), room_j.to(tl.float32))) * (ki - kj)
+        step = tl.minimum(ratio.to(tl.float64), tl.minimum(room_i, room_j))
+        bound_j = tl.where(cj > 0, 0.0, low_j)
+        ci = tl.where(useful, _new_coefficient(ci, step, room_i, bound_i), ci)
+        cj = tl.where(useful, _new_coefficient(cj, -step, -room_j, bound_j), cj)
+        tl.store(F + p, f)
+        tl.store(NOW + i, ci)
+        tl.store(NOW + j, cj)
+        grow, shrink = _new_sides(grow, shrink, p, i, ci, low_i, high_i, tube_i)
+        grow, shrink = _new_sides(grow, shrink, p, j, cj, low_j, high_j, tube_j)
     tl.debug_barrier()
     return f, grow, shrink, steps + useful.to(tl.int32), useful
 
@@ -328,13 +332,13 @@ def _take_pair_steps(
 
 @Program
 def pairs(
-    K, SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, ENDS, NOW, F, DELTA, FIGURES, q, tol, part,
-    most, W: tl.constexpr,
+    K, SLOTS, COEF, SCORE, TARGET, TUBE, LOW, HIGH, ENDS, NOW, F, DELTA, SHORT, FIGURES, q, tol,
+    part, most, W: tl.constexpr,
 ):  # fmt: skip
     """Pair steps within one tile, by one program.
 
-    Ends at the larger of `tol` and `part` of the violation. Sets: COEF of the rows, NOW, F, DELTA;
-    adds to the steps of FIGURES.
+    Ends at the larger of `tol` and `part` of the violation. Sets: COEF of the rows, NOW, F, the
+    changes DELTA, the same rounded (SHORT); adds to the steps of FIGURES.
     """
     p = tl.arange(0, W)
     slot = tl.load(SLOTS + p, mask=p < q, other=-1)
@@ -345,4 +349,5 @@ def pairs(
         bottom, goal, most, W,
     )  # fmt: skip
     tl.store(DELTA + p, change, mask=p < q)
+    tl.store(SHORT + p, change.to(tl.float32), mask=p < q)
     tl.store(FIGURES, tl.load(FIGURES) + steps)

@@ -134,7 +134,8 @@ class CudaWork:
     places: Any = None
     each: Any = field(init=False)  # the lines one by one
     standing: _Standing = field(init=False)
-    _figures: Any = None  # pair steps, both ends, numbers of free rows and of violators
+    _figures: Any = None  # pair steps so far, both ends, numbers of free rows and of violators
+    _counted: int = 0  # pair steps until the last look
     _start: Any = None
     _parts: Any = None  # of a scan: the change of the scores of active rows, not added yet
     _block: Any = None  # slots of the last block for the host, until the next block
@@ -192,8 +193,8 @@ class CudaWork:
         """
         self._mark()
         steps, highest, lowest, free, violators = self._figures.tolist()
-        self._figures.zero_()
-        return Look(highest, lowest, int(free), int(violators), int(steps))
+        new, self._counted = int(steps) - self._counted, int(steps)
+        return Look(highest, lowest, int(free), int(violators), new)
 
     def _mark(self) -> None:
         """Bring the scores of active rows up to date. Sets: scores, standing, figures."""
@@ -215,13 +216,14 @@ class CudaWork:
         change = change[None]
         return self.device.parts(self.by, self.held, rows, self.held, vectors, change, self.double)
 
-    def _begin_update(self, slots: Any, vectors: Any, change: Any) -> None:
-        """Scan changes of coefficients; take them back after any exception.
+    def _begin_update(self, slots: Any, vectors: Any, change: Any, short: Any = None) -> None:
+        """Scan changes of coefficients, or these in float32; take them back after any exception.
 
         Sets: the parts of the scan; coefficients.
         """
+        rounded = short is not None and not self.double and self.held.high is not None
         try:
-            self._parts = self.scan(self.places, vectors, change)
+            self._parts = self.scan(self.places, vectors, short if rounded else change)
         except BaseException:
             coef, lower, upper = self.each[0], self.each[4], self.each[5]
             coef.index_add_(0, slots.clamp(min=0), -change)
@@ -258,21 +260,25 @@ class CudaWork:
             block, vectors = self.slots, self.places
             if len(block) > size:
                 block, vectors = self._drawn(size, *chances)
-            self._begin_update(block, vectors, self._steps(block, tol, part, most))
+            self._begin_update(block, vectors, *self._steps(block, tol, part, most))
         return self.look()
 
-    def _steps(self, block: Any, tol: float, part: float, most: int) -> Any:
-        """Take pair steps within a block; return the changes. Sets: coefficients, figures."""
+    def _steps(self, block: Any, tol: float, part: float, most: int) -> tuple[Any, Any]:
+        """Take pair steps within a block; return the changes in float64 and in float32.
+
+        Sets: coefficients, figures.
+        """
         q = len(block)
         width = max(_LEAST_WIDTH, 1 << (q - 1).bit_length())
         tile = self._tile(block, self._scratch("tile", width, width, dtype=torch.float32))
         now, f = self._scratch("now", 4, width), self._scratch("F", width, dtype=torch.float32)
         change = self._scratch("change", q)
+        short = self._scratch("short change", q, dtype=torch.float32)
         programs.pairs[(1,)](
-            tile, block, *self.each, self.standing.ends, now, f, change, self._figures, q, tol,
-            part, most, W=width, num_warps=warps(width),
+            tile, block, *self.each, self.standing.ends, now, f, change, short, self._figures, q,
+            tol, part, most, W=width, num_warps=warps(width),
         )  # fmt: skip
-        return change
+        return change, short
 
     def _drawn(self, size: int, free: float, violating: float) -> tuple[Any, Any]:
         """Return random slots, -1 where there are fewer, and their rows. Sets: seed."""

@@ -296,8 +296,8 @@ def largest_nu(first: float, second: float) -> float:
 
 def _signed_box(sign: Floats, C: Floats | np.float64) -> tuple[Floats, Floats]:
     """Return the bounds: [0, C] for positive signs, [-C, 0] for negative ones."""
-    lower, upper = np.where(sign < 0.0, -C, 0.0), np.where(sign > 0.0, C, 0.0)
-    return lower[None], upper[None]
+    end = sign * C
+    return np.minimum(end, 0.0)[None], np.maximum(end, 0.0)[None]
 
 
 def c_svc(y: Floats, C: Floats | float) -> Dual:

@@ -72,6 +72,14 @@ def test_few_rows_are_the_first_set_together(rows, capacity, first):
     assert STRATEGY.start(rows, capacity) == first
 
 
+@pytest.mark.parametrize(("rows", "factor"), [(100, 2), (3200, 2), (3201, 4), (10**6, 4)])
+def test_few_rows_begin_with_a_smaller_set_on_a_device(rows, factor):
+    found = STRATEGY.on_device(rows)
+    assert found.start_size == factor * STRATEGY.start_size
+    assert found.max_size > factor * STRATEGY.max_size
+    assert found.looseness > STRATEGY.looseness
+
+
 @pytest.mark.parametrize("name", ["start_size", "max_size"])
 def test_a_set_has_two_rows_at_least(name):
     for size in (1, 64.0, "64"):

@@ -13,7 +13,7 @@ from widestreet._src.engines.working_set import growth_on_device, state_of_round
 from widestreet.strategies import SMO, RandSVM
 
 pytestmark = pytest.mark.in_process("rows that were pickled are no longer on a device")
-FEW = ws.strategies.Auto(start_size=5)  # 20 rows on a device
+FEW = ws.strategies.Auto(start_size=10)  # 20 rows on a device
 
 
 @pytest.fixture(autouse=True)

@@ -38,7 +38,8 @@ from widestreet._src.engines.selection.strategy_protocol import (
 from widestreet._src.engines.solution import Solution
 from widestreet._src.shards.survey_order import SurveyOrder
 
-_FIRST_ON_DEVICE, _LARGEST_ON_DEVICE = 4, 64  # times the sizes of the CPU
+_FIRST_OF_FEW, _FIRST_ON_DEVICE, _LARGEST_ON_DEVICE = 2, 4, 64  # times the sizes of the CPU
+_FEW_ON_DEVICE = 200  # times `start_size`: fewer rows have a smaller first working set
 _LOOSER_ON_DEVICE = 2.0  # times the looseness of the CPU
 _ALL_AT_ONCE = 1.5  # times `start_size`: up to this many rows all are in the first working set
 
@@ -56,8 +57,9 @@ class Auto(Stateless):
         Number of rows up to which the working set grows freely. Beyond it the set keeps only free
         support vectors and violators, up to twice the number of free support vectors. Other support
         vectors leave the set and keep their coefficients in the model. If a GPU solves the working
-        set, `start_size` is multiplied by 4, `max_size` by 64 and `looseness` by 2. If its memory
-        has all rows, the set grows in device memory and `max_size` is not used.
+        set, `start_size` is multiplied by 4 (by 2 if there are at most 200 times as many rows),
+        `max_size` by 64 and `looseness` by 2. If its memory has all rows, the set grows in device
+        memory and `max_size` is not used.
     looseness : float, default=0.05
         Fraction of the violations last seen outside the working set, to which the set is solved:
         of the geometric mean of the average violation and the largest.
@@ -82,11 +84,12 @@ class Auto(Stateless):
         """Solve a problem by rounds; if they are slow, by the interior-point engine."""
         return context.by_rounds_or_interior(self)
 
-    def on_device(self) -> Auto:
+    def on_device(self, rows: int) -> Auto:
         """Return the strategy with larger working sets: on a device, surveys cost less."""
+        few = rows <= _FEW_ON_DEVICE * self.start_size
         return replace(
             self,
-            start_size=_FIRST_ON_DEVICE * self.start_size,
+            start_size=(_FIRST_OF_FEW if few else _FIRST_ON_DEVICE) * self.start_size,
             max_size=_LARGEST_ON_DEVICE * self.max_size,
             looseness=_LOOSER_ON_DEVICE * self.looseness,
         )

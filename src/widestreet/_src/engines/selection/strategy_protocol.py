@@ -224,8 +224,8 @@ class Strategy:
         """Return a new search."""
         raise TypeError(f"{type(self).__name__} must override search, or solve")
 
-    def on_device(self) -> Strategy:
-        """Return the strategy for a working set in the memory of a device: itself."""
+    def on_device(self, rows: int) -> Strategy:
+        """Return the strategy for a working set of some of so many rows on a device: itself."""
         return self
 
     def solve(self, context: Context) -> Solution:

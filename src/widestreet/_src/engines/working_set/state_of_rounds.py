@@ -230,7 +230,9 @@ class State:
         shards, nothing = inputs.shards, np.empty(0, dtype=np.int64)
         shards.start()
         memory = tiles_memory(inputs.room)
-        strategy = inputs.strategy if inputs.resident is None else inputs.strategy.on_device()
+        strategy = inputs.strategy
+        if inputs.resident is not None:
+            strategy = strategy.on_device(shards.rows)
         return cls(
             search=strategy.search(),
             work=WorkingSet(
