@@ -9,18 +9,23 @@ namespace widestreet {
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr int64_t kPart = 4096;  // rows of a task
+constexpr int64_t kPart = 1024;  // rows of a task, some 80 microseconds in random order
 
 struct Standing {
   double violation = -kInf;  // largest over the row's variables; negative: distance to violating
   double loss = 0;
 };
 
+// The group of a variable. Rows are visited in random order and wait for memory, array by array.
+inline int group_of(const ShardView& s, int64_t v) {
+  return s.dual.groups == 1 ? 0 : s.dual.group[v];
+}
+
 // Adds variable v against its group's bias: F > bias violates where beta may grow,
 // F < bias where it may shrink; the loss is max(upper (F - bias), lower (F - bias)).
 inline void add_variable(const ShardView& s, int64_t v, double score, const double* bias,
                          Standing& standing) {
-  const double excess = s.dual.target[v] - score - bias[s.dual.group[v]];
+  const double excess = s.dual.target[v] - score - bias[group_of(s, v)];
   if (s.beta[v] < s.dual.upper[v]) standing.violation = std::max(standing.violation, excess);
   if (s.beta[v] > s.dual.lower[v]) standing.violation = std::max(standing.violation, -excess);
   standing.loss += std::max(s.dual.upper[v] * excess, s.dual.lower[v] * excess);
@@ -90,7 +95,7 @@ void judge_rows(const ShardView& shard, const int64_t* rows, int64_t begin, int6
     Standing standing;
     for (int layer = 0; layer < shard.dual.layers; ++layer) {
       const int64_t v = shard.dual.at(layer, row);
-      const int g = shard.dual.group[v];
+      const int g = group_of(shard, v);
       const double f = shard.dual.target[v] - shard.score[row];
       if (shard.beta[v] < shard.dual.upper[v]) verdict.highest[g] = std::max(verdict.highest[g], f);
       if (shard.beta[v] > shard.dual.lower[v]) verdict.lowest[g] = std::min(verdict.lowest[g], f);
