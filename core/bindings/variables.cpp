@@ -4,6 +4,7 @@
 #include "bindings/arrays.hpp"
 #include "solve/examine.hpp"
 #include "solve/rows_that_matter.hpp"
+#include "solve/standing.hpp"
 
 namespace widestreet {
 namespace {
@@ -84,6 +85,30 @@ nb::tuple extreme_targets_of(const HeldVariables& variables, int threads) {
   return nb::make_tuple(found.first, found.second);
 }
 
+nb::tuple extremes_of(const HeldVariables& variables, Array2<const double> beta,
+                      Array1<const double> score) {
+  variables.require_point(beta, score);
+  Extremes found;
+  {
+    nb::gil_scoped_release release;
+    found = extremes(variables.view, beta.data(), score.data());
+  }
+  return nb::make_tuple(give(std::move(found.highest)), give(std::move(found.lowest)));
+}
+
+auto slack_of(const HeldVariables& variables, Array2<const double> beta, Array1<const double> score,
+              Array1<const double> least, Array1<const double> most) {
+  variables.require_point(beta, score);
+  for (const auto& bias : {least, most})
+    require(int64_t(bias.shape(0)) == variables.view.groups, "one bias per group is needed");
+  Fresh<double> found(size_t(variables.view.rows));
+  {
+    nb::gil_scoped_release release;
+    slack(variables.view, beta.data(), score.data(), least.data(), most.data(), found.values.get());
+  }
+  return give(std::move(found));
+}
+
 // Floats with the same exact sum; None if a value is not finite, or too large.
 nb::object exact_terms_of(Array1<const double> values, int threads) {
   require_threads(threads);
@@ -135,6 +160,9 @@ void bind_variables(nb::module_& m) {
         "shrink"_a.noconvert(), "threads"_a);
   m.def("places", &places_of, "mask"_a.noconvert(), "threads"_a);
   m.def("extreme_targets", &extreme_targets_of, "variables"_a, "threads"_a);
+  m.def("extremes", &extremes_of, "variables"_a, "beta"_a.noconvert(), "score"_a.noconvert());
+  m.def("slack", &slack_of, "variables"_a, "beta"_a.noconvert(), "score"_a.noconvert(),
+        "least"_a.noconvert(), "most"_a.noconvert());
   m.def("exact_terms", &exact_terms_of, "values"_a.noconvert(), "threads"_a);
 }
 
