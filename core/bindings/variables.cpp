@@ -2,12 +2,15 @@
 #include <algorithm>
 
 #include "bindings/arrays.hpp"
+#include "parallel.hpp"
 #include "solve/examine.hpp"
 #include "solve/rows_that_matter.hpp"
 #include "solve/standing.hpp"
 
 namespace widestreet {
 namespace {
+
+constexpr int64_t kZerosOfTask = 1 << 16;
 
 nb::tuple examine_of(const HeldVariables& variables, Array2<const double> beta,
                      Array1<const double> score, Index end, Array2<const double> total) {
@@ -73,6 +76,20 @@ auto places_of(Array1<const bool> mask, int threads) {
     found = places(reinterpret_cast<const uint8_t*>(mask.data()), int64_t(mask.shape(0)), threads);
   }
   return give(std::move(found));
+}
+
+// New memory is accessed by the threads, each for its part.
+auto zeros_of(int64_t count, int threads) {
+  require_threads(threads);
+  require(count >= 0, "there must be no fewer than zero values");
+  Fresh<double> all(static_cast<size_t>(count));
+  {
+    nb::gil_scoped_release release;
+    for_ranges(count, kZerosOfTask, threads, [&](int64_t begin, int64_t end) {
+      std::fill(all.values.get() + begin, all.values.get() + end, 0.0);
+    });
+  }
+  return give(std::move(all));
 }
 
 nb::tuple extreme_targets_of(const HeldVariables& variables, int threads) {
@@ -159,6 +176,7 @@ void bind_variables(nb::module_& m) {
         "score"_a.noconvert(), "error"_a.noconvert(), "more"_a, "grow"_a.noconvert(),
         "shrink"_a.noconvert(), "threads"_a);
   m.def("places", &places_of, "mask"_a.noconvert(), "threads"_a);
+  m.def("zeros", &zeros_of, "count"_a, "threads"_a);
   m.def("extreme_targets", &extreme_targets_of, "variables"_a, "threads"_a);
   m.def("extremes", &extremes_of, "variables"_a, "beta"_a.noconvert(), "score"_a.noconvert());
   m.def("slack", &slack_of, "variables"_a, "beta"_a.noconvert(), "score"_a.noconvert(),

@@ -415,6 +415,8 @@ CASES: dict[str, Callable[[], Any]] = {
     "extremes: two lines of beta": partial(extremes, beta=np.zeros((2, N))),
     "slack: short score": partial(slack, score=np.zeros(N - 1)),
     "slack: two biases": partial(slack, least=np.zeros(2)),
+    "zeros: fewer than none": lambda: _core.zeros(-1, 1),
+    "zeros: no threads": lambda: _core.zeros(3, 0),
     "slack: no bias": partial(slack, most=np.zeros(0)),
     # packed rows and Shapley values
     "scan_packed: short coef": partial(scan_packed, coef=np.ones((1, N - 1))),
