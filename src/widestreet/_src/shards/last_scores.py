@@ -45,7 +45,8 @@ class Ledger:
     def __init__(self, begin: int, end: int, threads: int = 1) -> None:
         self.begin, self.end, self.epoch = begin, end, 0
         self.score = _core.zeros(end - begin, threads)
-        self.version = np.zeros(end - begin, dtype=np.int32)
+        halves = _core.zeros((end - begin + 1) // 2, threads)  # two versions in each
+        self.version = halves.view(np.int32)[: end - begin]
         nothing = np.empty(0, dtype=np.int64)
         self._serial = -1
         self._members = nothing

@@ -61,8 +61,8 @@ def survey(
             offset, stride, begin, end, expansion.bias, drift, shard.threads
         )
         bring_up_to_date(shard, news, stale, poll=poll)
-        part = _judged(shard, news, stale, order)
-        parts.append(replace(part, loss=loss + part.loss, skipped=skipped, visited=end - begin))
+        part = _judged(shard, news, stale, order, end - begin, skipped, loss)
+        parts.append(part)
         found, begin = found + part.found, end
         step = _rows_to_visit(order.quota, found, begin)
     survey = Survey.united(parts, [0] * len(parts))
@@ -73,8 +73,16 @@ def survey(
     return survey, rng
 
 
-def _judged(shard: Shard, news: News, rows: Ints, order: SurveyOrder) -> Survey:
-    """Return all violators among rows with present scores."""
+def _judged(
+    shard: Shard,
+    news: News,
+    rows: Ints,
+    order: SurveyOrder,
+    visited: int,
+    skipped: int = 0,
+    skipped_loss: float = 0.0,
+) -> Survey:
+    """Return all violators among rows with present scores, which are those not skipped."""
     at, violation, highest, lowest, loss = shard.memory.native.judge(
         rows, news.expansion.bias, order.tol, shard.threads
     )
@@ -83,12 +91,12 @@ def _judged(shard: Shard, news: News, rows: Ints, order: SurveyOrder) -> Survey:
         violation=violation,
         highest=highest,
         lowest=lowest,
-        loss=loss,
+        loss=loss + skipped_loss,
         scanned=len(rows),
-        skipped=0,
+        skipped=skipped,
         complete=False,
         found=len(at),
-        visited=len(rows),
+        visited=visited,
     )
 
 
@@ -106,7 +114,7 @@ def _survey_these(
     """
     stale = rows[shard.memory.version[rows] != _core.IN_WORKING_SET]
     bring_up_to_date(shard, news, stale, poll=poll)
-    survey = _judged(shard, news, stale, order)
+    survey = _judged(shard, news, stale, order, len(stale))
     ids, violation, found, visited = survey.ids, survey.violation, survey.found, len(rows)
     if found > order.quota and order.whole:
         chosen = np.sort(rng.choice(found, order.quota, replace=False))
