@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 // it is moved to another processor.
 constexpr std::chrono::microseconds kAwake{200};
 constexpr int kLooks = 64;                      // before the thread gives way to others
+constexpr int kCalledAtOnce = 2;                // threads that a thread wakes before it works
 constexpr std::chrono::milliseconds kIdle{20};  // between two calls of `idle`
 
 void pause() {
@@ -53,9 +54,7 @@ class Pool {
     helpers = std::min(helpers, grown_to(helpers));
     invitations_.insert(invitations_.end(), helpers, &job);
     count();
-    const int called = std::min(helpers, asleep_);
-    lock.unlock();
-    for (int h = 0; h < called; ++h) wake_.notify_one();
+    call_some(lock);
     work_on(job, lock);
     invitations_.erase(std::remove(invitations_.begin(), invitations_.end(), &job),
                        invitations_.end());
@@ -101,17 +100,30 @@ class Pool {
         lock.lock();
       }
       ++asleep_;
-      wake_.wait(lock, [&] { return !invitations_.empty(); });
+      while (invitations_.empty()) {
+        wake_.wait(lock);
+        called_ = std::max(0, called_ - 1);
+      }
       --asleep_;
       soon = Clock::now() - begun < kAwake;
       Job& job = *invitations_.front();
       invitations_.pop_front();
       count();
       ++job.active;
-      lock.unlock();
+      call_some(lock);
       work_on(job, lock);
       if (--job.active == 0) job.left.notify_all();
     }
+  }
+
+  // Wakes a few threads for the invitations. Each of them wakes more: to wake many takes the caller
+  // as long as some of its tasks. Unlocks the lock.
+  void call_some(std::unique_lock<std::mutex>& lock) {
+    const int wanted = int(invitations_.size()) - called_;
+    const int more = std::max(0, std::min({kCalledAtOnce, wanted, asleep_ - called_}));
+    called_ += more;
+    lock.unlock();
+    for (int k = 0; k < more; ++k) wake_.notify_one();
   }
 
   // Returns when there is an invitation, or at the end.
@@ -133,6 +145,7 @@ class Pool {
   std::deque<Job*> invitations_;
   std::atomic<int> waiting_{0};  // invitations, readable without the mutex
   int asleep_ = 0;               // threads that wait to be woken
+  int called_ = 0;               // of these, threads that were woken and have not begun
   int threads_ = 0;
 };
 

@@ -2,11 +2,15 @@
 #include <algorithm>
 
 #include "bindings/arrays.hpp"
+#include "parallel.hpp"
 #include "solve/examine.hpp"
 #include "solve/rows_that_matter.hpp"
+#include "solve/standing.hpp"
 
 namespace widestreet {
 namespace {
+
+constexpr int64_t kZerosOfTask = 1 << 16;
 
 nb::tuple examine_of(const HeldVariables& variables, Array2<const double> beta,
                      Array1<const double> score, Index end, Array2<const double> total) {
@@ -74,6 +78,20 @@ auto places_of(Array1<const bool> mask, int threads) {
   return give(std::move(found));
 }
 
+// New memory is accessed by the threads, each for its part.
+auto zeros_of(int64_t count, int threads) {
+  require_threads(threads);
+  require(count >= 0, "there must be no fewer than zero values");
+  Fresh<double> all(static_cast<size_t>(count));
+  {
+    nb::gil_scoped_release release;
+    for_ranges(count, kZerosOfTask, threads, [&](int64_t begin, int64_t end) {
+      std::fill(all.values.get() + begin, all.values.get() + end, 0.0);
+    });
+  }
+  return give(std::move(all));
+}
+
 nb::tuple extreme_targets_of(const HeldVariables& variables, int threads) {
   require_threads(threads);
   std::pair<double, double> found;
@@ -82,6 +100,30 @@ nb::tuple extreme_targets_of(const HeldVariables& variables, int threads) {
     found = extreme_targets(variables.view, threads);
   }
   return nb::make_tuple(found.first, found.second);
+}
+
+nb::tuple extremes_of(const HeldVariables& variables, Array2<const double> beta,
+                      Array1<const double> score) {
+  variables.require_point(beta, score);
+  Extremes found;
+  {
+    nb::gil_scoped_release release;
+    found = extremes(variables.view, beta.data(), score.data());
+  }
+  return nb::make_tuple(give(std::move(found.highest)), give(std::move(found.lowest)));
+}
+
+auto slack_of(const HeldVariables& variables, Array2<const double> beta, Array1<const double> score,
+              Array1<const double> least, Array1<const double> most) {
+  variables.require_point(beta, score);
+  for (const auto& bias : {least, most})
+    require(int64_t(bias.shape(0)) == variables.view.groups, "one bias per group is needed");
+  Fresh<double> found(size_t(variables.view.rows));
+  {
+    nb::gil_scoped_release release;
+    slack(variables.view, beta.data(), score.data(), least.data(), most.data(), found.values.get());
+  }
+  return give(std::move(found));
 }
 
 // Floats with the same exact sum; None if a value is not finite, or too large.
@@ -134,7 +176,11 @@ void bind_variables(nb::module_& m) {
         "score"_a.noconvert(), "error"_a.noconvert(), "more"_a, "grow"_a.noconvert(),
         "shrink"_a.noconvert(), "threads"_a);
   m.def("places", &places_of, "mask"_a.noconvert(), "threads"_a);
+  m.def("zeros", &zeros_of, "count"_a, "threads"_a);
   m.def("extreme_targets", &extreme_targets_of, "variables"_a, "threads"_a);
+  m.def("extremes", &extremes_of, "variables"_a, "beta"_a.noconvert(), "score"_a.noconvert());
+  m.def("slack", &slack_of, "variables"_a, "beta"_a.noconvert(), "score"_a.noconvert(),
+        "least"_a.noconvert(), "most"_a.noconvert());
   m.def("exact_terms", &exact_terms_of, "values"_a.noconvert(), "threads"_a);
 }
 

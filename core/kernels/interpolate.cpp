@@ -10,7 +10,16 @@ namespace widestreet {
 namespace WIDESTREET_ISA {
 namespace {
 
-constexpr int64_t kRowsOfTask = 512, kRowsOfMarks = 1 << 16;
+constexpr int64_t kRowsOfTask = 512, kRowsOfMarks = 1 << 13;
+constexpr int64_t kAhead = 16;  // rows between the announcement of a row and its use
+
+// Asks for the memory of a row that is read soon: rows may be in random order. Interpolation reads
+// dense rows only.
+inline void announce(const RowList& list, int64_t p) {
+  const Rows& rows = *list.rows;
+  const int64_t at = list.at(p) * rows.row_stride * (rows.is_double ? 8 : 4);
+  __builtin_prefetch(static_cast<const char*>(rows.values) + at);
+}
 
 // The number of a cell in direction k.
 inline int64_t cell_along(const Grid& grid, int k, double x) {
@@ -71,11 +80,12 @@ void interpolate_rows(const InterpolationTask& task) {
     Place place;
     double x[d];
     for (int64_t p = begin; p < end; ++p) {
+      announce(task.rows, std::min(p + kAhead, end - 1));
       load_row(*task.rows.rows, task.rows.at(p), x);
       place.find(task.grid, x);
       const double* coef = task.coef + task.place[place.cell] * size;
       for (int64_t q = 0; q < task.sets; ++q)
-        task.out[q * task.out_ld + p] += value<d>(coef + q * task.polynomials * size, place.t);
+        task.out[q * task.out_ld + p] = value<d>(coef + q * task.polynomials * size, place.t);
     }
   });
 }
@@ -84,19 +94,22 @@ void interpolate_rows(const InterpolationTask& task) {
 
 // Sets: occupied[cell] to 1 for the cells of all rows.
 void mark_cells(const Grid& grid, const RowList& rows, uint8_t* occupied, int threads) {
-  const int64_t cells = grid.cells(), parts = (rows.size + kRowsOfMarks - 1) / kRowsOfMarks;
+  const int64_t cells = grid.cells(), step = std::max(kRowsOfMarks, cells);
+  const int64_t parts = (rows.size + step - 1) / step;
   std::vector<uint8_t> marks(size_t(parts * cells), 0);
-  for_ranges(rows.size, kRowsOfMarks, threads, [&](int64_t begin, int64_t end) {
-    uint8_t* mine = marks.data() + begin / kRowsOfMarks * cells;
+  for_ranges(rows.size, step, threads, [&](int64_t begin, int64_t end) {
+    uint8_t* mine = marks.data() + begin / step * cells;
     double x[kMostFeatures];
     for (int64_t p = begin; p < end; ++p) {
+      announce(rows, std::min(p + kAhead, end - 1));
       load_row(*rows.rows, rows.at(p), x);
       int64_t cell = 0;
       for (int k = 0; k < grid.d; ++k) cell = cell * grid.count[k] + cell_along(grid, k, x[k]);
       mine[cell] = 1;
     }
   });
-  for (size_t m = 0; m < marks.size(); ++m) occupied[int64_t(m) % cells] |= marks[m];
+  for (int64_t p = 0; p < parts; ++p)
+    for (int64_t cell = 0; cell < cells; ++cell) occupied[cell] |= marks[p * cells + cell];
 }
 
 void interpolate(const InterpolationTask& task) {

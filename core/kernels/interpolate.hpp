@@ -32,7 +32,7 @@ struct InterpolationTask {
   const double* coef = nullptr;    // sets x polynomials x kDegrees^d
   int64_t polynomials = 0;
   int64_t sets = 1;
-  double* out = nullptr;  // sets x rows; the values are added to it
+  double* out = nullptr;  // sets x rows: the values
   int64_t out_ld = 0;     // values from one set to the next
   int threads = 1;
 };

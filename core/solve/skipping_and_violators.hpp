@@ -31,14 +31,15 @@ struct StridedOrder {
 };
 
 struct Triage {
-  Fresh<int64_t> stale;  // rows that must be evaluated, in that order
+  Fresh<int64_t> stale;  // rows that must be evaluated
   int64_t skipped = 0;   // rows whose variables provably do not violate
   double loss = 0;       // primal loss of the skipped rows at their last scores
 };
 
 // A row may be skipped if none of its variables can violate, however the model changed since the
 // score was computed: |u_now - u_then| <= drift[version] * sqrt K(x, x). A version without a drift
-// counts as unknown.
+// counts as unknown. Stale rows are in the order of their visits, or ascending if these are a notable
+// part of all rows: memory is then read in its order.
 Triage triage(const ShardView& shard, const StridedOrder& order, const double* bias,
               const double* drift, int64_t versions, int threads);
 

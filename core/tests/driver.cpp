@@ -25,6 +25,7 @@
 #include "solve/skipping_and_violators.hpp"
 #include "solve/slots.hpp"
 #include "solve/small.hpp"
+#include "solve/standing.hpp"
 
 namespace widestreet {
 
@@ -325,6 +326,18 @@ void check_passes(int64_t n) {
   EXPECT(int64_t(all.ids.size) == n && none.ids.size == 0);
 }
 
+// Variables that may only grow, all with F = 1.
+void check_standing(int64_t n) {
+  const std::vector<double> zero(n, 0.0), one(n, 1.0), two(n, 2.0), bias(1, 0.5);
+  const std::vector<uint8_t> group(n, 0);
+  const Variables dual{n, 1, 1, n, two.data(), zero.data(), one.data(), group.data()};
+  const Extremes found = extremes(dual, zero.data(), one.data());
+  EXPECT(found.highest[0] == 1 && std::isinf(found.lowest[0]));
+  std::vector<double> distance(n);
+  slack(dual, zero.data(), one.data(), bias.data(), bias.data(), distance.data());
+  EXPECT(distance == std::vector<double>(n, -0.5));
+}
+
 void check_bounded_rows(int64_t n) {
   const Data data(n, 5, Data::Layout(0), false, 7);
   std::vector<float> features(n * 5), start(n);
@@ -481,7 +494,8 @@ int main(int count, char** arguments) {
             check_held_out(n, layout, in_double);
     }
     check_rows();
-    for (const int64_t n : {1, 40, 300000}) check_passes(n), check_bounded_rows(n);
+    for (const int64_t n : {1, 40, 300000})
+      check_passes(n), check_standing(n), check_bounded_rows(n);
     check_factor();
     check_homotopy();
   }

@@ -172,6 +172,14 @@ def examine(**replaced: Any) -> None:
     _core.examine(**point() | {"end": np.array([N]), "total": np.zeros((1, 1))} | replaced)
 
 
+def extremes(**replaced: Any) -> None:
+    _core.extremes(**point() | replaced)
+
+
+def slack(**replaced: Any) -> None:
+    _core.slack(**point() | {"least": np.zeros(1), "most": np.zeros(1)} | replaced)
+
+
 def shard(**replaced: Any) -> _core.Shard:
     arguments = point() | {"version": np.zeros(N, dtype=np.int32), "norm": None}
     return _core.Shard(**arguments | replaced)
@@ -403,6 +411,13 @@ CASES: dict[str, Callable[[], Any]] = {
     "examine: two totals": partial(examine, total=np.zeros((1, 2))),
     "examine: totals of two points": partial(examine, total=np.zeros((2, 1))),
     "examine: short score": partial(examine, score=np.zeros(N - 1)),
+    "extremes: short score": partial(extremes, score=np.zeros(N - 1)),
+    "extremes: two lines of beta": partial(extremes, beta=np.zeros((2, N))),
+    "slack: short score": partial(slack, score=np.zeros(N - 1)),
+    "slack: two biases": partial(slack, least=np.zeros(2)),
+    "zeros: fewer than none": lambda: _core.zeros(-1, 1),
+    "zeros: no threads": lambda: _core.zeros(3, 0),
+    "slack: no bias": partial(slack, most=np.zeros(0)),
     # packed rows and Shapley values
     "scan_packed: short coef": partial(scan_packed, coef=np.ones((1, N - 1))),
     "scan_packed: short out": partial(scan_packed, out=np.zeros((1, N - 1))),
@@ -526,6 +541,8 @@ SOUND: dict[str, Callable[[], Any]] = {
         variables=variables(lower=np.ones((1, N)), upper=-np.ones((1, N)))
     ),
     "sound examine": examine,
+    "sound extremes": extremes,
+    "sound slack": slack,
     "sound mark_cells": mark_cells,
     "sound interpolate": interpolate,
     "sound interpolate of what is no number": lambda: interpolate(

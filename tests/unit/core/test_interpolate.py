@@ -17,7 +17,7 @@ LOW, HALF, COUNT = np.array([-1.0, 0.0]), np.array([0.5, 1.0]), np.array([2, 1])
 def values(X, place, coef, threads=1, index=None) -> np.ndarray:
     rows = as_rows(X)
     count = len(X) if index is None else len(index)
-    out = np.zeros((len(coef), count))
+    out = np.full((len(coef), count), np.nan)
     _core.interpolate(rows.native, index, LOW, HALF, COUNT, place, coef, out, threads)
     return out
 

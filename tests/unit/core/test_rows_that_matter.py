@@ -131,3 +131,11 @@ def test_places_of_true_values(n, threads, rng):
 def test_true_values_of_any_byte():
     mask = np.array([0, 2, 255, 1, 0], dtype=np.uint8).view(bool)
     assert _core.places(mask, 1).tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("count", [0, 1, 200_000])
+def test_zeros(count):
+    found = _core.zeros(count, 2)
+    assert found.shape == (count,)
+    assert not found.any()
+    assert found.flags.writeable

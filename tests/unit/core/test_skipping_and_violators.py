@@ -81,15 +81,21 @@ shapes = {
 limits = st.sampled_from([0.0, 0.125, 0.5])
 
 
+def visits(n: int, offset: int, stride: int, begin: int, end: int) -> list[int]:
+    """Return rows of a walk: in its order, or ascending if they are an eighth of all or more."""
+    rows = shard.walk(n, offset, stride, begin, end)
+    return sorted(rows) if 8 * (end - begin) >= n else rows
+
+
 @given(**shapes, data=st.data())
 def test_triage(seed, n, layers, groups, norms, data):
-    """Each row of the walk is in the working set, skipped or stale; in the order of the walk."""
+    """Each row of the walk is in the working set, skipped or stale."""
     c = case(seed, n, layers, groups, norms=norms)
     offset = data.draw(st.integers(0, n - 1))
     stride = data.draw(st.integers(1, 3 * n).filter(lambda s: gcd(s, n) == 1))
     begin, end = sorted(data.draw(st.tuples(st.integers(0, n), st.integers(0, n))))
     stale, skipped, loss = c.native.triage(offset, stride, begin, end, c.bias, c.drift, 1)
-    rows = np.array(shard.walk(n, offset, stride, begin, end), dtype=np.int64)
+    rows = np.array(visits(n, offset, stride, begin, end), dtype=np.int64)
     safe = c.skipped()[rows]
     assert stale.tolist() == rows[~safe & (c.version[rows] != INSIDE)].tolist()
     assert skipped == safe.sum()
@@ -111,7 +117,8 @@ def test_a_walk_comes_to_each_row_exactly_once(n, data):
         for begin, end in pairwise(cuts)
     ]
     visited = np.concatenate(pieces)
-    assert visited.tolist() == shard.walk(n, offset, stride, 0, n)
+    expected = [visits(n, offset, stride, begin, end) for begin, end in pairwise(cuts)]
+    assert visited.tolist() == [row for rows in expected for row in rows]
     assert np.array_equal(np.sort(visited), np.arange(n))
 
 
@@ -171,10 +178,11 @@ def test_a_shard_sees_what_its_arrays_hold(rng):
 
 def test_threads_change_no_bit():
     c = case(3, 30_000, 2, 2, norms=True)
-    one, two = (c.native.triage(5, 7, 100, 29_000, c.bias, c.drift, t) for t in (1, 2))
-    assert 0 < len(one[0]) < 29_000
-    for mine, theirs in zip(one, two, strict=True):
-        assert np.array_equal(mine, theirs)
+    for end in (3_000, 29_000):
+        one, two = (c.native.triage(5, 7, 100, end, c.bias, c.drift, t) for t in (1, 2))
+        assert 0 < len(one[0]) < end
+        for mine, theirs in zip(one, two, strict=True):
+            assert np.array_equal(mine, theirs)
 
 
 @pytest.mark.parametrize("version", [-3, 3, 1000])

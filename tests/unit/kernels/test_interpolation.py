@@ -78,8 +78,8 @@ def test_the_bound_holds_for_the_worst_cell(rng):
         for s in np.linspace(-2.0, 2.0, 41):
             nodes = grid.nodes(np.arange(grid.cells))
             values = np.exp(-gamma * (nodes[:, 0] - s) ** 2).reshape(1, grid.cells, NODES)
-            coef, out = grid.coefficients(values), np.zeros((1, len(X)))
-            grid.add_values(as_rows(X), None, np.arange(grid.cells), coef, out, 1)
+            coef, out = grid.coefficients(values), np.empty((1, len(X)))
+            grid.evaluate(as_rows(X), None, np.arange(grid.cells), coef, out, 1)
             bound = grid.truncation + grid.rounding(values, coef, np.ones(1), np.full(1, 1e-15))
             assert np.abs(out[0] - np.exp(-gamma * (X[:, 0] - s) ** 2)).max() <= bound[0]
 

@@ -131,7 +131,7 @@ class Scores:
         self, gram: Gram, rows: int, columns: Ints, coef: Floats, poll: Poll | None
     ) -> None:
         self.gram, self.columns, self.coef, self.poll = gram, columns, coef, poll
-        self.score, self.error = np.zeros(rows), np.zeros(rows)
+        self.score, self.error = (_core.zeros(rows, gram.threads) for _ in range(2))
         self.state: NDArray[np.int8] = np.full(rows, UNKNOWN, dtype=np.int8)
         self.begun, self.counts, self.drift = False, [], np.inf
         self._change: Change | None = None

@@ -25,6 +25,8 @@ from widestreet._src.reporting.observers import Observers
 from widestreet._src.training.settings import Resources
 from widestreet._src.training.trained import Trained
 
+_FIRST_LABELS = 1000  # among which a second class is looked for before all labels are
+
 
 @dataclass(frozen=True, eq=False)
 class ClassTraining:
@@ -139,7 +141,9 @@ def _two_values(y: Any) -> Any:
     if y.dtype.kind not in "biuf":
         return None
     one = y[0]
-    other = y[np.argmax(y != one)]
+    other = y[np.argmax(y[:_FIRST_LABELS] != one)]
+    if one == other:
+        other = y[np.argmax(y != one)]
     if one == other or not ((y == one) | (y == other)).all():
         return None
     return np.sort(np.array([one, other]))

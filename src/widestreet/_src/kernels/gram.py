@@ -309,18 +309,19 @@ class Gram:
         error far below, or like, that of their rounding.
         """
         height, width = self.shape[0] if I is None else len(I), coef.shape[-1]
-        if out is None:
-            out = np.zeros((*coef.shape[:-1], height))
+        shape = (*coef.shape[:-1], height)
         if coef.size == 0:
-            return out
+            return np.zeros(shape) if out is None else out
         begun = time.perf_counter()
         lines = np.ascontiguousarray(np.atleast_2d(coef), dtype=np.float64)
         left, right = compose(self._at.rows, I), compose(self._at.columns, J)
         if (near or dtype != np.float64) and self._backend.smooth is not None:
             found = self._backend.smooth.sums(left, right, lines, poll, dtype)
             if found is not None:
-                out += found.sums.reshape(out.shape)
+                sums = found.sums.reshape(shape)
+                out = sums if out is None else np.add(out, sums, out=out)
                 return _plus_diagonal(out, self._diagonal, I, J, coef)
+        out = np.zeros(shape) if out is None else out
         backend, right, lines = self._backend.reduced(right, lines)
         order = backend.together(left, lines.shape[1])
         sums = np.atleast_2d(out)

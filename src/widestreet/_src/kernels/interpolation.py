@@ -23,7 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, factorial, log, pi, sqrt
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -54,20 +54,6 @@ _AT_ROW, _PER_TERM = 1500.0, 4.0  # cost of a polynomial at a row, in multiply-a
 _OF_POLYNOMIALS, _OF_TRANSFORM, _OF_PLACES = 1000.0, 64.0, 16.0
 
 AtNodes: TypeAlias = Callable[[DenseRows, "Ints | None", Floats, Floats], Floats]
-
-
-class Interpolated(NamedTuple):
-    """Scores by interpolation.
-
-    Attributes
-    ----------
-    sums : ndarray of shape (sets, rows)
-    error : ndarray of shape (sets,)
-        Bound on the errors of the sums.
-    """
-
-    sums: Floats
-    error: Floats
 
 
 def _chebyshev() -> tuple[Floats, Floats]:
@@ -217,7 +203,7 @@ class Grid:
         moved = d * UNIT * _OF_PLACES * sqrt(self.gamma * self.longest) * size
         return np.asarray(_LEBESGUE**d * (at_nodes + moved) + d * UNIT * units)
 
-    def add_values(
+    def evaluate(
         self,
         rows: DenseRows,
         index: Ints | None,
@@ -226,7 +212,7 @@ class Grid:
         out: Floats,
         threads: int,
     ) -> None:
-        """Add the values of polynomials at rows in these cells. Sets: out."""
+        """Compute the values of polynomials at rows in these cells. Sets: out."""
         place = np.zeros(self.cells, dtype=np.int64)
         place[cells] = np.arange(len(cells))
         _core.interpolate(
@@ -272,6 +258,29 @@ class _Polynomials:
             coef=np.concatenate([self.coef, self.grid.coefficients(values)], axis=1),
             at_nodes=np.maximum(self.at_nodes, at_nodes),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolated:
+    """Scores by interpolation.
+
+    Attributes
+    ----------
+    sums : ndarray of shape (sets, rows)
+    polynomials : _Polynomials
+        The polynomials they were computed from, or some of more cells.
+    """
+
+    sums: Floats
+    polynomials: _Polynomials
+
+    @property
+    def error(self) -> Floats:
+        """Bound on the errors of the sums, of shape (sets,)."""
+        found = self.polynomials
+        size = np.abs(found.weights).sum(axis=1)
+        rounding = found.grid.rounding(found.values, found.coef, size, found.at_nodes)
+        return np.asarray(rounding + found.grid.truncation * size)
 
 
 class Interpolation:
@@ -350,13 +359,15 @@ class Interpolation:
         if grid is None:
             return None
         found = self._polynomials_of(grid, columns, weights)
-        missing = grid.occupied(self._rows, index, self._threads, found.cells)
+        missing = found.cells[:0]
+        if len(found.cells) < grid.cells:
+            missing = grid.occupied(self._rows, index, self._threads, found.cells)
         if grid.cost(len(missing), count, weights.shape, _FLOAT64 * self._value) > most:
             return None
         if len(missing):
             values, at_nodes = self._values(grid, missing, columns, weights, poll)
             found = self._last = found.with_cells(missing, values, at_nodes)
-        sums, size = np.zeros((len(weights), count)), np.abs(weights).sum(axis=1)
+        sums = np.empty((len(weights), count))
         step = int(self._threads * _CALL_COST / grid.cost_at_row)
         for a in range(0, count, step):
             poll.look()
@@ -364,11 +375,8 @@ class Interpolation:
             some = index
             if end - a < count:
                 some = np.arange(a, end) if index is None else index[a:end]
-            grid.add_values(
-                self._rows, some, found.cells, found.coef, sums[:, a:end], self._threads
-            )
-        rounding = grid.rounding(found.values, found.coef, size, found.at_nodes)
-        return Interpolated(sums, rounding + grid.truncation * size)
+            grid.evaluate(self._rows, some, found.cells, found.coef, sums[:, a:end], self._threads)
+        return Interpolated(sums, found)
 
     def _polynomials_of(self, grid: Grid, columns: Ints | None, weights: Floats) -> _Polynomials:
         """Return the polynomials of a sum that are known."""

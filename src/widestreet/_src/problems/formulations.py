@@ -295,9 +295,10 @@ def largest_nu(first: float, second: float) -> float:
 
 
 def _signed_box(sign: Floats, C: Floats | np.float64) -> tuple[Floats, Floats]:
-    """Return the bounds: [0, C] for positive signs, [-C, 0] for negative ones."""
-    end = sign * C
-    return np.minimum(end, 0.0)[None], np.maximum(end, 0.0)[None]
+    """Return the bounds: [0, C] for sign 1, [-C, 0] for sign -1."""
+    signed = sign * C
+    lower = np.minimum(signed, 0.0)
+    return lower[None], np.maximum(signed, 0.0, out=signed)[None]
 
 
 def c_svc(y: Floats, C: Floats | float) -> Dual:

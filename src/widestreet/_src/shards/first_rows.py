@@ -50,7 +50,8 @@ def count_negative(shard: Shard, news: News, *, poll: Poll) -> int:
 
 def ranked(shard: Shard, news: News, negative: bool, ranks: Ints, *, poll: Poll) -> Ints:
     """Return rows by their ranks among those that may have a negative coefficient, or may not."""
-    return np.flatnonzero((shard.dual.lower[0] < 0) == negative)[ranks]
+    lower = shard.dual.lower[0]
+    return _core.places(lower < 0 if negative else lower >= 0, shard.threads)[ranks]
 
 
 def room(shard: Shard, news: News, *, poll: Poll) -> Floats:

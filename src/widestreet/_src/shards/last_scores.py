@@ -31,6 +31,7 @@ class Ledger:
     ----------
     begin, end : int
         Number of the first row, and of the row after the last, among those of all shards.
+    threads : int
 
     Attributes
     ----------
@@ -41,10 +42,11 @@ class Ledger:
         Epoch of the last news.
     """
 
-    def __init__(self, begin: int, end: int) -> None:
+    def __init__(self, begin: int, end: int, threads: int = 1) -> None:
         self.begin, self.end, self.epoch = begin, end, 0
-        self.score = np.zeros(end - begin)
-        self.version = np.zeros(end - begin, dtype=np.int32)
+        self.score = _core.zeros(end - begin, threads)
+        halves = _core.zeros((end - begin + 1) // 2, threads)  # two versions in each
+        self.version = halves.view(np.int32)[: end - begin]
         nothing = np.empty(0, dtype=np.int64)
         self._serial = -1
         self._members = nothing
@@ -139,6 +141,7 @@ class Memory:
     ledger : Ledger
     norm : ndarray or None
         Square root of K(x, x) of each row; None if it is one for all rows.
+    threads : int
 
     Attributes
     ----------
@@ -153,12 +156,12 @@ class Memory:
         Scores of the last examination, until the next one uses them.
     """
 
-    def __init__(self, dual: Dual, ledger: Ledger, norm: Real | None) -> None:
+    def __init__(self, dual: Dual, ledger: Ledger, norm: Real | None, threads: int = 1) -> None:
         self.ledger = ledger
         self.part: Part | None = None
         self.examined: Examined | None = None
         self.record: Record | None = None
-        self.beta = np.zeros(dual.target.shape)
+        self.beta = _core.zeros(dual.target.size, threads).reshape(dual.target.shape)
         self.native = _core.Shard(dual.native(), self.beta, self.score, self.version, norm)
         self._serial = self._version = -1
         self._support = np.empty(0, dtype=np.int64)

@@ -70,11 +70,12 @@ class Shard:
     @cached_property
     def memory(self) -> Memory:
         """Coefficients and last scores of the rows."""
-        return Memory(self.dual, Ledger(self.begin, self.begin + self.rows), self.norm)
+        ledger = Ledger(self.begin, self.begin + self.rows, self.threads)
+        return Memory(self.dual, ledger, self.norm, self.threads)
 
     def resume(self, ledger: Ledger) -> None:
         """Continue with stored scores. Sets: memory."""
-        vars(self)["memory"] = Memory(self.dual, ledger, self.norm)
+        vars(self)["memory"] = Memory(self.dual, ledger, self.norm, self.threads)
 
     @cached_property
     def norm(self) -> Real | None:

@@ -166,11 +166,20 @@ class ShardSet:
         released: Released | None = None,
     ) -> None:
         """Publish a point with its expansion to all shards; drop other rows. Sets: known, news."""
-        news = News(self.news.serial + 1, expansion, point, double=self.news.double)
-        if members is not None:
-            news = replace(news, members=members)
-        self._tell(replace(news, released=released or Released(), epoch=self.news.epoch))
-        self.known.keep(news.point.ids, news.members)
+        before = self.news
+        members = point.ids[:0] if members is None else members
+        self._tell(
+            News(
+                before.serial + 1,
+                expansion,
+                point,
+                members,
+                released or Released(),
+                before.double,
+                epoch=before.epoch,
+            )
+        )
+        self.known.keep(point.ids, members)
 
     def start(self) -> None:
         """Publish the zero point as version 0 of the expansion. Sets: news, examined."""
@@ -189,8 +198,8 @@ class ShardSet:
         missing = self.known.unknown(news.point.ids)
         if len(missing):
             self.fetch(missing)
-        news = replace(news, rows=self.known.heard(news.point.ids))
-        self.news = news
+        rows = self.known.heard(news.point.ids)
+        self.news = news = news if rows is news.rows else replace(news, rows=rows)
         self.port.publish(news)
 
     # -- rows that come and go ---------------------------------------------------------------------

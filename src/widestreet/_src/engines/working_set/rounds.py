@@ -238,12 +238,12 @@ class WorkingSetEngine:
         return grows
 
     def _keep_time(self, *, now: bool = False) -> None:
-        """Reserve time for a certificate of the present expansion, if there is a check.
+        """Reserve time for a certificate of this expansion, if there is a check and a limit.
 
         If `now`, the pace is measured whatever was measured before.
         """
         inputs, state = self.inputs, self.state
-        if inputs.check is None:
+        if inputs.check is None or inputs.budget.max_time is None:
             return
         shards, survey, forecast = inputs.shards, state.survey, state.forecast
         support = max(len(state.expansion.ids), int(np.count_nonzero(state.work.coef())))

@@ -301,15 +301,7 @@ class WorkingSet:
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return each group's largest F where beta may grow, and smallest where it may shrink."""
-        f, grow, shrink = self.indicator(), self.may_grow(), self.may_shrink()
-        group = self.group[:, self.present]
-        highest, lowest = np.full(self.groups, -np.inf), np.full(self.groups, np.inf)
-        for g in range(self.groups):
-            if self.groups > 1:
-                grow, shrink = self.may_grow() & (group == g), self.may_shrink() & (group == g)
-            highest[g] = np.where(grow, f, -np.inf).max(initial=-np.inf)
-            lowest[g] = np.where(shrink, f, np.inf).min(initial=np.inf)
-        return highest, lowest
+        return _core.extremes(self.variables, self.beta, self.score)
 
     def slack(self, bias: Floats) -> Floats:
         """Return the distance of each row from violating; negative for violators.
@@ -320,11 +312,7 @@ class WorkingSet:
         highest, lowest = self.extremes()
         open_ = np.isfinite(highest) & np.isfinite(lowest) & (highest < lowest)
         least, most = np.where(open_, highest, bias), np.where(open_, lowest, bias)
-        f, group = self.indicator(), self.group[:, self.present]
-        above = np.where(self.may_grow(), f - np.take(least, group), -np.inf).max(axis=0)
-        below = np.where(self.may_shrink(), np.take(most, group) - f, -np.inf).max(axis=0)
-        slack: Floats = -np.maximum(above, below)
-        return slack
+        return _core.slack(self.variables, self.beta, self.score, least, most)
 
     def coef(self) -> Floats:
         """Return the summed coefficient of each row."""
