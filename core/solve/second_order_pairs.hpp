@@ -8,8 +8,8 @@
 //
 // F'p = 0 after a step that no bound cut, so that the slope is that of the pair, and the step gains
 // at least as much. After a step that was cut, and where p has too many variables, the next
-// direction is that of its pair alone; and always on large blocks, whose steps wait for two rows of
-// the tile that they have not met before.
+// direction is that of its pair alone. So it is at first on large blocks, whose steps wait for two
+// rows of the tile that they have not met before: only sets that need many steps gain.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,9 @@
 namespace widestreet {
 namespace WIDESTREET_ISA {
 
-constexpr int64_t kConjugateLines = 2048;  // of a block, up to which directions are conjugate
-constexpr double kTau = 1e-12;             // floor of the curvature of a pair
+constexpr double kTau = 1e-12;       // floor of the curvature of a pair
 constexpr double kLeastBend = 0.01;  // of a pair's curvature: floor of its conjugate direction's
+constexpr double kFewDigits = 1e-3;  // of a diagonal: smaller curvatures lose digits by rounding
 constexpr double kResolution = 100;  // roundings of a kernel value: smaller curvatures are noise
 
 // Sets: up and down of a line from its coefficients and the score of its row.
@@ -197,17 +197,18 @@ void Block<T, G>::best_partner(const LineRange& s, const Extreme& first, double 
   }
 }
 
-// K_ii + K_jj - 2 K_ij. If the block has a rounded copy of the tile, by that of the subproblem, which
-// is seldom in the cache.
+// K_ii + K_jj - 2 K_ij. If rounding leaves it few digits, by the tile of the subproblem, which is
+// seldom in the cache.
 template <class T, class G>
 double Block<T, G>::curvature(int64_t i, int64_t j) const {
-  if (p_.in_double && std::is_same_v<T, float>) {
+  const double sum = double(diag_[i]) + double(diag_[j]);
+  const double rounded = sum - 2.0 * double(tile_row(i)[place_[j]]);
+  if (p_.in_double && std::is_same_v<T, float> && rounded < kFewDigits * sum) {
     const double* K = static_cast<const double*>(p_.tile);
     const int64_t a = row_[place_[i]], b = row_[place_[j]];
     return std::max(K[a * p_.ld + a] + K[b * p_.ld + b] - 2.0 * K[a * p_.ld + b], kTau);
   }
-  const double kij = double(tile_row(i)[place_[j]]);
-  return std::max(double(diag_[i]) + double(diag_[j]) - 2.0 * kij, kTau);
+  return std::max(rounded, kTau);
 }
 
 // The score of the row of a line, less the middle of its group's interval.
@@ -307,15 +308,16 @@ Step Block<T, G>::take_step(int64_t i, int64_t j) {
   }
   move(along, step.length, i, j, cut);
   const double noise = kResolution * double(std::numeric_limits<T>::epsilon());
-  const bool large = int64_t(up_.size()) > kConjugateLines;
-  if (large || cut || along.count > kMostMoving - 2 ||
+  if (!conjugate_ || cut || along.count > kMostMoving - 2 ||
       !(along.curvature > noise * (double(diag_[i]) + double(diag_[j]))))
     along.count = 0;
   return step;
 }
 
 template <class T, class G>
-SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_poll) {
+SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_poll,
+                                  int64_t most_conjugate) {
+  conjugate_ = int64_t(up_.size()) <= most_conjugate;
   SubproblemReport report;
   std::vector<Extreme> first(p_.dual.groups);
   std::vector<double> lowest(p_.dual.groups);

@@ -30,11 +30,12 @@ constexpr double kLooserRounded = 0.03;  // the same, for a block whose tile is 
 constexpr double kLoosest = 0.001;       // the whole set to this part, or to its tolerance
 constexpr int64_t kStepsPerRow = 100;    // of a block, before another is chosen
 constexpr int64_t kLeastBlock = 512;
-constexpr double kSpare = 1.125;           // rows of a block per row that violates or is free
-constexpr double kSpareRounded = 1.4;      // the same, for a block whose tile is rounded
-constexpr double kNearlyAll = 0.75;        // of the rows: blocks of this size are not cut
-constexpr double kWorthCopy = 0.5;         // of the rows: a larger block is not worth a copy
-constexpr double kWorthSharedCopy = 0.75;  // the same, where many threads share the copying
+constexpr int64_t kCopiedConjugate = 4096;  // lines of a copied block for conjugate directions
+constexpr double kSpare = 1.125;            // rows of a block per row that violates or is free
+constexpr double kSpareRounded = 1.4;       // the same, for a block whose tile is rounded
+constexpr double kNearlyAll = 0.75;         // of the rows: blocks of this size are not cut
+constexpr double kWorthCopy = 0.5;          // of the rows: a larger block is not worth a copy
+constexpr double kWorthSharedCopy = 0.75;   // the same, where many threads share the copying
 constexpr int kThreadsOfCopy = 8;
 constexpr double kLooserPart = 0.03;  // disjoint parts of the set are solved to this part
 constexpr int kThreadsOfParts = 4;    // from which they pay
@@ -90,8 +91,10 @@ Violations find_violations(const Subproblem& p) {
 
 // Whether steps on the whole set can use the tile as it is: rows of one layer and several groups
 // would have to be ordered by group.
+template <class T>
 bool steps_in_place(const Subproblem& p) {
-  return (p.dual.groups == 1 || p.dual.layers > 1) && p.ld >= padded(p.dual.rows);
+  const TileOf<T> K(p);
+  return K.values && (p.dual.groups == 1 || p.dual.layers > 1) && K.whole_vectors(p.dual.rows);
 }
 
 // Marks the `count` rows with the largest values, the first ones among equals.
@@ -250,19 +253,24 @@ class Before {
   std::vector<double> score_, beta_;
 };
 
-// Pair steps among some rows. Sets: beta and score of the subproblem, since_poll (Block::run).
-template <class T, class Tile, class G>
+// Pair steps among some rows, of a budget. T is the type of the tile whose values make up the
+// scores, Source that of the block's values. Sets: beta and score of the subproblem, since_poll
+// (Block::run).
+template <class T, class Source, class Tile, class G>
 SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const Violations& found,
                              const std::vector<int64_t>& rows, double tol, int64_t budget,
-                             int64_t& since_poll) {
+                             int64_t before, int64_t& since_poll) {
   bool in_place = false;
-  if constexpr (std::is_same_v<T, Tile>)
-    in_place = int64_t(rows.size()) == p.dual.rows && steps_in_place(p);
+  if constexpr (std::is_same_v<Source, Tile>)
+    in_place = int64_t(rows.size()) == p.dual.rows && steps_in_place<Tile>(p);
   if (in_place)
     block.load_all(found.middle);
   else
-    block.template load_rows<T>(rows, found.middle);
-  const SubproblemReport report = block.run(tol, budget, since_poll);
+    block.template load_rows<Source>(rows, found.middle);
+  // Steps in place wait for memory; a set that has taken many needs still more.
+  int64_t conjugate = in_place ? kConjugateLines : kCopiedConjugate;
+  if (before > 0) conjugate = p.dual.layers * padded(p.dual.rows);
+  const SubproblemReport report = block.run(tol, budget, since_poll, conjugate);
   std::vector<int64_t> changed;
   std::vector<double> change;
   block.unload(changed, change);
@@ -303,7 +311,7 @@ int64_t begin_in_parts(const Subproblem& p, const Violations& found) {
 template <class T>
 SubproblemReport solve_tile(const Subproblem& p) {
   SubproblemReport report;
-  const bool in_place = steps_in_place(p);
+  const bool in_place = steps_in_place<T>(p), rounded_in_place = steps_in_place<float>(p);
   if (p.dual.rows <= p.block && p.dual.groups == 1 && in_place) return solve_directly<T>(p);
   Block<float, float> rough(p);
   Block<T, double> fine(p);
@@ -323,13 +331,14 @@ SubproblemReport solve_tile(const Subproblem& p) {
     }
     const int64_t most = std::min(p.block, p.dual.rows);
     const double looser = p.in_double ? kLooserRounded : kLooser;
-    const bool rounded =
-        p.in_double && !direct && noise < std::max(p.tol, looser * found.violation);
+    const bool rounded = p.in_double && (!direct || rounded_in_place) &&
+                         noise < std::max(p.tol, looser * found.violation);
     const std::vector<int64_t> rows =
         direct ? all_rows(p) : choose_block(found, most, rounded || !in_place, rounded, worth);
     const int64_t size = int64_t(rows.size());
     const bool whole = size == p.dual.rows;
-    const double loose = std::max(p.tol, (whole ? kLoosest : looser) * found.violation);
+    double loose = std::max(p.tol, (whole ? kLoosest : looser) * found.violation);
+    if (rounded) loose = std::max(loose, noise);
     const bool coarse = p.in_double ? rounded : noise < loose;
     int64_t budget = whole && coarse && in_place ? size / 2 : kStepsPerRow * size;
     if (direct) budget = p.direct_steps - report.steps;
@@ -337,13 +346,17 @@ SubproblemReport solve_tile(const Subproblem& p) {
     SubproblemReport inner;
     if (coarse) {
       const Before before(p);
-      inner = solve_block<T>(p, rough, found, rows, loose, budget, since_poll);
+      inner = p.rounded ? solve_block<T, float>(p, rough, found, rows, loose, budget, report.steps,
+                                                since_poll)
+                        : solve_block<T, T>(p, rough, found, rows, loose, budget, report.steps,
+                                            since_poll);
       if (!(before.gain(found.middle) > 0)) {
         before.restore();
         noise = kInf;
       }
     } else {
-      inner = solve_block<T>(p, fine, found, rows, whole ? p.tol : loose, budget, since_poll);
+      inner = solve_block<T, T>(p, fine, found, rows, whole ? p.tol : loose, budget, report.steps,
+                                since_poll);
       if (inner.steps == 0) return report;  // rounding: the pair found has no gain
     }
     report.steps += inner.steps;
