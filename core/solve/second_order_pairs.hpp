@@ -22,6 +22,7 @@
 namespace widestreet {
 namespace WIDESTREET_ISA {
 
+constexpr int64_t kAhead = 2048;     // bytes that a pass asks for before it reads them
 constexpr double kTau = 1e-12;       // floor of the curvature of a pair
 constexpr double kLeastBend = 0.01;  // of a pair's curvature: floor of its conjugate direction's
 constexpr double kFewDigits = 1e-3;  // of a diagonal: smaller curvatures lose digits by rounding
@@ -114,6 +115,13 @@ inline void take_turns(int64_t size, Results& even, Results& odd, Visit&& visit)
   if (t < size) visit(t, even);
 }
 
+// Asks for a part of a row of the tile that a pass will soon read. Processors do so by themselves, but
+// not beyond a page, of which a long row has many.
+template <class T>
+inline void ask_ahead(const T* row, int64_t t, int64_t size) {
+  __builtin_prefetch(row + std::min(t + kAhead / int64_t(sizeof(T)), size - 1));
+}
+
 // F -= length * K p over a line range, where K p = K_i - K_j + carry * (the K p before). Returns the
 // first line (largest F that may grow).
 template <class T, class G>
@@ -130,6 +138,7 @@ Extreme Block<T, G>::update(const LineRange& s, const Step& step, double& lowest
   const T* ki = tile_row(step.i) + s.column;
   const T* kj = tile_row(step.j) + s.column;
   take_turns<G>(s.size, even, odd, [&](int64_t t, Largest<G>& largest) {
+    ask_ahead(kj, t, s.size);  // K_i was read in the search for the partner
     Vec<G> moved = load_as<G>(ki + t) - load_as<G>(kj + t);
     if (image == Image::carried) moved += carry * load(q + t);
     if (image != Image::none) store(q + t, moved);
@@ -176,6 +185,7 @@ void Block<T, G>::best_partner(const LineRange& s, const Extreme& first, double 
   const G* q = &image_[s.line];
   const T* ki = tile_row(first.line) + s.column;
   take_turns<G>(s.size, even, odd, [&](int64_t t, LargestQuotient<G>& largest) {
+    ask_ahead(ki, t, s.size);
     // -inf where beta may not shrink
     const Vec<G> diff = larger((fi - load(down + t)) * scale, Vec<G>{});
     Vec<G> eta = larger(kii + load(diag + t) - G(2) * load_as<G>(ki + t), least);
