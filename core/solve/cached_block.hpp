@@ -161,6 +161,8 @@ class Block {
   void lay_out(const std::vector<int64_t>& rows);
   template <class Source>
   void copy_tile();
+  template <class Source>
+  void copy_row(const Source* from, const Source* next, T* to) const;
   T* room_for(int64_t values);
   Extreme update(const LineRange& s, const Step& step, double& lowest);
   template <Image image>
@@ -237,6 +239,19 @@ T* Block<T, G>::room_for(int64_t values) {
   return copy_.data();
 }
 
+// Copies the values of one row of the tile, and asks for those of the next row: they lie in many
+// pages, in each of which the processor would wait anew.
+template <class T, class G>
+template <class Source>
+void Block<T, G>::copy_row(const Source* from, const Source* next, T* to) const {
+  constexpr int64_t kTogether = 2;  // values for which a cache line is asked for
+  const int64_t places = int64_t(row_.size());
+  for (int64_t q = 0; q < places; q += kTogether) {  // padded to the lanes of a vector
+    __builtin_prefetch(next + std::max<int64_t>(row_[q], 0));
+    for (int64_t x = q; x < q + kTogether; ++x) to[x] = row_[x] < 0 ? T(0) : T(from[row_[x]]);
+  }
+}
+
 template <class T, class G>
 template <class Source>
 void Block<T, G>::copy_tile() {
@@ -249,9 +264,8 @@ void Block<T, G>::copy_tile() {
   for_ranges(places, 32, threads, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       if (row_[r] < 0) continue;
-      const Source* from = K.values + row_[r] * K.ld;
-      T* to = copy + r * places;
-      for (int64_t q = 0; q < places; ++q) to[q] = row_[q] < 0 ? T(0) : T(from[row_[q]]);
+      const int64_t next = r + 1 < places && row_[r + 1] >= 0 ? row_[r + 1] : row_[r];
+      copy_row(K.values + row_[r] * K.ld, K.values + next * K.ld, copy + r * places);
     }
   });
 }

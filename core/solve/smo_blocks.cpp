@@ -146,6 +146,25 @@ std::vector<int64_t> choose_block(const Violations& found, int64_t most, bool co
   return rows;
 }
 
+// sum += the columns of four rows of the tile times their changes. Those of the next four are asked
+// for, if they are float: a strip of them is one page, which ends before the processor fetches ahead.
+template <class T>
+void add_four(const T* const (&k)[4], const T* const (&next)[4], const double* change, int64_t size,
+              double* __restrict sum) {
+  constexpr bool asks = std::is_same_v<T, float>;
+  constexpr int64_t kPiece = asks ? 64 : kMostStrip, kLine = 64 / sizeof(T);
+  const double x0 = change[0], x1 = change[1], x2 = change[2], x3 = change[3];
+  const T *k0 = k[0], *k1 = k[1], *k2 = k[2], *k3 = k[3];
+  for (int64_t begin = 0; begin < size; begin += kPiece) {
+    const int64_t end = std::min(begin + kPiece, size);
+    for (int x = 0; asks && x < 4; ++x)
+      for (int64_t t = begin; t < end; t += kLine) __builtin_prefetch(next[x] + t);
+    for (int64_t t = begin; t < end; ++t)
+      sum[t] +=
+          (x0 * double(k0[t]) + x1 * double(k1[t])) + (x2 * double(k2[t]) + x3 * double(k3[t]));
+  }
+}
+
 // Sets: score.
 template <class T>
 void update_scores(const ScoreTask& task) {
@@ -156,18 +175,15 @@ void update_scores(const ScoreTask& task) {
   for_ranges(task.rows, strip, threads, [&](int64_t begin, int64_t end) {
     const int64_t size = end - begin;
     double sum[kMostStrip] = {};
+    const auto row = [&](int64_t c) {
+      return K + task.slot[std::min(c, task.count - 1)] * task.ld + begin;
+    };
     int64_t c = 0;
-    for (; c + 4 <= task.count; c += 4) {  // four columns at a time hide the latency of memory
-      const T* k = K + begin;
-      const T *k0 = k + task.slot[c] * task.ld, *k1 = k + task.slot[c + 1] * task.ld;
-      const T *k2 = k + task.slot[c + 2] * task.ld, *k3 = k + task.slot[c + 3] * task.ld;
-      const double* x = task.change + c;
-      for (int64_t t = 0; t < size; ++t)
-        sum[t] += (x[0] * double(k0[t]) + x[1] * double(k1[t])) +
-                  (x[2] * double(k2[t]) + x[3] * double(k3[t]));
-    }
+    for (; c + 4 <= task.count; c += 4)  // four columns at a time hide the latency of memory
+      add_four<T>({row(c), row(c + 1), row(c + 2), row(c + 3)},
+                  {row(c + 4), row(c + 5), row(c + 6), row(c + 7)}, task.change + c, size, sum);
     for (; c < task.count; ++c) {
-      const T* k = K + task.slot[c] * task.ld + begin;
+      const T* k = row(c);
       const double x = task.change[c];
       for (int64_t t = 0; t < size; ++t) sum[t] += x * double(k[t]);
     }
