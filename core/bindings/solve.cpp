@@ -12,6 +12,7 @@ namespace widestreet {
 namespace {
 
 using Scratch = std::optional<Array1<uint8_t>>;
+using Rounded = std::optional<Any>;
 using Poll = std::optional<nb::callable>;
 
 Subproblem subproblem(const Any& tile, const HeldVariables& variables, const Array2<double>& beta,
@@ -35,6 +36,18 @@ Subproblem subproblem(const Any& tile, const HeldVariables& variables, const Arr
     p.scratch_bytes = int64_t(scratch->shape(0));
   }
   return p;
+}
+
+// Sets: the rounded tile of a subproblem.
+void add_rounded(const Any& rounded, Subproblem& p) {
+  require_tile(rounded, kNoTile);
+  require(p.in_double && is<float>(rounded.dtype()),
+          "a tile of float64 can have a rounded copy of float32");
+  const int64_t rows = p.dual.rows;
+  require(int64_t(rounded.shape(0)) >= rows && int64_t(rounded.shape(1)) >= rows,
+          "the rounded tile is smaller than the number of rows");
+  p.rounded = static_cast<const float*>(rounded.data());
+  p.rounded_ld = rounded.stride(0);
 }
 
 // Calls work without the interpreter lock, and poll from time to time with it. An exception that
@@ -62,13 +75,15 @@ auto polled(Task& p, const Poll& poll, Work&& work) {
 
 nb::tuple pair_steps(Any tile, const HeldVariables& variables, Array2<double> beta,
                      Array1<double> score, double tol, int64_t max_steps, int64_t block,
-                     int threads, int64_t direct_steps, Scratch scratch, Poll poll) {
+                     int threads, int64_t direct_steps, Scratch scratch, Poll poll,
+                     Rounded rounded) {
   require(block >= 1, "block must be at least 1");
   Subproblem p = subproblem(tile, variables, beta, score, threads, scratch);
   p.tol = tol;
   p.max_steps = max_steps;
   p.block = block;
   p.direct_steps = direct_steps;
+  if (rounded) add_rounded(*rounded, p);
   const SubproblemReport report = polled(p, poll, functions().solve);
   return nb::make_tuple(report.violation, report.steps);
 }
@@ -224,7 +239,8 @@ double tilt_by(Array1<const double> log, Array1<const double> margin, double eta
 void bind_solve(nb::module_& m) {
   m.def("solve", &pair_steps, "tile"_a.noconvert(), "variables"_a, "beta"_a.noconvert(),
         "score"_a.noconvert(), "tol"_a, "max_steps"_a, "block"_a, "threads"_a, "direct_steps"_a = 0,
-        "scratch"_a.noconvert() = nb::none(), "poll"_a = nb::none());
+        "scratch"_a.noconvert() = nb::none(), "poll"_a = nb::none(),
+        "rounded"_a.noconvert() = nb::none());
   m.def("newton_steps", &newton_steps_on, "tile"_a.noconvert(), "variables"_a, "beta"_a.noconvert(),
         "score"_a.noconvert(), "threads"_a, "scratch"_a.noconvert() = nb::none(),
         "poll"_a = nb::none());

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/simd.hpp"
@@ -20,6 +21,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kSnapToBound = 1e-14;  // of the width of a box: what is nearer is put on the bound
 constexpr size_t kCacheLine = 64;
 constexpr int64_t kPollEvery = 20000000;    // steps times lines between two calls of p.stop
+constexpr int64_t kConjugateLines = 2048;   // up to which directions are conjugate in any case
 constexpr int kLanes = Simd<float>::lanes;  // the most that any vector has
 
 inline int64_t padded(int64_t n) {
@@ -43,6 +45,20 @@ struct OnCacheLine {
 
 template <class V>
 using Aligned = std::vector<V, OnCacheLine<V>>;
+
+// The values of a tile in one precision: in float32, of a tile in double, those of its rounded copy,
+// or none.
+template <class T>
+struct TileOf {
+  const T* values;
+  int64_t ld;
+
+  explicit TileOf(const Subproblem& p) : values(static_cast<const T*>(p.tile)), ld(p.ld) {
+    if (std::is_same_v<T, float> && p.in_double)
+      values = static_cast<const T*>(static_cast<const void*>(p.rounded)), ld = p.rounded_ld;
+  }
+  bool whole_vectors(int64_t rows) const { return ld >= padded(rows); }
+};
 
 // A pair is made of two lines. A line is a row with those of its variables that are in one group.
 // If there is one group, the two variables of a row (of which at most one is nonzero at the
@@ -129,9 +145,10 @@ class Block {
   // Source; F relative to the middle of each group.
   template <class Source>
   void load_rows(const std::vector<int64_t>& rows, const std::vector<double>& middle);
-  // `since_poll` is the work done since p.stop was last called, in steps times lines. Sets:
-  // since_poll.
-  SubproblemReport run(double tol, int64_t max_steps, int64_t& since_poll);
+  // `since_poll` is the work done since p.stop was last called, in steps times lines. Directions are
+  // conjugate if there are at most `most_conjugate` lines. Sets: since_poll.
+  SubproblemReport run(double tol, int64_t max_steps, int64_t& since_poll,
+                       int64_t most_conjugate = kConjugateLines);
   // Sets: beta of the subproblem; `changed` and `change` to the rows whose sum c moved.
   void unload(std::vector<int64_t>& changed, std::vector<double>& change);
   // Sets: the scores of the block's rows, from the F that the steps left.
@@ -144,6 +161,8 @@ class Block {
   void lay_out(const std::vector<int64_t>& rows);
   template <class Source>
   void copy_tile();
+  template <class Source>
+  void copy_row(const Source* from, const Source* next, T* to) const;
   T* room_for(int64_t values);
   Extreme update(const LineRange& s, const Step& step, double& lowest);
   template <Image image>
@@ -179,6 +198,7 @@ class Block {
   Aligned<G> up_, down_, diag_;
   Aligned<G> image_;  // K times the direction of the last step, if that has variables
   Direction last_;    // of the last step
+  bool conjugate_ = false;
   std::vector<double> beta_;
   std::vector<LineRange> ranges_;
 };
@@ -219,10 +239,23 @@ T* Block<T, G>::room_for(int64_t values) {
   return copy_.data();
 }
 
+// Copies the values of one row of the tile, and asks for those of the next row: they lie in many
+// pages, in each of which the processor would wait anew.
+template <class T, class G>
+template <class Source>
+void Block<T, G>::copy_row(const Source* from, const Source* next, T* to) const {
+  constexpr int64_t kTogether = 2;  // values for which a cache line is asked for
+  const int64_t places = int64_t(row_.size());
+  for (int64_t q = 0; q < places; q += kTogether) {  // padded to the lanes of a vector
+    __builtin_prefetch(next + std::max<int64_t>(row_[q], 0));
+    for (int64_t x = q; x < q + kTogether; ++x) to[x] = row_[x] < 0 ? T(0) : T(from[row_[x]]);
+  }
+}
+
 template <class T, class G>
 template <class Source>
 void Block<T, G>::copy_tile() {
-  const Source* K = static_cast<const Source*>(p_.tile);
+  const TileOf<Source> K(p_);
   const int64_t places = int64_t(row_.size());
   T* copy = room_for(places * places);
   tile_ = copy;
@@ -231,9 +264,8 @@ void Block<T, G>::copy_tile() {
   for_ranges(places, 32, threads, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       if (row_[r] < 0) continue;
-      const Source* from = K + row_[r] * p_.ld;
-      T* to = copy + r * places;
-      for (int64_t q = 0; q < places; ++q) to[q] = row_[q] < 0 ? T(0) : T(from[row_[q]]);
+      const int64_t next = r + 1 < places && row_[r + 1] >= 0 ? row_[r + 1] : row_[r];
+      copy_row(K.values + row_[r] * K.ld, K.values + next * K.ld, copy + r * places);
     }
   });
 }
@@ -255,8 +287,9 @@ void Block<T, G>::load_all(const std::vector<double>& middle) {
   std::vector<int64_t> rows(p_.dual.rows);
   std::iota(rows.begin(), rows.end(), 0);
   lay_out(rows);
-  tile_ = static_cast<const T*>(p_.tile);
-  ld_ = p_.ld;
+  const TileOf<T> K(p_);
+  tile_ = K.values;
+  ld_ = K.ld;
   load_lines();
 }
 

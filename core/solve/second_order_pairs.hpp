@@ -8,8 +8,8 @@
 //
 // F'p = 0 after a step that no bound cut, so that the slope is that of the pair, and the step gains
 // at least as much. After a step that was cut, and where p has too many variables, the next
-// direction is that of its pair alone; and always on large blocks, whose steps wait for two rows of
-// the tile that they have not met before.
+// direction is that of its pair alone. So it is at first on large blocks, whose steps wait for two
+// rows of the tile that they have not met before: only sets that need many steps gain.
 #pragma once
 
 #include <algorithm>
@@ -22,9 +22,10 @@
 namespace widestreet {
 namespace WIDESTREET_ISA {
 
-constexpr int64_t kConjugateLines = 2048;  // of a block, up to which directions are conjugate
-constexpr double kTau = 1e-12;             // floor of the curvature of a pair
+constexpr int64_t kAhead = 2048;     // bytes that a pass asks for before it reads them
+constexpr double kTau = 1e-12;       // floor of the curvature of a pair
 constexpr double kLeastBend = 0.01;  // of a pair's curvature: floor of its conjugate direction's
+constexpr double kFewDigits = 1e-3;  // of a diagonal: smaller curvatures lose digits by rounding
 constexpr double kResolution = 100;  // roundings of a kernel value: smaller curvatures are noise
 
 // Sets: up and down of a line from its coefficients and the score of its row.
@@ -114,6 +115,13 @@ inline void take_turns(int64_t size, Results& even, Results& odd, Visit&& visit)
   if (t < size) visit(t, even);
 }
 
+// Asks for a part of a row of the tile that a pass will soon read. Processors do so by themselves, but
+// not beyond a page, of which a long row has many.
+template <class T>
+inline void ask_ahead(const T* row, int64_t t, int64_t size) {
+  __builtin_prefetch(row + std::min(t + kAhead / int64_t(sizeof(T)), size - 1));
+}
+
 // F -= length * K p over a line range, where K p = K_i - K_j + carry * (the K p before). Returns the
 // first line (largest F that may grow).
 template <class T, class G>
@@ -130,6 +138,7 @@ Extreme Block<T, G>::update(const LineRange& s, const Step& step, double& lowest
   const T* ki = tile_row(step.i) + s.column;
   const T* kj = tile_row(step.j) + s.column;
   take_turns<G>(s.size, even, odd, [&](int64_t t, Largest<G>& largest) {
+    ask_ahead(kj, t, s.size);  // K_i was read in the search for the partner
     Vec<G> moved = load_as<G>(ki + t) - load_as<G>(kj + t);
     if (image == Image::carried) moved += carry * load(q + t);
     if (image != Image::none) store(q + t, moved);
@@ -176,6 +185,7 @@ void Block<T, G>::best_partner(const LineRange& s, const Extreme& first, double 
   const G* q = &image_[s.line];
   const T* ki = tile_row(first.line) + s.column;
   take_turns<G>(s.size, even, odd, [&](int64_t t, LargestQuotient<G>& largest) {
+    ask_ahead(ki, t, s.size);
     // -inf where beta may not shrink
     const Vec<G> diff = larger((fi - load(down + t)) * scale, Vec<G>{});
     Vec<G> eta = larger(kii + load(diag + t) - G(2) * load_as<G>(ki + t), least);
@@ -197,17 +207,18 @@ void Block<T, G>::best_partner(const LineRange& s, const Extreme& first, double 
   }
 }
 
-// K_ii + K_jj - 2 K_ij. If the block has a rounded copy of the tile, by that of the subproblem, which
-// is seldom in the cache.
+// K_ii + K_jj - 2 K_ij. If rounding leaves it few digits, by the tile of the subproblem, which is
+// seldom in the cache.
 template <class T, class G>
 double Block<T, G>::curvature(int64_t i, int64_t j) const {
-  if (p_.in_double && std::is_same_v<T, float>) {
+  const double sum = double(diag_[i]) + double(diag_[j]);
+  const double rounded = sum - 2.0 * double(tile_row(i)[place_[j]]);
+  if (p_.in_double && std::is_same_v<T, float> && rounded < kFewDigits * sum) {
     const double* K = static_cast<const double*>(p_.tile);
     const int64_t a = row_[place_[i]], b = row_[place_[j]];
     return std::max(K[a * p_.ld + a] + K[b * p_.ld + b] - 2.0 * K[a * p_.ld + b], kTau);
   }
-  const double kij = double(tile_row(i)[place_[j]]);
-  return std::max(double(diag_[i]) + double(diag_[j]) - 2.0 * kij, kTau);
+  return std::max(rounded, kTau);
 }
 
 // The score of the row of a line, less the middle of its group's interval.
@@ -307,15 +318,16 @@ Step Block<T, G>::take_step(int64_t i, int64_t j) {
   }
   move(along, step.length, i, j, cut);
   const double noise = kResolution * double(std::numeric_limits<T>::epsilon());
-  const bool large = int64_t(up_.size()) > kConjugateLines;
-  if (large || cut || along.count > kMostMoving - 2 ||
+  if (!conjugate_ || cut || along.count > kMostMoving - 2 ||
       !(along.curvature > noise * (double(diag_[i]) + double(diag_[j]))))
     along.count = 0;
   return step;
 }
 
 template <class T, class G>
-SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_poll) {
+SubproblemReport Block<T, G>::run(double tol, int64_t max_steps, int64_t& since_poll,
+                                  int64_t most_conjugate) {
+  conjugate_ = int64_t(up_.size()) <= most_conjugate;
   SubproblemReport report;
   std::vector<Extreme> first(p_.dual.groups);
   std::vector<double> lowest(p_.dual.groups);

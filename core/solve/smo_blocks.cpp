@@ -30,11 +30,12 @@ constexpr double kLooserRounded = 0.03;  // the same, for a block whose tile is 
 constexpr double kLoosest = 0.001;       // the whole set to this part, or to its tolerance
 constexpr int64_t kStepsPerRow = 100;    // of a block, before another is chosen
 constexpr int64_t kLeastBlock = 512;
-constexpr double kSpare = 1.125;           // rows of a block per row that violates or is free
-constexpr double kSpareRounded = 1.4;      // the same, for a block whose tile is rounded
-constexpr double kNearlyAll = 0.75;        // of the rows: blocks of this size are not cut
-constexpr double kWorthCopy = 0.5;         // of the rows: a larger block is not worth a copy
-constexpr double kWorthSharedCopy = 0.75;  // the same, where many threads share the copying
+constexpr int64_t kCopiedConjugate = 4096;  // lines of a copied block for conjugate directions
+constexpr double kSpare = 1.125;            // rows of a block per row that violates or is free
+constexpr double kSpareRounded = 1.4;       // the same, for a block whose tile is rounded
+constexpr double kNearlyAll = 0.75;         // of the rows: blocks of this size are not cut
+constexpr double kWorthCopy = 0.5;          // of the rows: a larger block is not worth a copy
+constexpr double kWorthSharedCopy = 0.75;   // the same, where many threads share the copying
 constexpr int kThreadsOfCopy = 8;
 constexpr double kLooserPart = 0.03;  // disjoint parts of the set are solved to this part
 constexpr int kThreadsOfParts = 4;    // from which they pay
@@ -90,8 +91,10 @@ Violations find_violations(const Subproblem& p) {
 
 // Whether steps on the whole set can use the tile as it is: rows of one layer and several groups
 // would have to be ordered by group.
+template <class T>
 bool steps_in_place(const Subproblem& p) {
-  return (p.dual.groups == 1 || p.dual.layers > 1) && p.ld >= padded(p.dual.rows);
+  const TileOf<T> K(p);
+  return K.values && (p.dual.groups == 1 || p.dual.layers > 1) && K.whole_vectors(p.dual.rows);
 }
 
 // Marks the `count` rows with the largest values, the first ones among equals.
@@ -143,6 +146,25 @@ std::vector<int64_t> choose_block(const Violations& found, int64_t most, bool co
   return rows;
 }
 
+// sum += the columns of four rows of the tile times their changes. Those of the next four are asked
+// for, if they are float: a strip of them is one page, which ends before the processor fetches ahead.
+template <class T>
+void add_four(const T* const (&k)[4], const T* const (&next)[4], const double* change, int64_t size,
+              double* __restrict sum) {
+  constexpr bool asks = std::is_same_v<T, float>;
+  constexpr int64_t kPiece = asks ? 64 : kMostStrip, kLine = 64 / sizeof(T);
+  const double x0 = change[0], x1 = change[1], x2 = change[2], x3 = change[3];
+  const T *k0 = k[0], *k1 = k[1], *k2 = k[2], *k3 = k[3];
+  for (int64_t begin = 0; begin < size; begin += kPiece) {
+    const int64_t end = std::min(begin + kPiece, size);
+    for (int x = 0; asks && x < 4; ++x)
+      for (int64_t t = begin; t < end; t += kLine) __builtin_prefetch(next[x] + t);
+    for (int64_t t = begin; t < end; ++t)
+      sum[t] +=
+          (x0 * double(k0[t]) + x1 * double(k1[t])) + (x2 * double(k2[t]) + x3 * double(k3[t]));
+  }
+}
+
 // Sets: score.
 template <class T>
 void update_scores(const ScoreTask& task) {
@@ -153,18 +175,15 @@ void update_scores(const ScoreTask& task) {
   for_ranges(task.rows, strip, threads, [&](int64_t begin, int64_t end) {
     const int64_t size = end - begin;
     double sum[kMostStrip] = {};
+    const auto row = [&](int64_t c) {
+      return K + task.slot[std::min(c, task.count - 1)] * task.ld + begin;
+    };
     int64_t c = 0;
-    for (; c + 4 <= task.count; c += 4) {  // four columns at a time hide the latency of memory
-      const T* k = K + begin;
-      const T *k0 = k + task.slot[c] * task.ld, *k1 = k + task.slot[c + 1] * task.ld;
-      const T *k2 = k + task.slot[c + 2] * task.ld, *k3 = k + task.slot[c + 3] * task.ld;
-      const double* x = task.change + c;
-      for (int64_t t = 0; t < size; ++t)
-        sum[t] += (x[0] * double(k0[t]) + x[1] * double(k1[t])) +
-                  (x[2] * double(k2[t]) + x[3] * double(k3[t]));
-    }
+    for (; c + 4 <= task.count; c += 4)  // four columns at a time hide the latency of memory
+      add_four<T>({row(c), row(c + 1), row(c + 2), row(c + 3)},
+                  {row(c + 4), row(c + 5), row(c + 6), row(c + 7)}, task.change + c, size, sum);
     for (; c < task.count; ++c) {
-      const T* k = K + task.slot[c] * task.ld + begin;
+      const T* k = row(c);
       const double x = task.change[c];
       for (int64_t t = 0; t < size; ++t) sum[t] += x * double(k[t]);
     }
@@ -250,19 +269,24 @@ class Before {
   std::vector<double> score_, beta_;
 };
 
-// Pair steps among some rows. Sets: beta and score of the subproblem, since_poll (Block::run).
-template <class T, class Tile, class G>
+// Pair steps among some rows, of a budget. T is the type of the tile whose values make up the
+// scores, Source that of the block's values. Sets: beta and score of the subproblem, since_poll
+// (Block::run).
+template <class T, class Source, class Tile, class G>
 SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const Violations& found,
                              const std::vector<int64_t>& rows, double tol, int64_t budget,
-                             int64_t& since_poll) {
+                             int64_t before, int64_t& since_poll) {
   bool in_place = false;
-  if constexpr (std::is_same_v<T, Tile>)
-    in_place = int64_t(rows.size()) == p.dual.rows && steps_in_place(p);
+  if constexpr (std::is_same_v<Source, Tile>)
+    in_place = int64_t(rows.size()) == p.dual.rows && steps_in_place<Tile>(p);
   if (in_place)
     block.load_all(found.middle);
   else
-    block.template load_rows<T>(rows, found.middle);
-  const SubproblemReport report = block.run(tol, budget, since_poll);
+    block.template load_rows<Source>(rows, found.middle);
+  // Steps in place wait for memory; a set that has taken many needs still more.
+  int64_t conjugate = in_place ? kConjugateLines : kCopiedConjugate;
+  if (before > 0) conjugate = p.dual.layers * padded(p.dual.rows);
+  const SubproblemReport report = block.run(tol, budget, since_poll, conjugate);
   std::vector<int64_t> changed;
   std::vector<double> change;
   block.unload(changed, change);
@@ -303,7 +327,7 @@ int64_t begin_in_parts(const Subproblem& p, const Violations& found) {
 template <class T>
 SubproblemReport solve_tile(const Subproblem& p) {
   SubproblemReport report;
-  const bool in_place = steps_in_place(p);
+  const bool in_place = steps_in_place<T>(p), rounded_in_place = steps_in_place<float>(p);
   if (p.dual.rows <= p.block && p.dual.groups == 1 && in_place) return solve_directly<T>(p);
   Block<float, float> rough(p);
   Block<T, double> fine(p);
@@ -323,13 +347,14 @@ SubproblemReport solve_tile(const Subproblem& p) {
     }
     const int64_t most = std::min(p.block, p.dual.rows);
     const double looser = p.in_double ? kLooserRounded : kLooser;
-    const bool rounded =
-        p.in_double && !direct && noise < std::max(p.tol, looser * found.violation);
+    const bool rounded = p.in_double && (!direct || rounded_in_place) &&
+                         noise < std::max(p.tol, looser * found.violation);
     const std::vector<int64_t> rows =
         direct ? all_rows(p) : choose_block(found, most, rounded || !in_place, rounded, worth);
     const int64_t size = int64_t(rows.size());
     const bool whole = size == p.dual.rows;
-    const double loose = std::max(p.tol, (whole ? kLoosest : looser) * found.violation);
+    double loose = std::max(p.tol, (whole ? kLoosest : looser) * found.violation);
+    if (rounded) loose = std::max(loose, noise);
     const bool coarse = p.in_double ? rounded : noise < loose;
     int64_t budget = whole && coarse && in_place ? size / 2 : kStepsPerRow * size;
     if (direct) budget = p.direct_steps - report.steps;
@@ -337,13 +362,17 @@ SubproblemReport solve_tile(const Subproblem& p) {
     SubproblemReport inner;
     if (coarse) {
       const Before before(p);
-      inner = solve_block<T>(p, rough, found, rows, loose, budget, since_poll);
+      inner = p.rounded ? solve_block<T, float>(p, rough, found, rows, loose, budget, report.steps,
+                                                since_poll)
+                        : solve_block<T, T>(p, rough, found, rows, loose, budget, report.steps,
+                                            since_poll);
       if (!(before.gain(found.middle) > 0)) {
         before.restore();
         noise = kInf;
       }
     } else {
-      inner = solve_block<T>(p, fine, found, rows, whole ? p.tol : loose, budget, since_poll);
+      inner = solve_block<T, T>(p, fine, found, rows, whole ? p.tol : loose, budget, report.steps,
+                                since_poll);
       if (inner.steps == 0) return report;  // rounding: the pair found has no gain
     }
     report.steps += inner.steps;

@@ -4,6 +4,8 @@
 //
 // over m rows, each with one or two variables (layers); c_r is the sum of a row's variables,
 // score u = K c (plus the part of rows outside the working set), indicator F_v = t_v - u_row(v).
+// A tile in double can come with a rounded copy, which takes half the memory traffic: steps that
+// rounding allows use it, scores never.
 // Solved by sequential minimal optimisation with second-order pair selection, in the group with the
 // largest violation, on blocks of rows small enough for the cache; gradients are double in either
 // precision of the tile.
@@ -22,6 +24,8 @@ struct Subproblem {
   bool in_double = false;      // type of the tile
   const void* tile = nullptr;  // rows x rows, symmetric, `ld` values from row to row
   int64_t ld = 0;
+  const float* rounded = nullptr;  // the same values of a tile in double, if they are at hand
+  int64_t rounded_ld = 0;
   double* beta = nullptr;
   double* score = nullptr;  // one per row
   double tol = 1e-3;

@@ -229,6 +229,7 @@ def solve(
     direct_steps: int = 0,
     scratch: Bytes | None = None,
     poll: Callable[[], object] | None = None,
+    rounded: Real | None = None,
 ) -> tuple[float, int]: ...
 def newton_steps(
     tile: Real,

@@ -359,6 +359,15 @@ CASES: dict[str, Callable[[], Any]] = {
     "solve: more rows than beta": partial(solve, beta=np.zeros((1, N - 1))),
     "solve: more layers than variables": partial(solve, beta=np.zeros((2, N))),
     "solve: no variables": partial(solve, variables=None),
+    "solve: rounded copy in float64": partial(solve, rounded=np.eye(N)),
+    "solve: small rounded copy": partial(solve, rounded=np.eye(N - 1, dtype=np.float32)),
+    "solve: narrow rounded copy": partial(solve, rounded=np.ones((N, N - 1), np.float32)),
+    "solve: column-major rounded copy": partial(
+        solve, rounded=np.asfortranarray(np.ones((N, N), np.float32))
+    ),
+    "solve: rounded copy of float32": partial(
+        solve, tile=np.eye(N, dtype=np.float32), rounded=np.eye(N, dtype=np.float32)
+    ),
     "solve: integer tile": partial(solve, tile=np.eye(N, dtype=np.int64)),
     "solve: column-major tile": partial(solve, tile=np.asfortranarray(np.ones((N, N)))),
     "solve: one-dimensional tile": partial(solve, tile=np.ones(N * N)),

@@ -46,6 +46,7 @@ def solve(
     room: int = 0,
     beyond: float = 0.0,
     scratch=None,
+    rounded=None,
 ) -> Solved:
     """Run the core from a feasible point; with `room` arrays go on `beyond` the set."""
     n = len(tile)
@@ -77,6 +78,7 @@ def solve(
         threads=threads,
         direct_steps=direct,
         scratch=scratch,
+        rounded=rounded,
     )
     assert (beta[:, n:] == 7).all()
     assert (score[n:] == 7).all()
@@ -351,6 +353,39 @@ def test_memory_that_is_lent_changes_no_bit(model, dtype):
         lent = np.zeros(size, dtype=np.uint8)[size % 2 :]
         for mine, theirs in zip(without, solve(tile, dual, block=16, scratch=lent), strict=True):
             assert np.array_equal(mine, theirs)
+
+
+@every_model
+@pytest.mark.parametrize("direct", [0, 30])
+@pytest.mark.parametrize("block", [WHOLE, 24, 9])
+def test_a_rounded_copy_of_the_tile_leads_to_the_same_optimum(model, block, direct):
+    """Steps use it where rounding allows; scores and the violation are those of the tile."""
+    K, dual, best = problem(model)
+    rounded = np.pad(K.astype(np.float32), (0, 24))
+    for width in (len(K), len(K) + 24):  # too narrow for vectors in place, or not
+        copy = np.ascontiguousarray(rounded[:, :width])
+        solved = solve(K, dual, block=block, direct=direct, rounded=copy)
+        assert solved.violation <= TOL.smo_tol
+        check_point(K, dual, solved)
+        value = kkt.dual_objective(K, dual, solved.beta)
+        assert value == pytest.approx(best, rel=TOL.smo_rel)
+
+
+@pytest.mark.parametrize("block", [WHOLE, 30])
+def test_steps_in_place_use_the_rounded_copy(block):
+    """A copy of another problem leads elsewhere, but never to wrong scores."""
+    K, dual, _ = problem(MODELS[0])
+    room, tile = -len(K) % 16 + 16, K + 0.5 * np.eye(len(K))
+    copy = np.pad(K.astype(np.float32), (0, room))
+    found = [
+        solve(tile, dual, max_steps=5, block=block, direct=5, rounded=one, room=room)
+        for one in (None, np.pad(tile.astype(np.float32), (0, room)), copy)
+    ]
+    for one in found:
+        check_point(tile, dual, one)
+    assert found[0].steps == found[1].steps == 5
+    if block != WHOLE:  # a set that is one block needs all digits
+        assert not np.array_equal(found[1].beta, found[2].beta)
 
 
 @every_model

@@ -14,6 +14,7 @@ from support.machines import GAMMA, data
 from support.settings import settings
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.interior import cost_against_pair_steps as cost
+from widestreet._src.engines.working_set.tile_memory import TileMemory
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Callable, Linear
 from widestreet._src.problems.formulations import CSVC, EpsilonSVR
@@ -98,6 +99,24 @@ def test_variables_stay_at_bounds_if_most_are_there(problem, part, factor):
     np.testing.assert_allclose(start, factor * before.beta)
 
 
+def test_a_rounded_copy_leads_to_the_same_solution(problem):
+    K, stored, _, step = problem
+    rounded = replace(stored, rounded=np.pad(K.astype(np.float32), (0, 32)))
+    one, other = (values.solve(step, None) for values in (stored, rounded))
+    assert other.violation <= step.tol
+    np.testing.assert_allclose(other.score, K @ other.beta.sum(axis=0), atol=TOL.decision)
+    np.testing.assert_allclose(one.score, other.score, atol=TOL.decision * step.scale)
+
+
+def test_tiles_are_kept_and_change_no_bit(problem):
+    _, _, streamed, step = problem
+    kept = replace(streamed, tiles=TileMemory(1 << 30))
+    one = streamed.solve(step, None)
+    for _ in range(2):
+        other = kept.solve(step, None)
+        assert np.array_equal(one.beta, other.beta)
+
+
 def test_an_interrupt_inside_the_engine_is_raised(problem):
     _, _, streamed, step = problem
     interrupted = Gram(Callable(Interrupting(1)), as_rows(streamed.gram.left.values))
@@ -128,9 +147,9 @@ def test_both_start_from_a_solution(problem):
 def test_chains_in_few_calls_solve_what_single_calls_solve(problem, monkeypatch):
     K, stored, _, step = problem
     steps = [step, step, step]
-    monkeypatch.setattr(kernel_values, "_TOGETHER", 0)
+    monkeypatch.setattr(kernel_values, "TOGETHER", 0)
     alone = [point for point, _ in stored.solve_all(steps, None)]
-    monkeypatch.setattr(kernel_values, "_TOGETHER", len(K))
+    monkeypatch.setattr(kernel_values, "TOGETHER", len(K))
     together = [point for point, _ in stored.solve_all(steps, None)]
     for one, other in zip(alone, together, strict=True):
         assert other.violation <= step.tol

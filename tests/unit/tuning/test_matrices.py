@@ -44,5 +44,17 @@ def test_matrices_of_different_numbers_exist_at_the_same_time():
     np.testing.assert_allclose(one**10, other, atol=TOL.twin)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rounded_matrices_belong_to_those_of_the_same_number(threads):
+    rows = as_rows(data("svc")[0], centred=True)
+    matrices = KernelMatrices(lambda kernel: rows, KEPT, share=False, threads=threads)
+    for gamma in (0.1, 1.0):
+        exact = [matrices.matrix(RBF(k * gamma), Poll(), k) for k in (0, 1)]
+        for k in (0, 1):
+            np.testing.assert_array_equal(matrices.rounded(Poll(), k), exact[k].astype(np.float32))
+            assert matrices.rounded(Poll(), k).strides[1] == 4
+
+
 def test_memory_of_a_matrix():
     assert 8e6 <= matrix_memory(1000) <= 9e6
+    assert 12e6 <= matrix_memory(1000, rounded=True) <= 13e6

@@ -57,6 +57,50 @@ def test_matrices_of_many_rows_are_not_stored(kind, folds, near, stores, monkeyp
     assert stores or memory.limits.max_memory < model._settings().max_memory
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_matrices_of_many_rows_have_a_rounded_copy_if_it_fits(several, monkeypatch):
+    X, y = data("svc")
+    y = np.arange(len(y)) % 3 if several else y
+    model = ws.SVC(n_jobs=1)
+    rows = SearchData.of(model, X, y, None)
+    number = np.arange(len(y))
+    fold = Fold(rows, number[number % 5 != 0], number[:3])
+
+    def memory(limit):
+        settings = replace(model._settings(), max_memory=limit)
+        return MemoryOfSearch(rows, [Task.of(model, fold)], settings)
+
+    ample = model._settings().max_memory
+    assert not memory(ample).rounds  # few rows
+    monkeypatch.setattr(module, "TOGETHER", len(rows.merged.kept) - 1)
+    assert memory(ample).rounds == (not several)
+    need = ample - memory(ample).room_beside(1, rounded=True) + memory(ample).bytes_of_task
+    assert memory(need).rounds == (not several)
+    assert memory(need - 1).stores
+    assert not memory(need - 1).rounds
+
+
+@pytest.mark.parametrize("part", [0.0, 0.1, 1.0])
+def test_kept_tiles_leave_the_engines_what_they_need(part, monkeypatch):
+    monkeypatch.setattr(module, "_STORED_ROWS", 1)
+    X, y = data("svc")
+    model = ws.SVC(n_jobs=1)
+    rows = SearchData.of(model, X, y, None)
+    number = np.arange(len(y))
+    tasks = [
+        Task.of(model, Fold(rows, number[number % 5 != k], number[number % 5 == k]))
+        for k in range(5)
+    ]
+    ample = replace(model._settings(), max_memory=1 << 28)
+    needed = MemoryOfSearch(rows, tasks, ample)._least
+    settings = replace(ample, max_memory=int(needed + part * ample.max_memory))
+    memory = MemoryOfSearch(rows, tasks, settings)
+    memory.__dict__["stores"] = False  # however little memory there is
+    assert memory.limits.max_memory >= needed
+    assert part == 0 or memory.limits.max_memory + memory.tiles.limit <= settings.max_memory
+    assert (memory.tiles.limit > 0) == (part > 0)
+
+
 def test_distances_are_shared_only_if_they_fit():
     X, y = data("svc", 600)
     X = np.tile(X, 30)  # many columns

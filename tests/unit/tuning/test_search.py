@@ -21,6 +21,7 @@ from support.machines import data, machine
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.status import Status
 from widestreet._src.training.memory_of_fit import least_memory_of
+from widestreet._src.tuning import kernel_values, memory_of_search
 from widestreet._src.tuning import search as module
 from widestreet._src.tuning.folds import held_out_scores
 from widestreet._src.tuning.kernel_values import StoredValues
@@ -157,16 +158,41 @@ def test_memory_is_freed_with_the_search(stored, monkeypatch):
         gc.enable()
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("kind", ["svc", "svr"])
+def test_many_rows_are_solved_with_rounded_matrices(kind, n_jobs, monkeypatch):
+    _, search, expected = arranged(kind, n_jobs=n_jobs)
+    search.run()
+    rounded, solve = [], StoredValues.solve
+    for place in (memory_of_search, kernel_values):
+        monkeypatch.setattr(place, "TOGETHER", 10)
+
+    def noting(self, step, before, since=0):
+        rounded.append(np.array_equal(self.rounded, self.matrix.astype(np.float32)))
+        return solve(self, step, before, since)
+
+    monkeypatch.setattr(StoredValues, "solve", noting)
+    _, search, found = arranged(kind, n_jobs=n_jobs)
+    search.run()
+    assert len(rounded) == len(expected)
+    assert all(rounded)
+    for k, values in expected.items():
+        C = search.tasks[k].estimator.C
+        np.testing.assert_allclose(found[k], values, atol=TOL.decision * max(1.0, C))
+
+
 @pytest.mark.parametrize("stored", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 def test_tasks_are_solved_in_portions_that_fit(kind, stored, monkeypatch):
     if not stored:
-        monkeypatch.setattr(MemoryOfSearch, "fits", lambda self, matrices: False)
+        monkeypatch.setattr(MemoryOfSearch, "fits", lambda self, matrices, rounded=False: False)
     _, search, expected = arranged(kind)
     search.run()
     _, search, found = arranged(kind)
     room = property(lambda self: 3 * self.bytes_of_task)
-    monkeypatch.setattr(MemoryOfSearch, "room_beside", lambda self, _: 4 * self.bytes_of_task)
+    monkeypatch.setattr(
+        MemoryOfSearch, "room_beside", lambda self, _, rounded=False: 4 * self.bytes_of_task
+    )
     monkeypatch.setattr(MemoryOfSearch, "room_for_points", room)
     portions, solve = [], Search._solve_kernels
 

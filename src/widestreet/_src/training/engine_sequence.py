@@ -19,6 +19,7 @@ from widestreet._src.engines.selection.strategy_protocol import Strategy
 from widestreet._src.engines.solution import Observer, Solution
 from widestreet._src.engines.working_set.rounds import WorkingSetEngine
 from widestreet._src.engines.working_set.state_of_rounds import Check, Inputs
+from widestreet._src.engines.working_set.tile_memory import TileMemory
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import Callable, Kernel, Linear
 from widestreet._src.kernels.poll import Poll
@@ -64,6 +65,8 @@ class Solver:
     settings, budget, observe, threads, rng
     check : callable, optional
         Takes a Point and returns a Check. If None, the caller certifies the solution.
+    tiles : TileMemory, optional
+        Memory that is kept for the tiles of several fits.
     """
 
     gram: Gram
@@ -74,6 +77,7 @@ class Solver:
     threads: int
     rng: Function[[], np.random.Generator]
     check: Function[[Point], Check] | None
+    tiles: TileMemory | None = None
 
     def solve(self, problem: Problem) -> Solution:
         """Solve a problem: in one call of the core if it is small, otherwise by rounds."""
@@ -135,6 +139,7 @@ class Solver:
                 settings.max_memory,
                 settings.goal.aim,
             ),
+            tiles=self.tiles,
         )
         return settings.strategy.solve(engines)
 
@@ -179,6 +184,8 @@ class Engines:
         Runner that solves samples; threads of this process by default.
     low_rank : LowRank, optional
         The interior-point engine, if the rows are in memory.
+    tiles : TileMemory, optional
+        Memory that is kept for the tiles of several fits.
     """
 
     shards: ShardSet
@@ -194,6 +201,7 @@ class Engines:
     first: Ints | None = None
     runner: Runner | None = None
     low_rank: LowRank | None = None
+    tiles: TileMemory | None = None
 
     def by_rounds(self, strategy: Strategy) -> Solution:
         """Run the working-set engine; on the CPU if a device ends without a solution."""
@@ -218,6 +226,7 @@ class Engines:
             skip=self.settings.skip,
             start=self.start,
             first=self.first,
+            tiles=self.tiles,
         )
 
     def by_rounds_or_interior(self, strategy: Strategy) -> Solution:

@@ -122,6 +122,7 @@ def solve_next(
     since: int = 0,
     room: int | None = None,
     scratch: Scratch | None = None,
+    rounded: Real | None = None,
 ) -> ChainPoint:
     """Solve a problem from the solution of another one.
 
@@ -145,12 +146,14 @@ def solve_next(
         Bytes for a block of pair steps or a factor; `working_memory` by default.
     scratch : Scratch, optional
         Memory of the problem before.
+    rounded : ndarray, optional
+        A float64 kernel matrix in float32, for pair steps that rounding allows.
     """
     beta, score = _start(tile, dual, scale, before)
     rows = dual.rows
     room = working_memory(rows) if room is None else room
     work = whole_set(tile, dual, beta, score, poll, tile.nbytes + room)
-    work.scratch = scratch or work.scratch
+    work.scratch, work.rounded = scratch or work.scratch, rounded
     largest = max(1, min(int(_BLOCK * rows), int(np.sqrt(room / tile.itemsize)) - _ROUND_TO))
     most = _MOST_STEPS * rows if most_steps is None else most_steps
     violation, steps = np.inf, 0

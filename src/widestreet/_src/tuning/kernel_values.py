@@ -14,11 +14,12 @@ from typing import Protocol
 import numpy as np
 
 from widestreet import _core
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.engines.budget import Budget, OutOfBudget
 from widestreet._src.engines.interior import cost_against_pair_steps as cost
 from widestreet._src.engines.interior.low_rank_factor import rank_bound
 from widestreet._src.engines.selection.auto_doubling import Auto
+from widestreet._src.engines.working_set.tile_memory import TileMemory
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
@@ -29,7 +30,7 @@ from widestreet._src.training.problem import Problem
 from widestreet._src.training.settings import Settings
 from widestreet._src.tuning.chain import ChainPoint, Scratches, solve_next, solve_together
 
-_TOGETHER = 2000  # rows: the problems of a chain are solved in one call of the core
+TOGETHER = 2000  # rows: the problems of a chain are solved in one call of the core
 _SNAP = 1e-12  # of a box: what is nearer to a bound is at the bound
 _FEW_INSIDE = 0.5  # of the nonzero variables: if fewer are inside, the others stay at bounds
 _FEW_CHANGED = 0.5  # of the support vectors: if more change, their scores are computed anew
@@ -85,11 +86,14 @@ class StreamedValues:
     gram : Gram
     budget : Budget
     threads : int
+    tiles : TileMemory or None
+        Memory that is kept for the tiles of the engine.
     """
 
     gram: Gram
     budget: Budget
     threads: int
+    tiles: TileMemory | None = None
 
     def part(self, members: Ints | None) -> StreamedValues:
         """Return the kernel values between some of the rows."""
@@ -127,6 +131,7 @@ class StreamedValues:
             self.threads,
             lambda: settings.rng,
             None,
+            self.tiles,
         )
         found = solver.solve(problem)
         if found.status == Status.STALLED and before is not None:  # the start may be the cause
@@ -191,11 +196,14 @@ class StoredValues:
         The same values, for problems that need many pair steps.
     scratches : Scratches
         Memory of problems.
+    rounded : ndarray or None
+        The matrix in float32, which pair steps read in half the time.
     """
 
     matrix: Floats
     streamed: StreamedValues
     scratches: Scratches = field(default_factory=Scratches)
+    rounded: Real | None = None
 
     def part(self, members: Ints | None) -> StoredValues:
         """Return the kernel values between some of the rows, copied."""
@@ -216,7 +224,7 @@ class StoredValues:
 
     def solve_all(self, steps: Iterable[Step], before: ChainPoint | None) -> Iterator[Timed]:
         """Solve problems, each from the solution of the one before; small ones in few calls."""
-        small = len(self.matrix) <= _TOGETHER and self._most_steps is None
+        small = len(self.matrix) <= TOGETHER and self._most_steps is None
         left = list(steps) if small else []
         while left:
             solved = solve_together(
@@ -257,6 +265,7 @@ class StoredValues:
                 self._most_steps,
                 since,
                 scratch=scratch,
+                rounded=self.rounded,
             )
         point = replace(found, steps=since + found.steps)
         if point.violation <= step.tol:

@@ -6,10 +6,11 @@ RBF kernels of several widths share the squared distances between the rows, comp
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from widestreet._src.arrays import Floats, Ints
+from widestreet._src.arrays import Floats, Ints, Real
 from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.kernels import RBF, Kernel, Linear
 from widestreet._src.kernels.poll import Poll
@@ -23,9 +24,9 @@ _LEAST_EXPONENT = -700.0  # exponentials of less are denormal numbers, which tak
 MANY_COLUMNS = 64  # fewer make a kernel value cheaper than the exponential of a stored distance
 
 
-def matrix_memory(rows: int) -> int:
-    """Return the bytes of a kernel matrix."""
-    return 8 * rows * (rows + _ROUND_TO + _APART)
+def matrix_memory(rows: int, *, rounded: bool = False) -> int:
+    """Return the bytes of a kernel matrix, with its values in float32 beside it if `rounded`."""
+    return (12 if rounded else 8) * rows * (rows + _ROUND_TO + _APART)
 
 
 class KernelMatrices:
@@ -47,6 +48,7 @@ class KernelMatrices:
     ) -> None:
         self._rows, self._kept, self._share, self._threads = rows, kept, share, threads
         self._buffers: dict[int, Floats] = {}
+        self._rounded: dict[int, Real] = {}
         self._distances: Floats | None = None
 
     def gram(self, kernel: Kernel) -> Gram:
@@ -64,10 +66,24 @@ class KernelMatrices:
             self.gram(kernel).block(out=buffer, poll=poll)
         return buffer
 
-    def _empty(self) -> Floats:
+    def rounded(self, poll: Poll, number: int = 0) -> Real:
+        """Return the matrix with a number in float32; it overwrites the one before."""
+        if number not in self._rounded:
+            self._rounded[number] = self._empty(np.float32)
+        matrix, out = self._buffers[number], self._rounded[number]
+
+        def fill(begin: int) -> None:
+            strip = slice(begin, begin + _STRIP)
+            out[strip] = matrix[strip]
+
+        poll.look()
+        LocalRunner(self._threads).map(fill, range(0, len(out), _STRIP))
+        return out
+
+    def _empty(self, dtype: Any = np.float64) -> Any:
         size = len(self._kept)
         length = -(-size // _ROUND_TO) * _ROUND_TO + _APART
-        return np.empty((size, length))[:, :size]
+        return np.empty((size, length), dtype=dtype)[:, :size]
 
     def _exponentials(self, gamma: float, out: Floats, poll: Poll) -> None:
         """Write the RBF kernel of the squared distances. Sets: out."""
@@ -87,7 +103,7 @@ class KernelMatrices:
     def _squared_distances(self, poll: Poll) -> Floats:
         """Return |x|^2 + |s|^2 - 2 x.s, from products of centred rows."""
         rows = self._rows(RBF(1.0))
-        found = self._empty()
+        found: Floats = self._empty()
         Gram(Linear(), rows, threads=self._threads).select(self._kept).block(out=found, poll=poll)
         square = found.diagonal().copy()
         for begin in range(0, len(found), _STRIP):

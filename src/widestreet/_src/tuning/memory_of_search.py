@@ -9,11 +9,13 @@ from functools import cached_property
 
 import numpy as np
 
+from widestreet._src.engines.working_set.tile_memory import TileMemory
 from widestreet._src.kernels.kernels import RBF, Kernel
 from widestreet._src.problems.dual import Dual
 from widestreet._src.training.memory_of_fit import least_memory_of
 from widestreet._src.training.settings import Settings
 from widestreet._src.tuning.chain import working_memory
+from widestreet._src.tuning.kernel_values import TOGETHER
 from widestreet._src.tuning.matrices import MANY_COLUMNS, matrix_memory
 from widestreet._src.tuning.near_rows import LEAST_FOLDS, is_plain, memory_of_arrays
 from widestreet._src.tuning.tasks import SearchData, Task
@@ -22,6 +24,7 @@ _BYTES_OF_VARIABLE = 64  # of a problem, given twice to the core, and of its sol
 _STORED_ROWS = 10_000  # with more, problems over the rows near the margin take less time
 ARRAYS_SHARE = 0.25  # of the memory: if arrays of folds are larger, the engine solves each fold
 _POINTS_SHARE = 0.25  # of the memory, for problems and solutions beside the engine
+_TILES_SHARE = 0.2  # of the memory that they leave, for tiles between the problems of the engine
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +65,12 @@ class MemoryOfSearch:
         """True if kernel matrices of all rows are stored."""
         return self.fits(1) and not (self.near and self._near_rows_are_faster)
 
+    @cached_property
+    def rounds(self) -> bool:
+        """True if stored matrices have a copy in float32, from which large problems gain."""
+        large = len(self.data.merged.kept) > TOGETHER and not self._several_pairs
+        return large and self.fits(self.at_once + self.shares_distances, rounded=True)
+
     @property
     def _near_rows_are_faster(self) -> bool:
         """True for many rows, enough folds and arrays of folds that fit."""
@@ -75,22 +84,25 @@ class MemoryOfSearch:
         few = arrays <= ARRAYS_SHARE * self.settings.max_memory
         return few and is_plain(dual) and min(counts) >= LEAST_FOLDS
 
-    def fits(self, matrices: int) -> bool:
+    def fits(self, matrices: int, *, rounded: bool = False) -> bool:
         """Return whether the memory suffices for so many matrices of all rows.
 
         Each thread has a block of pair steps, the matrix of a pair if there are several, and the
         problems of a fold.
         """
         own = self._longest_chain * self.bytes_of_task
-        return self.room_beside(matrices) >= self.settings.threads * own
+        return self.room_beside(matrices, rounded=rounded) >= self.settings.threads * own
 
-    def room_beside(self, matrices: int) -> int:
-        """Return the bytes that matrices of all rows, blocks of threads and weights leave."""
+    def room_beside(self, matrices: int, *, rounded: bool = False) -> int:
+        """Return the bytes that matrices of all rows, blocks of threads and weights leave.
+
+        If `rounded`, matrices have a copy in float32.
+        """
         rows = len(self.data.merged.kept)
         own = working_memory(rows)
         if self._several_pairs:
             own = working_memory(self.largest_pair) + matrix_memory(self.largest_pair)
-        need = matrices * matrix_memory(rows) + self.settings.threads * own
+        need = matrices * matrix_memory(rows, rounded=rounded) + self.settings.threads * own
         return self.settings.max_memory - need - self._bytes_of_weights
 
     @cached_property
@@ -134,7 +146,8 @@ class MemoryOfSearch:
         If that is too much, it has a part of them.
         """
         if self.stores:
-            room = self.room_beside(self.at_once + self.shares_distances) // self.at_once
+            matrices = self.at_once + self.shares_distances
+            room = self.room_beside(matrices, rounded=self.rounds) // self.at_once
             key = {k: id(self.tasks[k].fold) for k in members}
         else:
             room = self.room_for_points
@@ -161,11 +174,27 @@ class MemoryOfSearch:
         """Settings of the engines, with the memory that problems and solutions leave."""
         if self.stores:
             return self.settings
+        room = max(self._least, self._room_of_engines - self.tiles.limit)
+        return replace(self.settings, max_memory=room)
+
+    @cached_property
+    def tiles(self) -> TileMemory:
+        """Memory of tiles that is kept between problems; none if the engines need all memory."""
+        kept = int(_TILES_SHARE * max(0, self._room_of_engines))
+        return TileMemory(kept if self._room_of_engines - kept >= self._least else 0)
+
+    @cached_property
+    def _room_of_engines(self) -> int:
+        """Bytes that problems and solutions leave."""
         most = max(Counter(task.kernel for task in self.tasks).values())
         used = min(self.room_for_points, most * self.bytes_of_task) + self._bytes_of_weights
+        return self.settings.max_memory - used
+
+    @cached_property
+    def _least(self) -> int:
+        """Bytes of the engines, at least."""
         rows, columns = len(self.data.merged.kept), self.data.X.shape[1]
-        least = min(self.settings.max_memory, least_memory_of(rows, self._layers, columns))
-        return replace(self.settings, max_memory=max(least, self.settings.max_memory - used))
+        return min(self.settings.max_memory, least_memory_of(rows, self._layers, columns))
 
     @cached_property
     def largest_pair(self) -> int:

@@ -140,12 +140,15 @@ class Search:
         """Return the kernel values, stored in a matrix of this number if the memory suffices."""
         stored = self._memory.stores
         threads = 1 if stored else self.settings.threads
-        streamed = StreamedValues(self._matrices.gram(kernel), self.budget, threads)
+        gram = self._matrices.gram(kernel)
+        tiles = None if stored else self._memory.tiles
+        streamed = StreamedValues(gram, self.budget, threads, tiles)
         if not stored:
             return streamed
         poll = Poll(self.budget.look_at_clock)
         matrix = self._matrices.matrix(kernel, poll, number)
-        return StoredValues(matrix, streamed, self._scratches)
+        rounded = self._matrices.rounded(poll, number) if self._memory.rounds else None
+        return StoredValues(matrix, streamed, self._scratches, rounded)
 
     # -- problems ----------------------------------------------------------------------------------
 

@@ -78,6 +78,8 @@ class WorkingSetEngine:
             self._publish()
         if state.trace:  # the check that ended the fit, or a part of a round
             state.trace.add(state.timings)
+        if self.inputs.tiles is not None:
+            state.work.lent.give_back()
         return Solution(
             point=state.point,
             rows=self.inputs.shards.rows,

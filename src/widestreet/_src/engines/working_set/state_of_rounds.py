@@ -20,6 +20,7 @@ from widestreet._src.engines.working_set.device_schedule import DevicePacing
 from widestreet._src.engines.working_set.newton_schedule import Pacing
 from widestreet._src.engines.working_set.stalling import Attempts, Progress
 from widestreet._src.engines.working_set.tile import WorkingSet, tiles_memory
+from widestreet._src.engines.working_set.tile_memory import TileMemory
 from widestreet._src.kernels.gram import resident
 from widestreet._src.kernels.on_device import Resident
 from widestreet._src.problems.goal import Goal
@@ -108,6 +109,8 @@ class Inputs:
         Rows of the first working set, in addition to those that the strategy draws.
     on_device : bool
         True if a device that holds the rows may solve the working set.
+    tiles : TileMemory, optional
+        Memory that is kept for the tiles of several fits.
     """
 
     shards: ShardSet
@@ -123,6 +126,7 @@ class Inputs:
     start: Point | None = None
     first: Ints | None = None
     on_device: bool = True
+    tiles: TileMemory | None = None
 
     @property
     def capacity(self) -> int:
@@ -243,6 +247,7 @@ class State:
                 memory,
                 shards.poll,
                 stored=inputs.resident is None,
+                tiles=inputs.tiles,
             ),
             point=shards.news.point,
             expansion=shards.news.expansion,

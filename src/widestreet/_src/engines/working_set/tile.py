@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from widestreet import _core
 from widestreet._src.arrays import Bools, Bytes, Floats, Ints, Real
+from widestreet._src.engines.working_set.tile_memory import ROUND_TO, LentTiles, TileMemory
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual
 from widestreet._src.shards.columns import Columns
@@ -20,10 +21,8 @@ from widestreet._src.shards.shard import Candidates
 
 # Pair steps times rows of a block in one native call: some tenths of a second.
 _CALL_WORK = 4e8
-_ROUND_TO = 16  # arrays grow by multiples of this
 _ROOMS = (2048, 4096, 8192, 12_288)  # lengths of arrays, as far as rows may enter
 _AHEAD = 2.0  # length of longer arrays that grow, relative to the length needed
-_APART = 16  # values between two rows of a tile, so that a column uses more than one cache set
 _NO_LIMIT = 1 << 62  # bytes
 _COPY_BYTES = 1 << 26  # of a tile, copied at a time when it grows
 
@@ -39,7 +38,7 @@ def _grown(array: NDArray[Scalar], length: int) -> NDArray[Scalar]:
 
 def tiles_memory(capacity: int) -> int:
     """Return twice the bytes of a float64 tile: for the tile, and for copies and factors of it."""
-    return 16 * (capacity + _ROUND_TO) ** 2
+    return 16 * (capacity + ROUND_TO) ** 2
 
 
 class Scratch:
@@ -75,6 +74,8 @@ class WorkingSet:
     poll : Poll, optional
     stored : bool
         False if a device computes kernel values when it needs them. There is no tile then.
+    tiles : TileMemory, optional
+        Memory that is kept for the tiles of several fits.
 
     Attributes
     ----------
@@ -88,6 +89,10 @@ class WorkingSet:
     score : ndarray
     tile : ndarray of shape (length, length)
         Kernel values between the rows, float32 or float64.
+    lent : LentTiles
+        Memory of the tile, to be given back when nothing uses the set any more.
+    rounded : ndarray or None
+        The same values of a float64 tile in float32, for steps that rounding allows.
     """
 
     def __init__(
@@ -99,6 +104,7 @@ class WorkingSet:
         memory: int = _NO_LIMIT,
         poll: Poll | None = None,
         stored: bool = True,
+        tiles: TileMemory | None = None,
     ) -> None:
         self.known = known
         self.stored = stored
@@ -118,6 +124,9 @@ class WorkingSet:
         self.beta: Floats = np.zeros((dual.layers, 0))
         self.group: Bytes = np.zeros((dual.layers, 0), dtype=np.uint8)
         self.tile: Real = np.zeros((0, 0), dtype=np.float32)
+        self.rounded: Real | None = None
+        self.lent = LentTiles(tiles or TileMemory())
+        self._length = 0  # of arrays, as far as they are needed
         self.scratch = Scratch()  # for blocks of pair steps and factors
 
     @property
@@ -137,8 +146,12 @@ class WorkingSet:
 
     @property
     def spare(self) -> int:
-        """Number of bytes of the memory limit that the tile does not use."""
-        return max(0, self._memory - self.tile.nbytes)
+        """Number of bytes of the memory limit that the tile does not use.
+
+        Kept memory may be longer than the tile need be, by chance: it must not change steps.
+        """
+        length = min(self._length, len(self.tile))
+        return max(0, self._memory - self.tile.itemsize * length**2)
 
     def _reserve(self, room: int) -> None:
         """Make room for at least `room` rows. Sets: all arrays, or none.
@@ -146,15 +159,16 @@ class WorkingSet:
         Arrays grow in large steps, because the first access to new memory is expensive. Memory that
         is reserved but not accessed costs nothing.
         """
-        if room <= len(self.ids):
+        if room <= self._length:
             return
         ahead = min((r for r in _ROOMS if r >= room), default=int(_AHEAD * room))
         length = max(room, min(self.capacity, ahead))
-        length = -(-length // _ROUND_TO) * _ROUND_TO
+        length = -(-length // ROUND_TO) * ROUND_TO
         tile = self.tile
         if self.stored:
             self.scratch.free()
-            tile = np.empty((length, length + _APART), dtype=tile.dtype)[:, :length]
+        if self.stored and length > len(tile):
+            tile = self.lent.tile(length, tile.dtype)
             step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
             for a in range(0, self.size, step):
                 self.poll.look()
@@ -163,7 +177,8 @@ class WorkingSet:
         names = ("ids", "entered", "score", "target", "lower", "upper", "beta", "group")
         for name in names:
             setattr(self, name, _grown(getattr(self, name), length))
-        self.tile = tile
+        self.tile, self._length = tile, length
+        self.lent.keep_last()
 
     def exchange(self, leaving: Bools, rows: Candidates | None = None) -> None:
         """Replace some rows by others, and compute the kernel values of the new ones.
@@ -227,9 +242,11 @@ class WorkingSet:
 
         If an exception from `poll.look` ends it early, all rows leave.
         """
-        length, size = len(self.tile), self.size  # the tile is empty if there is none
+        length, size = self._length, self.size
         self.tile = np.empty((0, 0))  # free the old tile before the new one is allocated
-        self.tile = np.empty((length, length + _APART))[:, :length]
+        self.lent.give_back()
+        if self.stored and length:
+            self.tile = self.lent.tile(length, np.float64)
         if size:
             self.size = 0
             self._compute(np.arange(size), size)
@@ -266,7 +283,7 @@ class WorkingSet:
         """
         steps = min(max_steps, max(64, int(_CALL_WORK / min(block, self.size))))
         if block < self.size or self.groups > 1:  # otherwise steps use the tile without a copy
-            places = min(block, self.size) + self.groups * _ROUND_TO
+            places = min(block, self.size) + self.groups * ROUND_TO
             self.lend(self.tile.itemsize * places**2)
         return _core.solve(
             self.tile,
@@ -280,6 +297,7 @@ class WorkingSet:
             direct_steps=direct_steps,
             scratch=self.scratch.memory,
             poll=self.poll.look,
+            rounded=self.rounded,
         )
 
     def indicator(self) -> Floats:
@@ -334,6 +352,7 @@ def whole_set(
     """
     work = WorkingSet(None, dual, dual.rows, threads=1, memory=memory, poll=poll)
     work.size, work.ids, work.tile = dual.rows, np.arange(dual.rows), tile
+    work._length = len(tile)
     work.target, work.lower, work.upper = dual.target, dual.lower, dual.upper
     work.group, work.beta, work.score = dual.group, beta, score
     return work

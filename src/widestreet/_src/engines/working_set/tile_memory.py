@@ -1,0 +1,101 @@
+"""Memory of tiles that is kept from fit to fit: the first access to new memory is expensive."""
+
+from __future__ import annotations
+
+from bisect import insort
+from math import isqrt
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from widestreet._src.arrays import Bytes, Real
+
+ROUND_TO = 16  # lengths of tiles are multiples of this
+_APART = 16  # values between two rows of a tile, so that a column uses more than one cache set
+
+
+class TileMemory:
+    """Memory of tiles of fits that follow each other, in any number of threads.
+
+    What is lent may hold any values. Results do not depend on it.
+
+    Parameters
+    ----------
+    limit : int, default=0
+        Bytes that are kept beside those that are lent.
+    """
+
+    def __init__(self, limit: int = 0) -> None:
+        self.limit = limit
+        self._idle: list[Bytes] = []  # by ascending length
+        self._lock = Lock()
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that are kept."""
+        return sum(map(len, self._idle))
+
+    def lend(self, size: int) -> Bytes:
+        """Return at least `size` bytes: the longest that are kept, or new ones.
+
+        Sets: what is kept.
+        """
+        with self._lock:
+            if self._idle and len(self._idle[-1]) >= size:
+                return self._idle.pop()
+        return np.empty(size, dtype=np.uint8)
+
+    def take_back(self, memory: Bytes) -> None:
+        """Keep memory that nothing uses any more; the shortest goes if that is too much.
+
+        Sets: what is kept.
+        """
+        if len(memory) > self.limit:
+            return
+        with self._lock:
+            insort(self._idle, memory, key=len)
+            while self.bytes > self.limit:
+                del self._idle[0]
+
+
+class LentTiles:
+    """Tiles of one working set in lent memory; the last one is in use.
+
+    Parameters
+    ----------
+    memory : TileMemory
+    """
+
+    def __init__(self, memory: TileMemory) -> None:
+        self._memory = memory
+        self._lent: list[Bytes] = []
+
+    def tile(self, least: int, dtype: Any) -> Real:
+        """Return a tile with any values, longer than `least` if the memory is: it need not grow.
+
+        Sets: what is lent.
+        """
+        size = np.dtype(dtype).itemsize
+        memory = self._memory.lend(size * least * (least + _APART))
+        self._lent.append(memory)
+        length = isqrt(len(memory) // size + (_APART // 2) ** 2) - _APART // 2
+        length = max(least, length // ROUND_TO * ROUND_TO)
+        used = size * length * (length + _APART)
+        found: Real = memory[:used].view(dtype).reshape(length, length + _APART)[:, :length]
+        return found
+
+    def keep_last(self) -> None:
+        """Give the memory of all tiles but the last back. Sets: what is lent."""
+        self._give_back(len(self._lent) - 1)
+
+    def give_back(self) -> None:
+        """Give the memory of all tiles back, which nothing may use any more.
+
+        Sets: what is lent.
+        """
+        self._give_back(len(self._lent))
+
+    def _give_back(self, count: int) -> None:
+        for _ in range(count):
+            self._memory.take_back(self._lent.pop(0))

@@ -1,0 +1,73 @@
+"""Memory of tiles: what is lent and what is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from support.working_sets import Bench
+from widestreet._src.engines.working_set import tile
+from widestreet._src.engines.working_set.tile_memory import LentTiles, TileMemory
+
+
+def test_the_longest_memory_is_lent_again():
+    memory = TileMemory(1000)
+    short, long = memory.lend(300), memory.lend(600)
+    for one in (long, short):
+        memory.take_back(one)
+    assert memory.bytes == 900
+    assert memory.lend(200) is long
+    assert memory.lend(300) is short
+    assert memory.bytes == 0
+
+
+def test_memory_that_is_too_short_is_not_lent():
+    memory = TileMemory(1000)
+    memory.take_back(memory.lend(300))
+    assert len(memory.lend(301)) == 301
+    assert memory.bytes == 300
+
+
+@pytest.mark.parametrize(
+    ("limit", "left"), [(0, 0), (299, 0), (400, 300), (950, 900), (1300, 1200)]
+)
+def test_no_more_is_kept_than_the_limit_and_the_shortest_goes(limit, left):
+    memory = TileMemory(limit)
+    for one in [memory.lend(size) for size in (600, 300, 300)]:
+        memory.take_back(one)
+    assert memory.bytes == left <= limit
+
+
+class Damaged(TileMemory):
+    """Memory with the worst values."""
+
+    def lend(self, size):
+        found = super().lend(size)
+        found.view(np.uint8)[:] = 255  # not a number, in any precision
+        return found
+
+
+@pytest.mark.parametrize("double", [False, True])
+def test_kept_memory_changes_no_step(double, monkeypatch):
+    """Sets grow in memory that held other tiles, as they do in their own."""
+    monkeypatch.setattr(tile, "_ROOMS", (16, 48))
+    points, kept = [], Damaged(1 << 24)
+    kept.take_back(kept.lend(4 * 100 * 132))
+    for tiles in (TileMemory(), kept, kept):
+        bench = Bench("c_svc", 100, 0)
+        work = bench.work
+        work.lent = LentTiles(tiles)
+        if double:
+            work.use_double()
+        found = []
+        for last in (10, 40, 90):
+            bench.admit(np.arange(work.size, last))
+            work.solve(1e-3, 10**4, 30)
+            bench.collect()
+            found += [work.beta[:, work.present].copy(), work.score[work.present].copy()]
+            found += [work.tile[work.present, work.present].copy(), work.spare]
+        points.append(found)
+        work.lent.give_back()
+    assert kept.bytes > 0
+    for one, other in zip(points[0] + points[0], points[1] + points[2], strict=True):
+        np.testing.assert_array_equal(one, other)
