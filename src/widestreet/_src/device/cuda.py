@@ -96,15 +96,12 @@ class CudaDevice:
         if self._where.type != "cuda":
             return 1 << 30
         free, _ = torch.cuda.mem_get_info(self._where)
-        stats = torch.cuda.memory_stats_as_nested_dict(self._where)
-        held, used = (
-            stats[name]["all"]["current"] for name in ("reserved_bytes", "allocated_bytes")
-        )
-        return int(free + held - used)
+        held, used = _bytes_of_pytorch(self._where)
+        return int(free) + held - used
 
     def release(self, kept: int = 0) -> None:
         """Return memory that is not in use to other processes, if it is more than `kept` bytes."""
-        if self._where.type == "cuda" and torch.cuda.memory_reserved(self._where) > kept:
+        if self._where.type == "cuda" and _bytes_of_pytorch(self._where)[0] > kept:
             torch.cuda.empty_cache()
 
     def peak(self) -> int:
@@ -315,6 +312,13 @@ class CudaDevice:
             **shape, CHUNK=min(left.width, _MOST_COLUMNS), DEGREE=by.degree, **_OPTIONS,
         )  # fmt: skip
         return out
+
+
+def _bytes_of_pytorch(where: Any) -> tuple[int, int]:
+    """Return the number of bytes that PyTorch has taken on a device, and of those in use."""
+    stats = torch.cuda.memory_stats_as_nested_dict(where)
+    held, used = (stats[name]["all"]["current"] for name in ("reserved_bytes", "allocated_bytes"))
+    return int(held), int(used)
 
 
 def padded(features: int) -> int:
