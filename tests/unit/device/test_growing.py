@@ -91,11 +91,12 @@ def test_rows_of_which_only_some_can_be_active(rng, monkeypatch):
     device_of("triton")
     import torch
 
-    from widestreet._src.device import working
+    from widestreet._src.device import block_launches, working
 
-    monkeypatch.setattr(working, "_BLOCK", 8)
-    monkeypatch.setattr(working, "_MOST_BLOCKS", 2)
-    of, after = working._Standing.of, []
+    for module in (block_launches, working):
+        monkeypatch.setattr(module, "BLOCK", 8)
+        monkeypatch.setattr(module, "MOST_BLOCKS", 2)
+    of, after = working.Standing.of, []
 
     def guarded(m, where):
         stand, size = of(m, where), 4
@@ -104,7 +105,7 @@ def test_rows_of_which_only_some_can_be_active(rng, monkeypatch):
         after.append(memory[size:])
         return stand
 
-    monkeypatch.setattr(working._Standing, "of", guarded)
+    monkeypatch.setattr(working.Standing, "of", guarded)
     problem = Problem("triton", rng)
     held, first = problem.held, np.arange(0, ROWS, 3)
     held.begin(first, np.zeros(len(first)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -77,3 +78,54 @@ def test_first_launches_in_several_threads(add_parts):
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(total, sizes)) == sizes
+
+
+def test_a_launch_gets_the_numbers_that_change(add_parts, rng):
+    device = device_of("triton")
+    found, score = device.to(rng.normal(size=(3, 16))), device.to(np.zeros(16))
+    slots = device.to(np.arange(16, dtype=np.int32))
+    launch = add_parts.launch((1,), ("m", "parts"), found, slots, score, 0, 0, B=16)
+    launch(16, 3)
+    expected = found.cpu().numpy().sum(axis=0)
+    launch(5, 2)
+    expected[:5] += found.cpu().numpy().ravel()[:10].reshape(2, 5).sum(axis=0)
+    np.testing.assert_allclose(score.cpu().numpy(), expected, rtol=TOL.twin)
+
+
+class Compiled:
+    """A program that was compiled: it notes its launches."""
+
+    def __init__(self) -> None:
+        self.launches: list[tuple[object, ...]] = []
+
+    def __getitem__(self, grid):
+        def run(*values, stream=None):
+            self.launches.append((grid, stream, *values))
+
+        return run
+
+
+def test_a_launch_is_examined_once(monkeypatch):
+    """After that the driver gets addresses, and the stream of the device of the tensors."""
+    from widestreet._src.device import launching
+
+    kernel, examined = Compiled(), []
+
+    def first(*given, **named):
+        examined.append((given, named))
+        return kernel
+
+    active = SimpleNamespace(get_current_stream=lambda index: ("stream", index))
+    monkeypatch.setattr(launching, "driver", SimpleNamespace(active=active))
+    tensor = torch.zeros(3)
+    launch = launching.Launch(first, (2, 5), [tensor, 1, 0.0, 7], {"num_warps": 4}, [2, 1])
+    for fraction, number in ((0.5, 3), (0.25, 4), (0.125, 5)):
+        launch(fraction, number)
+    assert examined == [(((2, 5), tensor, 3, 0.5, 7), {"num_warps": 4})]
+    stream, address = ("stream", tensor.get_device()), tensor.data_ptr()
+    assert kernel.launches == [
+        ((2, 5, 1), stream, address, 4, 0.25, 7),
+        ((2, 5, 1), stream, address, 5, 0.125, 7),
+    ]
+    with pytest.raises(ValueError, match="zip"):
+        launch(0.5)

@@ -87,13 +87,14 @@ def test_a_look_counts_the_steps_since_the_last_one(rng):
 def test_scans_of_halves_get_changes_that_are_rounded(double, rng):
     work = Problem(rng, Map("rbf", 0.7), 0.4, double=double).work
     work.look()
-    given = []
-    scan = work.device.parts
-    work.device.parts = lambda *each: given.append(each[5]) or scan(*each)
+    given, device = [], work.device
+    name = "parts" if double else "half_scan"
+    scan = getattr(device, name)
+    setattr(device, name, lambda *each: given.append(each[5]) or scan(*each))
     try:
         work.pairs(64, (1.0, 1.0), 1e-4, 0.0, 9)
     finally:
-        del work.device.parts
+        delattr(device, name)
     [[change]] = given
     coef, _ = work.result()
     expected = coef if double else coef.astype(np.float32)

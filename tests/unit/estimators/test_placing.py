@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import current_thread
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from widestreet._src.device import finding
 from widestreet._src.device.finding import NoDeviceError
 from widestreet._src.estimators import placing
 from widestreet._src.kernels.kernels import RBF, Linear, Precomputed
+from widestreet._src.kernels.on_device import copy_to_device
 from widestreet._src.rows import DeviceRows, as_rows
 
 ROWS = as_rows(np.ones((10, 2)))
@@ -76,3 +79,37 @@ def test_rows_are_freed_only_if_they_are_on_a_device(gpu):
     placing.close(ROWS)
     placing.close(placing.on(gpu, ROWS))
     assert gpu.released == 1
+
+
+def test_rows_are_copied_while_the_host_looks_for_equal_ones(gpu, monkeypatch, rng):
+    monkeypatch.setattr(placing, "_ROWS_TO_COPY", 50)
+    hold, threads = gpu.hold, []
+    gpu.hold = lambda *given: threads.append(current_thread()) or hold(*given)
+    X = rng.normal(size=(60, 2))
+    models = [ws.SVC(device="cuda").fit(X[:n], X[:n, 0] > 0) for n in (60, 50)]
+    assert {model.certificate_.status for model in models} == {"optimal"}
+    assert gpu.held == [60, 50]  # once each
+    assert threads[0] is not current_thread() is threads[1]
+
+
+def test_a_copy_that_fails_is_an_error_where_the_rows_are_needed(gpu, monkeypatch):
+    monkeypatch.setattr(placing, "_ROWS_TO_COPY", 5)
+
+    def broken(*given):
+        raise RuntimeError("the device is broken")
+
+    gpu.hold = broken
+    rows = placing.placed(ROWS, RBF(1.0), "cuda", None)
+    with placing.copying(rows, RBF(1.0), 1):
+        pass
+    with pytest.raises(RuntimeError, match="broken"):
+        copy_to_device(RBF(1.0), rows, 1)
+
+
+def test_rows_that_stay_on_the_host(gpu, monkeypatch):
+    monkeypatch.setattr(placing, "_ROWS_TO_COPY", 5)
+    rows = placing.placed(ROWS, RBF(1.0), "cuda", None)
+    for some, kernel in ((ROWS, RBF(1.0)), (rows, Linear())):
+        with placing.copying(some, kernel, 1):
+            pass
+    assert gpu.held == []

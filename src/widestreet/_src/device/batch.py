@@ -17,8 +17,9 @@ from widestreet._src.arrays import Floats, Ints
 from widestreet._src.device import triton_batch as programs
 from widestreet._src.device import triton_kernels as scans
 from widestreet._src.device.batch_contract import Extent, Standings
+from widestreet._src.device.block_launches import warps
 from widestreet._src.device.contract import LANES, Map, Variables
-from widestreet._src.device.working import lines_of, warps, within_memory
+from widestreet._src.device.working import lines_of, within_memory
 
 if TYPE_CHECKING:
     from widestreet._src.device.cuda import CudaDevice, HeldRows

@@ -20,6 +20,7 @@ from widestreet._src.device import triton_kernels as programs
 from widestreet._src.device.batch import CudaBatch
 from widestreet._src.device.contract import LANES, MOST_PARTS, Map, Variables
 from widestreet._src.device.growing import GrowingWork
+from widestreet._src.device.launching import Launch
 from widestreet._src.device.tensors import TensorArray, as_tensor
 from widestreet._src.device.working import CudaWork
 
@@ -95,15 +96,12 @@ class CudaDevice:
         if self._where.type != "cuda":
             return 1 << 30
         free, _ = torch.cuda.mem_get_info(self._where)
-        stats = torch.cuda.memory_stats_as_nested_dict(self._where)
-        held, used = (
-            stats[name]["all"]["current"] for name in ("reserved_bytes", "allocated_bytes")
-        )
-        return int(free + held - used)
+        held, used = _bytes_of_pytorch(self._where)
+        return int(free) + held - used
 
     def release(self, kept: int = 0) -> None:
         """Return memory that is not in use to other processes, if it is more than `kept` bytes."""
-        if self._where.type == "cuda" and torch.cuda.memory_reserved(self._where) > kept:
+        if self._where.type == "cuda" and _bytes_of_pytorch(self._where)[0] > kept:
             torch.cuda.empty_cache()
 
     def peak(self) -> int:
@@ -206,9 +204,12 @@ class CudaDevice:
         self, by: Map, left: HeldRows, I: Any, right: HeldRows, J: Any, coef: Any, double: bool
     ) -> Any:
         """Return partial sums of a scan on the device, for indices and coefficients there."""
-        scan = self._double if double or left.high is None else self._half
-        height = left.rows if I is None else len(I)
-        return scan(by, left, I, right, J, coef.contiguous(), height)
+        height, coef = left.rows if I is None else len(I), coef.contiguous()
+        if double or left.high is None:
+            return self._double(by, left, I, right, J, coef, height)
+        scan, out = self.half_scan(by, left, I, right, J, coef.to(torch.float32), height)
+        scan()
+        return out
 
     def work(
         self, by: Map, held: HeldRows, rows: Ints, variables: Variables, near: float, double: bool
@@ -245,14 +246,19 @@ class CudaDevice:
                 self.name,
             )
 
-    def _half(
+    def half_scan(
         self, by: Map, left: HeldRows, I: Any, right: HeldRows, J: Any, coef: Any, height: int
-    ) -> Any:
-        """Scan with products of halves, for one or two lines of coefficients."""
+    ) -> tuple[Launch, Any]:
+        """Return a scan with products of halves, and the sums that it sets.
+
+        `coef` has one or two lines of float32. The scan may be repeated when its values change.
+        """
         lines, width = coef.shape
         blocks, length, parts = _divided(height, width, _VECTORS, self._units)
         out = torch.empty((parts, lines, height), dtype=torch.float64, device=self._where)
-        programs.scan_halves[(blocks, parts)](
+        scan = programs.scan_halves.launch(
+            (blocks, parts),
+            (),
             left.high,
             left.low,
             left.short_norm,
@@ -261,7 +267,7 @@ class CudaDevice:
             right.short_norm,
             left.short_norm if I is None else I,
             left.short_norm if J is None else J,
-            coef.to(torch.float32),
+            coef,
             out,
             2.0 ** -(left.shift + right.shift),
             by.start,
@@ -281,7 +287,7 @@ class CudaDevice:
             num_stages=3,
             **_OPTIONS,
         )
-        return out
+        return scan, out
 
     def _double(
         self, by: Map, left: HeldRows, I: Any, right: HeldRows, J: Any, coef: Any, height: int
@@ -306,6 +312,13 @@ class CudaDevice:
             **shape, CHUNK=min(left.width, _MOST_COLUMNS), DEGREE=by.degree, **_OPTIONS,
         )  # fmt: skip
         return out
+
+
+def _bytes_of_pytorch(where: Any) -> tuple[int, int]:
+    """Return the number of bytes that PyTorch has taken on a device, and of those in use."""
+    stats = torch.cuda.memory_stats_as_nested_dict(where)
+    held, used = (stats[name]["all"]["current"] for name in ("reserved_bytes", "allocated_bytes"))
+    return int(held), int(used)
 
 
 def padded(features: int) -> int:

@@ -15,8 +15,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from widestreet._src.arrays import Floats, Ints
-from widestreet._src.device import triton_kernels as scans
 from widestreet._src.device import triton_steps as programs
+from widestreet._src.device.block_launches import (
+    BLOCK,
+    LEAST_WIDTH,
+    MOST_BLOCKS,
+    BlockLaunches,
+    Scratch,
+    Standing,
+)
 from widestreet._src.device.contract import Block, Look, Map, Variables
 from widestreet._src.device.newton import newton_step
 
@@ -24,14 +31,6 @@ if TYPE_CHECKING:
     from widestreet._src.device.cuda import CudaDevice, HeldRows
 
 _LINES = ("coef", "score", "target", "tube", "lower", "upper")
-_BLOCK, _MOST_BLOCKS = 1024, 1024  # rows of a program that reads a list, and number of programs
-_TILE = 32  # rows of a block of kernel values in float64
-_LEAST_WIDTH = 64  # of the tile of a block
-
-
-def warps(width: int) -> int:
-    """Return the number of warps that take pair steps in a tile of this width."""
-    return 4 if width <= 256 else 8 if width <= 1024 else 16
 
 
 def lines_of(device: CudaDevice, variables: Variables, n: int, where: Any) -> Any:
@@ -45,8 +44,8 @@ def lines_of(device: CudaDevice, variables: Variables, n: int, where: Any) -> An
 
 def _add_parts(parts: Any, slots: Any, score: Any) -> None:
     """Add the parts of a scan to the scores of slots. Sets: score."""
-    grid = (ceil(len(slots) / _BLOCK),)
-    programs.add_parts[grid](parts, slots, score, len(slots), len(parts), _BLOCK)
+    grid = (ceil(len(slots) / BLOCK),)
+    programs.add_parts[grid](parts, slots, score, len(slots), len(parts), BLOCK)
 
 
 @contextmanager
@@ -56,44 +55,6 @@ def within_memory() -> Iterator[None]:
         yield
     except torch.OutOfMemoryError as error:
         raise MemoryError(str(error)) from error
-
-
-@dataclass(eq=False)
-class _Standing:
-    """Sides, extremes and kinds of the active rows, and how many of them a block gets per program.
-
-    Arrays have room for all rows of the working set; the active ones come first.
-    """
-
-    up: Any
-    down: Any
-    ends: Any
-    kind: Any
-    extremes: Any
-    counts: Any
-
-    @classmethod
-    def of(cls, m: int, where: Any) -> _Standing:
-        def new(*shape: int, dtype: Any = torch.float64) -> Any:
-            return torch.empty(shape, dtype=dtype, device=where)
-
-        most = _MOST_BLOCKS
-        counts = new(most, dtype=torch.int32)
-        return cls(new(m), new(m), new(2), new(m, dtype=torch.int8), new(2, most), counts)
-
-
-class _Scratch:
-    """Arrays for intermediate values on a device: the same one for each name and shape."""
-
-    def __init__(self, where: Any) -> None:
-        self._where = where
-        self._arrays: dict[tuple[Any, ...], Any] = {}
-
-    def __call__(self, name: str, *shape: int, dtype: Any = torch.float64) -> Any:
-        """Return an array: of zeros, or with the values of its last use. Sets: arrays."""
-        if (name, *shape) not in self._arrays:
-            self._arrays[name, *shape] = torch.zeros(shape, dtype=dtype, device=self._where)
-        return self._arrays[name, *shape]
 
 
 @dataclass(eq=False)
@@ -133,29 +94,33 @@ class CudaWork:
     seed: int = 0
     places: Any = None
     each: Any = field(init=False)  # the lines one by one
-    standing: _Standing = field(init=False)
+    standing: Standing = field(init=False)
     _figures: Any = None  # pair steps so far, both ends, numbers of free rows and of violators
     _counted: int = 0  # pair steps until the last look
     _start: Any = None
     _parts: Any = None  # of a scan: the change of the scores of active rows, not added yet
     _block: Any = None  # slots of the last block for the host, until the next block
-    _scratch: _Scratch = field(init=False)
+    _scratch: Scratch = field(init=False)
+    _launches: BlockLaunches = field(init=False)  # for the active rows
 
     def __post_init__(self) -> None:
         self._start = torch.full((1,), self.by.start, dtype=torch.float64, device=self.rows.device)
         self.members, self.each = self.slots, self.lines.unbind()
-        self._scratch = _Scratch(self.rows.device)
+        self._scratch = Scratch(self.rows.device)
         self._figures = torch.zeros(5, dtype=torch.float64, device=self.rows.device)
-        self.standing = _Standing.of(len(self.rows), self.rows.device)
-        self.places = self.rows[self.slots]
-        if len(self.slots) <= _BLOCK * _MOST_BLOCKS:  # a larger set grows from some of its rows
-            self._mark()
+        self.standing = Standing.of(len(self.rows), self.rows.device)
+        # a larger set grows from some of its rows
+        self.activate(self.slots, mark=len(self.slots) <= BLOCK * MOST_BLOCKS)
 
-    def activate(self, slots: Any) -> None:
+    def activate(self, slots: Any, *, mark: bool = True) -> None:
         """Set the active rows. Sets: slots, places, standing."""
-        self.slots = slots
-        self.places = self.rows[slots]
-        self._mark()
+        self.slots, self.places = slots, self.rows[slots]
+        self._launches = BlockLaunches(
+            self.near, self.device, self.by, self.held, self.rows, self.slots, self.places,
+            self.each, self._figures, self._start, self.standing, self._scratch,
+        )  # fmt: skip
+        if mark:
+            self._mark()
 
     @classmethod
     @within_memory()
@@ -198,18 +163,9 @@ class CudaWork:
 
     def _mark(self) -> None:
         """Bring the scores of active rows up to date. Sets: scores, standing, figures."""
-        m, stand = len(self.slots), self.standing
-        count, parts = ceil(m / _BLOCK), 0 if self._parts is None else len(self._parts)
-        (up, down), (top, bottom) = (stand.up, stand.down), stand.extremes
-        programs.look[(count,)](
-            self.slots, *self.each, up if self._parts is None else self._parts, up, down, top,
-            bottom, self._figures, m, parts, _BLOCK,
-        )  # fmt: skip
+        self._launches.look(self._parts)()
         self._parts = None
-        programs.mark[(count,)](
-            self.slots, self.coef, up, down, top, bottom, stand.ends, stand.kind, self._figures,
-            m, count, self.near, _BLOCK, _MOST_BLOCKS,
-        )  # fmt: skip
+        self._launches.mark()()
 
     def scan(self, rows: Any, vectors: Any, change: Any) -> Any:
         """Return the parts of the change of scores by changed coefficients."""
@@ -223,7 +179,12 @@ class CudaWork:
         """
         rounded = short is not None and not self.double and self.held.high is not None
         try:
-            self._parts = self.scan(self.places, vectors, short if rounded else change)
+            if rounded:
+                scan, parts = self._launches.scan(vectors, short)
+                scan()
+            else:
+                parts = self.scan(self.places, vectors, change)
+            self._parts = parts
         except BaseException:
             coef, lower, upper = self.each[0], self.each[4], self.each[5]
             coef.index_add_(0, slots.clamp(min=0), -change)
@@ -232,13 +193,7 @@ class CudaWork:
 
     def _tile(self, slots: Any, out: Any) -> Any:
         """Write the kernel values between slots into the lines of `out`, and zeros after them."""
-        n, width = len(slots), out.shape[1]
-        grid = (ceil(n / _TILE), ceil(width / _TILE))
-        programs.tile[grid](
-            self.held.full, self.held.norm, self.rows, slots, out, self._start, n, width,
-            D=self.held.width, CHUNK=min(self.held.width, 64), B=_TILE,
-            MAP=scans.KINDS.index(self.by.kind), DEGREE=self.by.degree,
-        )  # fmt: skip
+        self._launches.tile(slots, out)()
         return out
 
     # -- pair steps ----------------------------------------------------------------------------
@@ -268,32 +223,17 @@ class CudaWork:
 
         Sets: coefficients, figures.
         """
-        q = len(block)
-        width = max(_LEAST_WIDTH, 1 << (q - 1).bit_length())
-        tile = self._tile(block, self._scratch("tile", width, width, dtype=torch.float32))
-        now, f = self._scratch("now", 4, width), self._scratch("F", width, dtype=torch.float32)
-        change = self._scratch("change", q)
-        short = self._scratch("short change", q, dtype=torch.float32)
-        programs.pairs[(1,)](
-            tile, block, *self.each, self.standing.ends, now, f, change, short, self._figures, q,
-            tol, part, most, W=width, num_warps=warps(width),
-        )  # fmt: skip
+        tile, pairs, change, short = self._launches.steps(block)
+        tile()
+        pairs(tol, part, most)
         return change, short
 
     def _drawn(self, size: int, free: float, violating: float) -> tuple[Any, Any]:
         """Return random slots, -1 where there are fewer, and their rows. Sets: seed."""
-        m, stand = len(self.slots), self.standing
-        assert size <= m
-        block, vectors = (
-            self._scratch(name, size, dtype=torch.int32) for name in ("slots", "rows")
-        )
-        count, counts = ceil(m / _BLOCK), stand.counts
+        draw, pick, block, vectors = self._launches.drawn(size)
         self.seed += 1
-        programs.draw[(count,)](stand.kind, counts, m, self.seed, free, violating, _BLOCK)
-        programs.pick[(count,)](
-            stand.kind, counts, self.slots, self.rows, block, vectors, m, size, count, self.seed,
-            free, violating, _BLOCK, _MOST_BLOCKS,
-        )  # fmt: skip
+        draw(self.seed, free, violating)
+        pick(self.seed, free, violating)
         return block, vectors
 
     # -- blocks for the host -------------------------------------------------------------------
@@ -303,7 +243,7 @@ class CudaWork:
         """Return random active rows and their tile, in one copy to the host. Sets: block, seed."""
         slots = self.slots if len(self.slots) <= size else self._drawn(size, free, violating)[0]
         self._block, n = slots, len(slots)
-        width = _LEAST_WIDTH * ceil(n / _LEAST_WIDTH)
+        width = LEAST_WIDTH * ceil(n / LEAST_WIDTH)
         dtype = torch.float64 if self.double else torch.float32
         tile = self._tile(slots, torch.empty((n, width), dtype=dtype, device=slots.device))
         lines = self.lines.index_select(1, slots.clamp(min=0))
@@ -319,9 +259,9 @@ class CudaWork:
         if n:
             new = self.device.to(coef)
             change, vectors = torch.empty_like(new), torch.empty_like(new, dtype=torch.int32)
-            programs.place[(ceil(n / _BLOCK),)](
+            programs.place[(ceil(n / BLOCK),)](
                 self._block, self.device.index(at), new, self.rows, self.coef, change, vectors, n,
-                _BLOCK,
+                BLOCK,
             )  # fmt: skip
             self._begin_update(self._block[self.device.index(at)], vectors, change)
         return self.look()

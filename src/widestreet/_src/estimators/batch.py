@@ -184,9 +184,10 @@ class BatchFit(CallbackSupport, KernelModel):
         centred = kernel.translation_invariant or (isinstance(kernel, Linear) and centred)
         vectors = as_rows(X, centred=centred, mean=mean)
         alike: Any = label if label.dtype == np.int8 else np.asarray(label, dtype=np.float64)
-        merged = merge_duplicates(vectors, alike, box, threads)
         most = None if self.max_memory is None else parse_memory(self.max_memory)
         rows = placing.placed(vectors, kernel, getattr(self, "device", "cpu"), most)
+        with placing.copying(rows, kernel, threads):
+            merged = merge_duplicates(vectors, alike, box, threads)
         return Prepared(kernel, rows, merged, box, seen)
 
     def _resolved_gamma(self, X: Any, weight: Floats) -> float:

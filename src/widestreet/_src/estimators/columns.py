@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from widestreet._src.arrays import Floats
+from widestreet._src.rows.dense import column_figures
 from widestreet._src.rows.labels import first_missing
 
 _SCALE_RATIO = 1e3  # a column this many times narrower than another has no influence on the kernel
@@ -165,6 +166,9 @@ def spread_of(X: Any) -> Floats:
         count = np.bincount(X.indices, minlength=X.shape[1])
         return np.asarray(np.sqrt(square / np.maximum(count, 1)))
     sample = X[:: max(1, X.shape[0] // _SAMPLE_ROWS)]
+    if sample.dtype in (np.float32, np.float64):
+        _, low, high = column_figures(sample)  # faster than NumPy along this axis
+        return high - low
     return np.asarray(np.ptp(sample, axis=0), dtype=np.float64)
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from widestreet._src import checks
 from widestreet._src.device.contract import Device
 from widestreet._src.device.finding import CHOICES, gpu, gpu_or_none
-from widestreet._src.device.lent import on_device
-from widestreet._src.kernels.kernels import Kernel, Linear, NativeKernel
+from widestreet._src.device.lent import LentArray, on_device
+from widestreet._src.kernels.kernels import RBF, Kernel, Linear, NativeKernel
+from widestreet._src.kernels.on_device import copy_to_device
 from widestreet._src.rows import DeviceRows, LentRows, Rows, Vectors
 
 # Rows times rows from which on "auto" takes a GPU: below, copies and launches take longer than the
 # CPU takes for the scans.
 _VALUES_FOR_GPU = 1e9
 _VALUES_OF_PREDICTION = 1e9  # kernel values from which on a prediction uses the GPU
+_ROWS_TO_COPY = 30_000  # with more, every fit on a device needs all rows there
 
 
 def check_device(device: Any, kernel: Any) -> None:
@@ -80,6 +85,24 @@ def lent(X: Any, device: str, kernel: Any) -> Any:
 def on(device: Device, rows: Vectors, most: int | None = None) -> DeviceRows:
     """Return rows with a copy on a device."""
     return DeviceRows(rows, device, device.room() if most is None else most)
+
+
+@contextmanager
+def copying(rows: Rows, kernel: Kernel, threads: int) -> Iterator[None]:
+    """Copy rows to their device in another thread, if the fit surely needs them there.
+
+    What fails there is tried again, and fails, where the rows are needed. Sets: the copies.
+    """
+    with ExitStack() as stack:
+        if (
+            isinstance(kernel, RBF)
+            and isinstance(rows, DeviceRows)
+            and not isinstance(rows.data, LentArray)
+            and rows.shape[0] > _ROWS_TO_COPY
+        ):
+            pool = stack.enter_context(ThreadPoolExecutor(1))
+            pool.submit(copy_to_device, kernel, rows, threads)
+        yield
 
 
 def close(rows: Rows) -> None:

@@ -54,6 +54,11 @@ def map_of(kernel: NativeKernel, far: bool) -> Map:
             return Map("linear", 1.0)
 
 
+def copy_to_device(kernel: NativeKernel, rows: DeviceRows, threads: int) -> None:
+    """Copy rows to their device, as scans of this kernel need them. Sets: the copies."""
+    rows.held(DeviceBackend(kernel, rows, rows, threads)._map)
+
+
 @dataclass(frozen=True, eq=False)
 class Resident:
     """All rows of a Gram matrix in the memory of a device.

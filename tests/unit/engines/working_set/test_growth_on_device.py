@@ -9,7 +9,12 @@ import widestreet as ws
 from support.devices import DEVICES, PlainDevice, device_of, use
 from support.machines import assert_same_function, assert_same_objective, data, machine
 from support.problems import toy_svc
-from widestreet._src.engines.working_set import growth_on_device, state_of_rounds
+from widestreet._src.engines.working_set import (
+    growth_on_device,
+    state_of_rounds,
+    switch_to_float64,
+)
+from widestreet._src.kernels.on_device import DeviceBackend
 from widestreet.strategies import SMO, RandSVM
 
 pytestmark = pytest.mark.in_process("rows that were pickled are no longer on a device")
@@ -116,3 +121,22 @@ def test_an_interrupt_leaves_the_model_so_far(monkeypatch):
         model.fit(problem.X, problem.y)
     assert model.certificate_.status == "interrupted"
     assert len(model.support_) > 0
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_check_in_one_call_takes_the_place_of_comparisons(at_once, monkeypatch):
+    """Single precision is not compared with exact scores where these cost as much as a check."""
+    use(monkeypatch, PlainDevice())
+    monkeypatch.setattr(DeviceBackend, "values_per_call", 1e9 if at_once else 0.0)
+    asked = []
+    for name in ("check_float32", "exact_violation"):
+        function = getattr(switch_to_float64, name)
+        monkeypatch.setattr(
+            switch_to_float64,
+            name,
+            lambda *given, f=function, n=name: asked.append(n) or f(*given),
+        )
+    problem = toy_svc(150, 3)
+    model = ws.SVC(device="cuda", strategy=FEW, random_state=0).fit(problem.X, problem.y)
+    assert model.certificate_.status == "optimal"
+    assert sorted(set(asked)) == ([] if at_once else ["check_float32", "exact_violation"])

@@ -136,7 +136,8 @@ class WorkingSetEngine:
             surveyed = self._solve(proposal)
             # 3) publish
             self._publish()
-            switch_to_float64.check_float32(inputs, state, state.violation)
+            if not (surveyed and _checks_at_once(inputs, state)):
+                switch_to_float64.check_float32(inputs, state, state.violation)
             # 4) survey
             status = None
             if not surveyed and state.begins_with_check(inputs):
@@ -342,11 +343,13 @@ class WorkingSetEngine:
     def _still_violates(self) -> bool:
         """Return whether the working set violates by exact scores, unless this failed to shrink.
 
-        If the working set is the whole problem in float64, the check costs no more than these
-        scores, so they are not computed.
+        If the working set is the whole problem in float64, or a device computes all scores in one
+        call, the check costs no more than these scores, so they are not computed.
         """
         inputs, state = self.inputs, self.state
         if state.work.double and state.work.size == inputs.shards.rows:
+            return False
+        if _checks_at_once(inputs, state):
             return False
         violation = switch_to_float64.exact_violation(inputs, state)
         failures = state.refreshed.count(violation)
@@ -392,3 +395,10 @@ class WorkingSetEngine:
         state.held = None  # its scores are not exact
         self._survey_safely()
         state.drift, state.violation = drift, check.violation
+
+
+def _checks_at_once(inputs: Inputs, state: State) -> bool:
+    """Return whether a check takes a device less time than the comparison of some scores."""
+    shards, support = inputs.shards, len(state.expansion.ids)
+    at_once = shards.rows * support <= shards.known.gram.values_per_call
+    return inputs.check is not None and at_once
