@@ -7,58 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-import joblib
 import pytest
 
-from widestreet._src import resources
+from widestreet._src import resources, threads
 from widestreet._src.engines.budget import parse_memory
 from widestreet._src.threads import resolve_threads
 
 # -- processors --------------------------------------------------------------------------------
 
-
-@pytest.fixture
-def quota(monkeypatch):
-    """Set the number of processors that joblib counts."""
-
-    def set_quota(count):
-        monkeypatch.setattr(joblib, "cpu_count", lambda: count)
-        resources._processors_within_quota.cache_clear()
-
-    yield set_quota
-    monkeypatch.undo()
-    resources._processors_within_quota.cache_clear()
+V1, V2 = "memory.limit_in_bytes", "memory.max"
+QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
 
 
-@pytest.mark.parametrize(("within", "affinity", "expected"), [(2, 64, 2), (64, 3, 3), (5, 5, 5)])
-def test_the_smaller_of_quota_and_affinity(quota, monkeypatch, within, affinity, expected):
-    quota(within)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(affinity)), raising=False)
-    assert resources.processors() == expected
-
-
-def test_without_affinity(quota, monkeypatch):
-    quota(6)
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    assert resources.processors() == 6
-
-
-def test_threads_are_as_many_as_processors(quota, monkeypatch):
-    quota(3)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
-    for name in ("WIDESTREET_NUM_THREADS", "OMP_NUM_THREADS"):
-        monkeypatch.delenv(name, raising=False)
-    assert resolve_threads(None) == resolve_threads(-1) == 3
-    assert resolve_threads(-2) == 2
-    assert resolve_threads(7) == 7
-
-
-# -- memory ------------------------------------------------------------------------------------
-
-LIMIT = 3 * 2**20  # less than any machine has
-
-
-def system(root: Path, groups: str, **limits: str) -> Path:
+def system(root: Path, groups: str, **limits: object) -> Path:
     """Return a root directory with the groups of a process and files of limits."""
     (root / "proc/self").mkdir(parents=True)
     (root / "proc/self/cgroup").write_text(groups)
@@ -69,7 +30,63 @@ def system(root: Path, groups: str, **limits: str) -> Path:
     return root
 
 
-V1, V2 = "memory.limit_in_bytes", "memory.max"
+@pytest.fixture
+def many(monkeypatch):
+    """Let the process run on 64 processors."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("groups", "limits", "expected"),
+    [
+        ("0::/", {"cpu.max": "200000 100000"}, 2),
+        ("0::/", {"cpu.max": "150000 100000"}, 2),
+        ("0::/", {"cpu.max": "1000 100000"}, 1),
+        ("0::/a/b", {"a/cpu.max": "300000 100000", "a/b/cpu.max": "max 100000"}, 3),
+        ("0::/not/here", {"cpu.max": "400000 100000"}, 4),
+        ("3:cpu,cpuacct:/a", {f"cpu/a/{QUOTA}": 250000, f"cpu/a/{PERIOD}": 50000}, 5),
+        ("3:cpu:/docker/1", {f"cpu/{QUOTA}": 600000, f"cpu/{PERIOD}": 100000}, 6),
+        ("0::/", {"cpu.max": "max 100000"}, 64),
+        ("3:cpu:/", {f"cpu/{QUOTA}": -1, f"cpu/{PERIOD}": 100000}, 64),
+        ("3:cpuset:/", {f"cpu/{QUOTA}": 100000, f"cpu/{PERIOD}": 100000}, 64),
+        ("0::/", {"cpu.max": "9900000 100000"}, 64),
+        ("0::/", {}, 64),
+        ("", {}, 64),
+    ],
+)
+def test_the_smallest_quota_of_all_groups_counts(many, tmp_path, groups, limits, expected):
+    assert resources.processors(system(tmp_path, groups, **limits)) == expected
+
+
+def test_the_affinity_counts_and_may_change(many, tmp_path):
+    root = system(tmp_path, "0::/", **{"cpu.max": "800000 100000"})
+    for count in (3, 8, 5):
+        many.setattr(os, "sched_getaffinity", lambda _, n=count: set(range(n)), raising=False)
+        assert resources.processors(root) == count
+
+
+def test_without_affinity(many, tmp_path):
+    many.delattr(os, "sched_getaffinity", raising=False)
+    many.setattr(os, "cpu_count", lambda: 6)
+    assert resources.processors(tmp_path) == 6
+    many.setattr(os, "cpu_count", lambda: None)
+    assert resources.processors(tmp_path) == 1
+
+
+def test_threads_are_as_many_as_processors(many, tmp_path):
+    root = system(tmp_path, "0::/", **{"cpu.max": "300000 100000"})
+    many.setattr(threads, "processors", lambda: resources.processors(root))
+    for name in ("WIDESTREET_NUM_THREADS", "OMP_NUM_THREADS"):
+        many.delenv(name, raising=False)
+    assert resolve_threads(None) == resolve_threads(-1) == 3
+    assert resolve_threads(-2) == 2
+    assert resolve_threads(7) == 7
+
+
+# -- memory ------------------------------------------------------------------------------------
+
+LIMIT = 3 * 2**20  # less than any machine has
 
 
 @pytest.mark.parametrize(
