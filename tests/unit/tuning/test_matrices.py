@@ -55,6 +55,17 @@ def test_rounded_matrices_belong_to_those_of_the_same_number(threads):
             assert matrices.rounded(Poll(), k).strides[1] == 4
 
 
+@pytest.mark.filterwarnings("error")
+def test_matrices_too_large_for_float32_are_not_rounded(rng):
+    X = 1e3 * rng.standard_normal((60, 3)) ** 3
+    rows = as_rows(X, centred=True)
+    matrices = KernelMatrices(lambda kernel: rows, np.arange(60), share=False, threads=1)
+    matrices.matrix(Poly(0.3, 1.0, 6), Poll())
+    assert matrices.rounded(Poll()) is None
+    matrices.matrix(Poly(1e-9, 1.0, 6), Poll())
+    assert matrices.rounded(Poll()) is not None
+
+
 def test_memory_of_a_matrix():
     assert 8e6 <= matrix_memory(1000) <= 9e6
     assert 12e6 <= matrix_memory(1000, rounded=True) <= 13e6

@@ -66,15 +66,21 @@ class KernelMatrices:
             self.gram(kernel).block(out=buffer, poll=poll)
         return buffer
 
-    def rounded(self, poll: Poll, number: int = 0) -> Real:
-        """Return the matrix with a number in float32; it overwrites the one before."""
+    def rounded(self, poll: Poll, number: int = 0) -> Real | None:
+        """Return the matrix with a number in float32; it overwrites the one before.
+
+        None if its largest values are infinite in float32.
+        """
+        if np.abs(self._buffers[number].diagonal()).max(initial=0.0) > np.finfo(np.float32).max:
+            return None
         if number not in self._rounded:
             self._rounded[number] = self._empty(np.float32)
         matrix, out = self._buffers[number], self._rounded[number]
 
         def fill(begin: int) -> None:
             strip = slice(begin, begin + _STRIP)
-            out[strip] = matrix[strip]
+            with np.errstate(over="ignore"):  # single values of an indefinite kernel
+                out[strip] = matrix[strip]
 
         poll.look()
         LocalRunner(self._threads).map(fill, range(0, len(out), _STRIP))
