@@ -18,7 +18,19 @@ def test_the_longest_memory_is_lent_again():
     assert memory.bytes == 900
     assert memory.lend(200) is long
     assert memory.lend(300) is short
-    assert memory.bytes == 0
+    assert memory.bytes == 400  # that nobody asked for
+    memory.take_back(long)
+    assert memory.bytes == 600
+
+
+def test_what_is_lent_beyond_the_need_counts():
+    memory = TileMemory(1000)
+    memory.take_back(memory.lend(1000))
+    long, other = memory.lend(100), memory.lend(1000)
+    memory.take_back(other)
+    assert memory.bytes == 900
+    memory.take_back(long)
+    assert memory.bytes == 1000
 
 
 def test_memory_that_is_too_short_is_not_lent():
@@ -36,6 +48,32 @@ def test_no_more_is_kept_than_the_limit_and_the_shortest_goes(limit, left):
     for one in [memory.lend(size) for size in (600, 300, 300)]:
         memory.take_back(one)
     assert memory.bytes == left <= limit
+
+
+def test_a_tile_that_cannot_grow_stays_in_use(monkeypatch):
+    """What interrupts the copy of a tile leaves the set as it was, and its memory lent."""
+    monkeypatch.setattr(tile, "_ROOMS", (16, 48))
+    memory, bench = TileMemory(1 << 24), Bench("c_svc", 100, 0)
+    work = bench.work
+    work.lent = LentTiles(memory)
+    bench.admit(np.arange(10))
+    before, poll = work.tile, work.poll
+
+    class Stop:
+        def look(self):
+            raise KeyboardInterrupt
+
+    work.poll = Stop()
+    with pytest.raises(KeyboardInterrupt):
+        work._reserve(40)
+    assert work.tile is before
+    work.poll = poll
+    bench.admit(np.arange(10, 14))
+    assert work.tile is before
+    assert not any(np.shares_memory(work.tile, one) for one in memory._idle)
+    bench.admit(np.arange(14, 40))
+    assert len(work.tile) >= 40
+    assert not any(np.shares_memory(work.tile, one) for one in memory._idle)
 
 
 class Damaged(TileMemory):

@@ -164,21 +164,23 @@ class WorkingSet:
         ahead = min((r for r in _ROOMS if r >= room), default=int(_AHEAD * room))
         length = max(room, min(self.capacity, ahead))
         length = -(-length // ROUND_TO) * ROUND_TO
-        tile = self.tile
-        if self.stored:
-            self.scratch.free()
-        if self.stored and length > len(tile):
-            tile = self.lent.tile(length, tile.dtype)
+        names = ("ids", "entered", "score", "target", "lower", "upper", "beta", "group")
+        grown = {name: _grown(getattr(self, name), length) for name in names}
+
+        def copy_to(tile: Real) -> None:
             step = max(1, _COPY_BYTES // max(1, self.size * tile.itemsize))
             for a in range(0, self.size, step):
                 self.poll.look()
                 end = min(a + step, self.size)
                 _core.copy_rows(tile, self.tile, a, end, self.size, self.threads)
-        names = ("ids", "entered", "score", "target", "lower", "upper", "beta", "group")
-        for name in names:
-            setattr(self, name, _grown(getattr(self, name), length))
-        self.tile, self._length = tile, length
-        self.lent.keep_last()
+
+        if self.stored:
+            self.scratch.free()
+        if self.stored and length > len(self.tile):
+            self.tile = self.lent.longer_tile(length, self.tile.dtype, copy_to)
+        for name, array in grown.items():
+            setattr(self, name, array)
+        self._length = length
 
     def exchange(self, leaving: Bools, rows: Candidates | None = None) -> None:
         """Replace some rows by others, and compute the kernel values of the new ones.

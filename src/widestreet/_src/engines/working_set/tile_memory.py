@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Callable
 from math import isqrt
 from threading import Lock
 from typing import Any
@@ -23,18 +24,19 @@ class TileMemory:
     Parameters
     ----------
     limit : int, default=0
-        Bytes that are kept beside those that are lent.
+        Bytes that are kept beside those that were asked for.
     """
 
     def __init__(self, limit: int = 0) -> None:
         self.limit = limit
         self._idle: list[Bytes] = []  # by ascending length
+        self._surplus: dict[int, int] = {}  # of memory that is lent: bytes more than asked for
         self._lock = Lock()
 
     @property
     def bytes(self) -> int:
-        """Bytes that are kept."""
-        return sum(map(len, self._idle))
+        """Bytes that are kept: of idle memory, and of lent memory what nobody asked for."""
+        return sum(map(len, self._idle)) + sum(self._surplus.values())
 
     def lend(self, size: int) -> Bytes:
         """Return at least `size` bytes: the longest that are kept, or new ones.
@@ -43,7 +45,9 @@ class TileMemory:
         """
         with self._lock:
             if self._idle and len(self._idle[-1]) >= size:
-                return self._idle.pop()
+                found = self._idle.pop()
+                self._surplus[id(found)] = len(found) - size
+                return found
         return np.empty(size, dtype=np.uint8)
 
     def take_back(self, memory: Bytes) -> None:
@@ -51,11 +55,12 @@ class TileMemory:
 
         Sets: what is kept.
         """
-        if len(memory) > self.limit:
-            return
         with self._lock:
+            self._surplus.pop(id(memory), None)
             insort(self._idle, memory, key=len)
-            while self.bytes > self.limit:
+            if len(memory) > self.limit:
+                self._idle.pop()
+            while self._idle and self.bytes > self.limit:
                 del self._idle[0]
 
 
@@ -85,9 +90,20 @@ class LentTiles:
         found: Real = memory[:used].view(dtype).reshape(length, length + _APART)[:, :length]
         return found
 
-    def keep_last(self) -> None:
-        """Give the memory of all tiles but the last back. Sets: what is lent."""
+    def longer_tile(self, least: int, dtype: Any, copy_to: Callable[[Real], None]) -> Real:
+        """Return a tile to which the values of the last one were copied.
+
+        The memory of the last one is given back: it must not be used any more. If the copy ends
+        with an exception, it stays in use instead. Sets: what is lent.
+        """
+        tile = self.tile(least, dtype)
+        try:
+            copy_to(tile)
+        except BaseException:
+            self._memory.take_back(self._lent.pop())
+            raise
         self._give_back(len(self._lent) - 1)
+        return tile
 
     def give_back(self) -> None:
         """Give the memory of all tiles back, which nothing may use any more.
