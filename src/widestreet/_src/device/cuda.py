@@ -101,7 +101,10 @@ class CudaDevice:
 
     def release(self, kept: int = 0) -> None:
         """Return memory that is not in use to other processes, if it is more than `kept` bytes."""
-        if self._where.type == "cuda" and _bytes_of_pytorch(self._where)[0] > kept:
+        if self._where.type != "cuda":
+            return
+        held, used = _bytes_of_pytorch(self._where)
+        if held - used > kept:
             torch.cuda.empty_cache()
 
     def peak(self) -> int:
