@@ -133,9 +133,12 @@ def test_true_values_of_any_byte():
     assert _core.places(mask, 1).tolist() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("count", [0, 1, 200_000])
+@pytest.mark.parametrize("count", [0, 1, 1000, 10_000, 200_000])
 def test_zeros(count):
-    found = _core.zeros(count, 2)
-    assert found.shape == (count,)
-    assert not found.any()
-    assert found.flags.writeable
+    used = [np.full(count, np.nan) for _ in range(20)]
+    del used  # memory that is used again, where it is not returned to the system
+    for _ in range(20):
+        found = _core.zeros(count, 2)
+        assert found.shape == (count,)
+        assert not found.any()
+        assert found.flags.writeable
