@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from functools import partial
-from threading import current_thread
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from conftest import TOL
 from reference.duals import MODELS
 from support.rows_in_parts import POINTS, point, problem, split
-from widestreet._src.certificate import Part, float64_where_needed, part_of_rows, scores
+from widestreet._src.certificate import Part, float64_where_needed, scores
 from widestreet._src.certificate.bounds_despite_rounding import largest_gap, reach
 from widestreet._src.certificate.float64_where_needed import Limits
 
@@ -48,26 +47,6 @@ def test_extremes_are_those_of_the_definition(model, kind, diagonal, rng):
                 assert found.most[g] == max(kinks[here], default=-np.inf)
                 width = (dual.upper - dual.lower)[here].sum()
                 assert sum(found.width[g]) == pytest.approx(width, rel=TOL.twin)
-
-
-def test_boxes_are_added_up_while_a_device_computes_scores(rng, monkeypatch):
-    gram, dual = problem("c_svc", rng)
-    beta = point(dual, "feasible", rng)
-    expected = Part.whole(gram, dual, beta).extremes()
-    gram.values_per_call = 1e9
-    add_up, threads = part_of_rows._add_up_boxes, []
-    monkeypatch.setattr(
-        part_of_rows,
-        "_add_up_boxes",
-        lambda part: threads.append(current_thread()) or add_up(part),
-    )
-    for rows in (dual.rows, dual.rows + 1):
-        monkeypatch.setattr(part_of_rows, "_ROWS_FOR_A_THREAD", rows)
-        found = Part.whole(gram, dual, beta).extremes()
-        assert found.width == expected.width
-        assert found.beta == expected.beta
-        assert found.outside == expected.outside
-    assert [thread is current_thread() for thread in threads] == [False]
 
 
 QUESTIONS = {

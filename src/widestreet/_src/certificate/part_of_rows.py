@@ -31,7 +31,6 @@ depend on how the rows are divided.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -49,7 +48,6 @@ from widestreet._src.kernels.gram import Gram
 from widestreet._src.kernels.poll import Poll
 from widestreet._src.problems.dual import Dual, select
 
-_ROWS_FOR_A_THREAD = 50_000  # whose boxes take the host longer than a thread to begin
 UNIT = 2.0**-53  # unit roundoff of float64
 OVERFLOW = float(np.finfo(np.float64).max)  # bounds that overflow; infinity means wrong scores
 
@@ -231,17 +229,9 @@ class Part:
         return self.scores.counts[len(screens) - 1] if screens else 0
 
     def begin(self) -> None:
-        """Score the support vectors in float64. Sets: scores, box."""
-        if self.scores.begun:
-            return
-        support = self._support
-        if not self.gram.values_per_call or self.dual.rows < _ROWS_FOR_A_THREAD:
-            self.scores.begin(support)
-            return
-        with ThreadPoolExecutor(1) as pool:  # this thread waits for a device
-            box = pool.submit(_add_up_boxes, self)
-            self.scores.begin(support)
-        box.result()
+        """Score the support vectors in float64. Sets: scores."""
+        if not self.scores.begun:
+            self.scores.begin(self._support)
 
     # -- questions -------------------------------------------------------------------------------
 
@@ -373,12 +363,6 @@ class Part:
         sizes = np.max(terms, initial=0.0)
         rounding = 2.0 * self.scores.rounding + 4.0 * UNIT * float(sizes)
         return rounding if isfinite(rounding) else OVERFLOW
-
-
-@np.errstate(over="ignore", invalid="ignore")  # each thread has its own
-def _add_up_boxes(part: Part) -> None:
-    """Compute the figures of a part that do not depend on scores. Sets: box."""
-    part._box  # noqa: B018
 
 
 def _width(dual: Dual, group: int, threads: int) -> Terms:
