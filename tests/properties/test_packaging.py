@@ -40,6 +40,7 @@ def imported(*, on_import: bool = False) -> set[str]:
     """
     on_device = [
         "batch",
+        "block_launches",
         "census",
         "cuda",
         "growing",
