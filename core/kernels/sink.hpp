@@ -1,8 +1,8 @@
 // Consumers of kernel values: they sum them against coefficients, or write them.
 //
-// The evaluation (evaluate.cpp, scan_in_parts.hpp) announces the next left rows (begin), passes the values of one tile
-// and one of these rows at a time (take), and reports when up to kChunk tiles are complete (flush)
-// and when the rows are (end).
+// The evaluation (evaluate.cpp, scan_in_parts.hpp) announces the next left rows (begin), passes the
+// values of one tile and one of these rows at a time (take), and reports when up to kChunk tiles are
+// complete (flush) and when the rows are (end).
 //
 // Sums in the kernel's precision run over at most kChunk tiles before they are added to doubles:
 // with large coefficients of both signs, longer float sums would cost more digits than the kernel.

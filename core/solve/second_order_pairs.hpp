@@ -8,8 +8,8 @@
 //
 // F'p = 0 after a step that no bound cut, so that the slope is that of the pair, and the step gains
 // at least as much. After a step that was cut, and where p has too many variables, the next
-// direction is that of its pair alone. So it is at first on large blocks, whose steps wait for two
-// rows of the tile that they have not met before: only sets that need many steps gain.
+// direction is that of its pair alone. The same holds for the first steps on large blocks: they wait
+// for two rows of the tile that are not in the cache, so that only sets that need many steps gain.
 #pragma once
 
 #include <algorithm>

@@ -269,8 +269,8 @@ class Before {
   std::vector<double> score_, beta_;
 };
 
-// Pair steps among some rows, of a budget. T is the type of the tile whose values make up the
-// scores, Source that of the block's values. Sets: beta and score of the subproblem, since_poll
+// At most `budget` pair steps among some rows, after `before` steps of the same call. T is the type
+// of the tile from which scores are computed, Source that of the block's values. Sets: beta and score of the subproblem, since_poll
 // (Block::run).
 template <class T, class Source, class Tile, class G>
 SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const Violations& found,
@@ -283,7 +283,7 @@ SubproblemReport solve_block(const Subproblem& p, Block<Tile, G>& block, const V
     block.load_all(found.middle);
   else
     block.template load_rows<Source>(rows, found.middle);
-  // Steps in place wait for memory; a set that has taken many needs still more.
+  // Steps in place wait for memory. A set that was not solved by its first steps needs many more.
   int64_t conjugate = in_place ? kConjugateLines : kCopiedConjugate;
   if (before > 0) conjugate = p.dual.layers * padded(p.dual.rows);
   const SubproblemReport report = block.run(tol, budget, since_poll, conjugate);

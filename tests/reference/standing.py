@@ -1,4 +1,4 @@
-"""How the rows of a working set stand: extremes of F = t - u, and distances from violating."""
+"""Optimality conditions of a working set: extremes of F = t - u, distances from violating."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def system(root: Path, groups: str, **limits: object) -> Path:
 
 @pytest.fixture
 def many(monkeypatch):
-    """Let the process run on 64 processors."""
+    """A machine with 64 processors that the process may use."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
     return monkeypatch
 
@@ -121,9 +121,8 @@ def test_without_a_limit_the_machine_counts(tmp_path, groups, limits):
     assert empty is None or empty > 2**27
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of POSIX")
 def test_the_limit_of_the_address_space(tmp_path):
-    resource = pytest.importorskip("resource")
+    resource = pytest.importorskip("resource", reason="only POSIX has such limits")
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = 2**33 if hard == resource.RLIM_INFINITY else hard
     code = (

@@ -71,13 +71,13 @@ def test_matrices_of_many_rows_have_a_rounded_copy_if_it_fits(several, monkeypat
         return MemoryOfSearch(rows, [Task.of(model, fold)], settings)
 
     ample = model._settings().max_memory
-    assert not memory(ample).rounds  # few rows
+    assert not memory(ample).keeps_rounded  # few rows
     monkeypatch.setattr(module, "TOGETHER", len(rows.merged.kept) - 1)
-    assert memory(ample).rounds == (not several)
+    assert memory(ample).keeps_rounded == (not several)
     need = ample - memory(ample).room_beside(1, rounded=True) + memory(ample).bytes_of_task
-    assert memory(need).rounds == (not several)
+    assert memory(need).keeps_rounded == (not several)
     assert memory(need - 1).stores
-    assert not memory(need - 1).rounds
+    assert not memory(need - 1).keeps_rounded
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 1.0])

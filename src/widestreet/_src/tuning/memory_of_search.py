@@ -66,7 +66,7 @@ class MemoryOfSearch:
         return self.fits(1) and not (self.near and self._near_rows_are_faster)
 
     @cached_property
-    def rounds(self) -> bool:
+    def keeps_rounded(self) -> bool:
         """True if stored matrices have a copy in float32, from which large problems gain."""
         large = len(self.data.merged.kept) > TOGETHER and not self._several_pairs
         return large and self.fits(self.at_once + self.shares_distances, rounded=True)
@@ -147,7 +147,7 @@ class MemoryOfSearch:
         """
         if self.stores:
             matrices = self.at_once + self.shares_distances
-            room = self.room_beside(matrices, rounded=self.rounds) // self.at_once
+            room = self.room_beside(matrices, rounded=self.keeps_rounded) // self.at_once
             key = {k: id(self.tasks[k].fold) for k in members}
         else:
             room = self.room_for_points

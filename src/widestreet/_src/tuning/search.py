@@ -147,7 +147,7 @@ class Search:
             return streamed
         poll = Poll(self.budget.look_at_clock)
         matrix = self._matrices.matrix(kernel, poll, number)
-        rounded = self._matrices.rounded(poll, number) if self._memory.rounds else None
+        rounded = self._matrices.rounded(poll, number) if self._memory.keeps_rounded else None
         return StoredValues(matrix, streamed, self._scratches, rounded)
 
     # -- problems ----------------------------------------------------------------------------------

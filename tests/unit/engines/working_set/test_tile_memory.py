@@ -18,7 +18,7 @@ def test_the_longest_memory_is_lent_again():
     assert memory.bytes == 900
     assert memory.lend(200) is long
     assert memory.lend(300) is short
-    assert memory.bytes == 400  # that nobody asked for
+    assert memory.bytes == 400  # beyond the size asked for
     memory.take_back(long)
     assert memory.bytes == 600
 
@@ -51,7 +51,7 @@ def test_no_more_is_kept_than_the_limit_and_the_shortest_goes(limit, left):
 
 
 def test_a_tile_that_cannot_grow_stays_in_use(monkeypatch):
-    """What interrupts the copy of a tile leaves the set as it was, and its memory lent."""
+    """If the copy to a longer tile is interrupted, the shorter one stays in use and lent."""
     monkeypatch.setattr(tile, "_ROOMS", (16, 48))
     memory, bench = TileMemory(1 << 24), Bench("c_svc", 100, 0)
     work = bench.work

@@ -225,7 +225,7 @@ class Strategy:
         raise TypeError(f"{type(self).__name__} must override search, or solve")
 
     def on_device(self, rows: int) -> Strategy:
-        """Return the strategy for a working set of some of so many rows on a device: itself."""
+        """Return the strategy for a device that solves a problem of `rows` rows: itself."""
         return self
 
     def solve(self, context: Context) -> Solution:

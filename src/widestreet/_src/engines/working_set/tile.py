@@ -148,7 +148,8 @@ class WorkingSet:
     def spare(self) -> int:
         """Number of bytes of the memory limit that the tile does not use.
 
-        Kept memory may be longer than the tile need be, by chance: it must not change steps.
+        The tile may be longer than needed, depending on which memory was kept. Only the length
+        needed counts, so that kept memory changes no step.
         """
         length = min(self._length, len(self.tile))
         return max(0, self._memory - self.tile.itemsize * length**2)

@@ -24,18 +24,18 @@ class TileMemory:
     Parameters
     ----------
     limit : int, default=0
-        Bytes that are kept beside those that were asked for.
+        Largest number of bytes kept, beside the sizes that were asked for.
     """
 
     def __init__(self, limit: int = 0) -> None:
         self.limit = limit
         self._idle: list[Bytes] = []  # by ascending length
-        self._surplus: dict[int, int] = {}  # of memory that is lent: bytes more than asked for
+        self._surplus: dict[int, int] = {}  # of lent memory: bytes beyond the size asked for
         self._lock = Lock()
 
     @property
     def bytes(self) -> int:
-        """Bytes that are kept: of idle memory, and of lent memory what nobody asked for."""
+        """Number of bytes kept: of idle memory, and of lent memory beyond the size asked for."""
         return sum(map(len, self._idle)) + sum(self._surplus.values())
 
     def lend(self, size: int) -> Bytes:
@@ -77,7 +77,7 @@ class LentTiles:
         self._lent: list[Bytes] = []
 
     def tile(self, least: int, dtype: Any) -> Real:
-        """Return a tile with any values, longer than `least` if the memory is: it need not grow.
+        """Return a tile with any values, as long as its memory allows, so that it need not grow.
 
         Sets: what is lent.
         """
@@ -94,7 +94,7 @@ class LentTiles:
         """Return a tile to which the values of the last one were copied.
 
         The memory of the last one is given back: it must not be used any more. If the copy ends
-        with an exception, it stays in use instead. Sets: what is lent.
+        with an exception, the last one stays in use instead. Sets: what is lent.
         """
         tile = self.tile(least, dtype)
         try:
