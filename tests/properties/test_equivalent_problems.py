@@ -189,6 +189,8 @@ def test_layout_and_precision_of_the_rows_do_not_matter(kind, kernel):
     """The rows hold the same numbers, so they give the same function.
 
     Each layout is met with every machine and with every kernel, but not with all pairs of them.
+    Sigmoid kernel matrices are indefinite: there are several local optima, and rounding decides
+    between them. Then each function is an optimum, and the same for both forms of the rows.
     """
     X, y = data(kind, 60)
     one = machine(kind, **KERNELS[kernel]).fit(X, y)
@@ -196,6 +198,9 @@ def test_layout_and_precision_of_the_rows_do_not_matter(kind, kernel):
     for layout, lay_out in list(LAYOUTS.items())[turn % 3 :: 3]:
         Z = lay_out(X)
         other = machine(kind, **KERNELS[kernel]).fit(Z, y)
+        if kernel == "sigmoid":
+            assert {c.status for c in (one.certificate_, other.certificate_)} == {"optimal"}
+            one = other
         assert_same_function(one, other, X, Z)
         assert sparse.issparse(other.support_vectors_) == sparse.issparse(Z), layout
         if not sparse.issparse(Z):
